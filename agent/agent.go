@@ -429,6 +429,7 @@ type ContextPart struct {
 
 // Context reports how full the context is.
 func (a *Agent) Context() ContextUse {
+	a.session.takeFound()
 	c := a.session.conv
 	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.session.model.Info.Context,
 		Messages: c.MessageCount()}

@@ -24,7 +24,7 @@ func CheckServers(servers []MCPServer) Check {
 			}
 			switch {
 			case s.NoProgram:
-				list = append(list, bad("mcp", "install it, or artoo mcp rm "+s.Name, "%s: its program is not on PATH: %s", s.Name, s.Address))
+				list = append(list, bad("mcp", "install it, or remove the server: artoo mcp list names its place", "%s: its program is not on PATH: %s", s.Name, s.Address))
 			case s.Loose:
 				list = append(list, bad("mcp", "see the line on the sandbox", "%s: it is to run confined, and nothing confines it here", s.Name))
 			case len(s.Missing) > 0:
