@@ -12,6 +12,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool/mcp"
+	"artoo/tool/skill"
 	"artoo/ui/prompt"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -152,13 +153,16 @@ func ServerPrompt(ctx context.Context, m *mcp.Manager, server, name, arg string)
 }
 
 // PromptCall is the server and the prompt that a line /mcp:SERVER:PROMPT names, with its values; ok is false for another
-// line.
-func PromptCall(line string) (server, name, values string, ok bool) {
+// line, and for one that calls a command of the user's of that name.
+func PromptCall(library *skill.Library, line string) (server, name, values string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "/")
 	if !ok {
 		return "", "", "", false
 	}
 	command, values := cutWord(rest)
+	if _, own := FindOwn(library, command); own {
+		return "", "", "", false
+	}
 	server, name, ok = mcpPrompt(command)
 	return server, name, values, ok && name != ""
 }

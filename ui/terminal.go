@@ -79,7 +79,7 @@ func (t *Terminal) first(ctx context.Context) error {
 	if in, ok := t.invocation(l.Text); ok {
 		return t.invoke(ctx, in, l)
 	}
-	if _, _, _, ok := PromptCall(l.Text); ok {
+	if _, _, _, ok := PromptCall(t.opt.Agent.Skills(), l.Text); ok {
 		return t.runCommand(ctx, l.Text)
 	}
 	text, parts := t.attach(ctx, l)

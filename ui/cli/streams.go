@@ -221,7 +221,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if a.cfg.MaxTime > 0 {
 		in.Until = a.began.Add(time.Duration(a.cfg.MaxTime))
 	}
-	server, name, values, isPrompt := ui.PromptCall(prompt)
+	server, name, values, isPrompt := ui.PromptCall(a.skills, prompt)
 	var called ui.Invocation
 	var isCall bool
 	var err error
