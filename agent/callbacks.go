@@ -67,6 +67,8 @@ type CallResult struct {
 	Status   CallStatus
 	Duration float64 // seconds it ran, 0 when it did not
 	File     string  // where the whole output is, when Text was cut
+	// Todo is the model's plan of a long task as the call set it; nil for other calls.
+	Todo []TodoItem
 }
 
 // CallStatus sorts the ends of a call.

@@ -323,6 +323,7 @@ func (c *calls) finish(p *pending) error {
 	}
 	p.result.By = p.answeredBy
 	p.outcome.Text, p.outcome.Summary = c.session.masked(p.outcome.Text), c.session.masked(p.outcome.Summary)
+	p.outcome.Todo = p.todo
 	p.result.CallID, p.result.Name = p.call.ID, p.wire
 	p.result.Text = p.outcome.Text
 	p.result.Effect = p.effect(c.session)

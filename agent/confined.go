@@ -164,6 +164,11 @@ func (c *calls) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
 // keepBefore keeps the files that a call may change; kept means that recordAfter has to follow.
 // After an error the call must not run.
 func (c *calls) keepBefore(ctx context.Context, p *pending) (kept bool, err error) {
+	if files := c.session.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindWrite {
+		if err := files.SaveUnsaved(p.call.Access.Paths...); err != nil {
+			return false, err
+		}
+	}
 	if c.keeper.journal == nil {
 		return false, nil
 	}

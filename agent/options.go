@@ -244,6 +244,8 @@ type Workspace struct {
 	DenyFiles []string // artoo's own secrets
 	// Asked reports which denied files the user's own rules reopen to a question; nil reopens none.
 	Asked func(abs string) bool
+	// Buffers has texts of files that an editor has not saved yet; nil for none.
+	Buffers files.Buffers
 
 	mask func(text string) string // Secrets.Mask
 }
@@ -251,7 +253,7 @@ type Workspace struct {
 // OpenFiles opens the granted directories, and those of read.
 func (w *Workspace) OpenFiles(read []string) (*files.Files, error) {
 	cfg := files.Config{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles,
-		Asked: w.Asked}
+		Asked: w.Asked, Buffers: w.Buffers}
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
 	}

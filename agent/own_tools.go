@@ -193,7 +193,7 @@ func (t *turn) runTodo(_ context.Context, p *pending) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, err
 	}
-	t.session.todo = in.Items
+	t.session.todo, p.todo = in.Items, in.Items
 	return tool.Result{Text: "The plan is kept and shown: " + todoSummary(in.Items) + ".", Summary: "kept"}, nil
 }
 
@@ -214,7 +214,7 @@ func todoTool() tool.Tool {
 		}, nil)
 }
 
-func todoSummary(items []todoItem) string {
+func todoSummary(items []TodoItem) string {
 	done, of := 0, 0
 	for _, item := range items {
 		switch todoWords[item.Status] {

@@ -27,12 +27,13 @@ type pending struct {
 	wire    string // the name by which the model called
 	result  provider.ToolResult
 	outcome CallResult
-	reads   bool   // it changes nothing
-	asked   bool   // the user was asked about it
-	final   bool   // the outcome is, the call does not run
-	edited  string // how the user changed the input, for the model
-	paged   bool   // the tool kept to the limit of a page itself
-	apart   bool   // it is no part of the conversation
+	reads   bool       // it changes nothing
+	asked   bool       // the user was asked about it
+	final   bool       // the outcome is, the call does not run
+	edited  string     // how the user changed the input, for the model
+	paged   bool       // the tool kept to the limit of a page itself
+	apart   bool       // it is no part of the conversation
+	todo    []TodoItem // the plan that it set; nil for none
 
 	printed *string // the output alone of a command that has ended; nil for none
 

@@ -47,7 +47,7 @@ type session struct {
 	// was not given yet; "" for none. It is called on the turn's goroutine.
 	guide func(paths []string) string
 
-	todo []todoItem // the model's plan of a long task
+	todo []TodoItem // the model's plan of a long task
 	// catalogues are the whole names of the tools of MCP servers as the model knows them, by server;
 	// compared are the servers whose tools were compared with the rules.
 	catalogues map[string][]string
@@ -398,21 +398,36 @@ const (
 	replyShare   = 4 // a reply reserves at most this part of the window
 )
 
-type todoItem struct {
+// TodoItem is a step of the model's plan of a long task.
+type TodoItem struct {
 	Text   string `json:"text"`
 	Status string `json:"status" jsonschema:"pending, in_progress, done or dropped"`
 }
+
+// State is the item's status in artoo's own word: pending, in_progress, done or dropped.
+func (i TodoItem) State() string {
+	switch i.Status {
+	case "completed":
+		return "done"
+	case "cancelled":
+		return "dropped"
+	}
+	return i.Status
+}
+
+// Todo is the model's plan of a long task in the present session; nil for none.
+func (a *Agent) Todo() []TodoItem { return a.session.todo }
 
 // todoWords are the statuses as the user reads them. The second row is what other programs call them.
 var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped",
 	"completed": "done", "cancelled": "dropped"}
 
 type todoInput struct {
-	Items []todoItem `json:"items"`
+	Items []TodoItem `json:"items"`
 }
 
 // todoOf is the newest plan in a history.
-func (s *session) todoOf(history []provider.Message) []todoItem {
+func (s *session) todoOf(history []provider.Message) []TodoItem {
 	for _, m := range slices.Backward(history) {
 		for _, c := range slices.Backward(m.Calls()) {
 			found := tool.Find(s.opt.Tools, c.Name)
@@ -429,7 +444,7 @@ func (s *session) todoOf(history []provider.Message) []todoItem {
 
 // todoReminder is the plan, where the call that made it is no longer sent; "" elsewhere.
 func (s *session) todoReminder() string {
-	open := slices.ContainsFunc(s.todo, func(i todoItem) bool { return i.Status == "pending" || i.Status == "in_progress" })
+	open := slices.ContainsFunc(s.todo, func(i TodoItem) bool { return i.Status == "pending" || i.Status == "in_progress" })
 	if !open || slices.Equal(s.todoOf(s.conv.Messages()), s.todo) {
 		return ""
 	}

@@ -64,7 +64,7 @@ func (t *Terminal) completeCommand(before, after string, alias bool) prompt.Comp
 		}
 	}
 	if !alias {
-		for _, i := range own(t.opt.Agent.Skills()) {
+		for _, i := range Own(t.opt.Agent.Skills()) {
 			add(command{args: i.Hint, help: oneLine(i.Description)}, i.Name)
 		}
 	}

@@ -46,8 +46,8 @@ func FindOwn(library *skill.Library, name string) (skill.Item, bool) {
 	return i, ok && !i.NoUser
 }
 
-// own are the skills and commands that a user can call, with the names that call them.
-func own(library *skill.Library) (items []skill.Item) {
+// Own are the skills and commands that a user can call, with the names that call them.
+func Own(library *skill.Library) (items []skill.Item) {
 	for _, i := range slices.Concat(library.Items(skill.Command), library.Items(skill.Skill)) {
 		if i.NoUser {
 			continue
@@ -66,7 +66,7 @@ func own(library *skill.Library) (items []skill.Item) {
 // NearestOwn is the skill or command whose name is near, or "".
 func NearestOwn(library *skill.Library, name string) string {
 	var names []string
-	for _, i := range own(library) {
+	for _, i := range Own(library) {
 		names = append(names, i.Name)
 	}
 	return spelling.Nearest(name, names)
@@ -224,7 +224,7 @@ func (t *Terminal) invoke(ctx context.Context, in Invocation, l prompt.Line) err
 func runSkills(_ context.Context, t *Terminal, _ string) error {
 	library := t.opt.Agent.Skills()
 	var rows [][]string
-	for _, i := range own(library) {
+	for _, i := range Own(library) {
 		tokens := "cannot be read"
 		if body, err := i.Body(); err == nil {
 			tokens = text.Count(t.opt.Agent.Conversation().TextTokens(body), "token")
@@ -260,7 +260,7 @@ const mostHelped = 20
 
 // helpOwn lists the skills and commands of the user's.
 func (t *Terminal) helpOwn() {
-	items := own(t.opt.Agent.Skills())
+	items := Own(t.opt.Agent.Skills())
 	if len(items) == 0 {
 		return
 	}

@@ -116,7 +116,8 @@ func showFile(ctx context.Context, env *tool.Env, t files.Place, file *os.File, 
 	if err != nil {
 		return tool.Result{}, seen, t.Errorf(err, "")
 	}
-	seen.Hash = sha256.Sum256(data)
+	data = t.AsEdited(data)
+	seen.Size, seen.Hash = int64(len(data)), sha256.Sum256(data)
 	if len(data) <= files.MaxKeptText {
 		text, err := files.Decode(data)
 		if seen.Body, seen.Kept = text.Body, err == nil; seen.Kept {
@@ -128,7 +129,7 @@ func showFile(ctx context.Context, env *tool.Env, t files.Place, file *os.File, 
 			return result, seen, err
 		}
 	}
-	result, err := showText(t, bytes.NewReader(data), info.Size(), in, true, &seen)
+	result, err := showText(t, bytes.NewReader(data), int64(len(data)), in, true, &seen)
 	return result, seen, err
 }
 

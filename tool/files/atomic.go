@@ -53,9 +53,15 @@ func (f *Files) WriteFileAtomic(abs string, data []byte, expect *State) (State, 
 	if err != nil {
 		return State{}, err
 	}
-	if old != nil && linkCount(old) > 1 {
+	_, unsaved := f.unsaved.LoadAndDelete(t.Abs)
+	switch {
+	case old != nil && unsaved:
+		if err = t.unchanged(expect); err == nil {
+			err = t.toEditor(data)
+		}
+	case old != nil && linkCount(old) > 1:
 		err = t.rewrite(data, expect)
-	} else {
+	default:
 		err = t.Replace(old, data, expect)
 	}
 	if err != nil {
@@ -190,6 +196,7 @@ func (t Place) State() (State, error) {
 	if err != nil {
 		return State{}, err
 	}
+	data = t.AsEdited(data)
 	return stateOf(info, data), nil
 }
 

@@ -31,6 +31,8 @@ type Config struct {
 	DenyFiles []string
 	// Asked says that a rule of the user's reopens a denied file to a question; nil reopens none.
 	Asked func(abs string) bool
+	// Buffers has texts that are not saved yet; nil for none.
+	Buffers Buffers
 }
 
 // Files is the confined view of the file system that all file tools share. It
@@ -42,6 +44,9 @@ type Files struct {
 	links  resolver
 	dir    string // the working directory, links resolved
 	asked  func(abs string) bool
+
+	buffers Buffers
+	unsaved sync.Map // paths that the editor writes the next time
 
 	// Seen is what the model knows of the files.
 	Seen Seen
@@ -60,6 +65,8 @@ type grant struct {
 	real  string // the same without links
 	root  *os.Root
 	write bool
+
+	buffers Buffers // nil for none
 }
 
 // Place is a resolved path.
@@ -103,7 +110,7 @@ func (e *GrantError) ErrorHint() string {
 
 // Open opens the granted directories, or returns a *GrantError. Close it at the end.
 func Open(cfg Config) (*Files, error) {
-	f := &Files{asked: cfg.Asked, reachLimit: ReachLimit,
+	f := &Files{asked: cfg.Asked, buffers: cfg.Buffers, reachLimit: ReachLimit,
 		links: resolver{lstat: os.Lstat, foldCase: runtime.GOOS == "darwin"}}
 	f.finder = sync.OnceValue(f.deniedFinder)
 	if dir, err := f.open(cfg); err != nil {
@@ -161,7 +168,7 @@ func (f *Files) grant(dir string, write bool) error {
 	}
 	root, err := os.OpenRoot(real)
 	if err == nil {
-		more := append(slices.Clone(f.granted()), &grant{given: dir, real: real, root: root, write: write})
+		more := append(slices.Clone(f.granted()), &grant{given: dir, real: real, root: root, write: write, buffers: f.buffers})
 		f.grants.Store(&more)
 	}
 	return err

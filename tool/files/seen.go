@@ -224,7 +224,7 @@ type State struct {
 
 // stateOf describes a file by its whole content.
 func stateOf(info fs.FileInfo, content []byte) State {
-	return State{ModTime: info.ModTime(), Size: info.Size(), Hash: sha256.Sum256(content)}
+	return State{ModTime: info.ModTime(), Size: int64(len(content)), Hash: sha256.Sum256(content)}
 }
 
 // StateWith describes a file that holds just this content; nil stands for no file.
@@ -267,6 +267,7 @@ func (t Place) LoadText() (Text, []byte, State, error) {
 	if kind := BinaryType(raw); kind != "" {
 		return Text{}, nil, State{}, t.Errorf(nil, "is a binary file (%s); change it with a command", kind)
 	}
+	raw = t.AsEdited(raw)
 	text, err := Decode(raw)
 	if err != nil {
 		return Text{}, nil, State{}, t.Errorf(err, "")

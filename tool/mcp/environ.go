@@ -11,14 +11,14 @@ import (
 
 // environOf is the environment of a server: that of extension.Environ, and the variables that its
 // settings set.
-func environOf(all, pass []string, set map[string]string) ([]string, error) {
+func environOf(all, pass []string, set map[string]string, expand func(string) (string, error)) ([]string, error) {
 	env := slices.DeleteFunc(extension.Environ(all, pass...), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		_, replaced := set[name]
 		return replaced
 	})
 	for _, name := range sortedKeys(set) {
-		value, err := Expand(set[name], lookupIn(all))
+		value, err := expand(set[name])
 		if err != nil {
 			return nil, fmt.Errorf("variable %s: %w", name, err)
 		}
@@ -37,6 +37,14 @@ func lookupIn(environ []string) func(name string) (string, bool) {
 		}
 		return value, found
 	}
+}
+
+// expand is a text of the server's settings with its variables replaced; an editor's is literal.
+func (s *server) expand(text string) (string, error) {
+	if s.Source == extension.SourceEditor {
+		return text, nil
+	}
+	return Expand(text, lookupIn(s.m.config.Environ))
 }
 
 // Expand replaces ${VAR} and ${VAR:-default}. A variable that is not set and has no default is an

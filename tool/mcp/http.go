@@ -127,7 +127,7 @@ func (w *web) send(req *http.Request) (resp *http.Response, token string, err er
 		}
 	}
 	for name, value := range w.s.Headers {
-		if value, err = Expand(value, lookupIn(w.s.m.config.Environ)); err != nil {
+		if value, err = w.s.expand(value); err != nil {
 			return nil, "", w.s.fail(KindConfig, "header "+name, err)
 		}
 		out.Header.Set(name, value)

@@ -30,7 +30,7 @@ type Config struct {
 	// Start starts a server's process, confined or not; nil starts it on this machine as it is. An *Error
 	// of it counts as it is.
 	Start func(cmd *exec.Cmd, s extension.Server) (shell.Started, error)
-	// Approved is asked before a server's process is started; an error says why it is not. nil approves
+	// Approved is asked before a server is started or connected to; an error says why it is not. nil approves
 	// all. It is called on any goroutine.
 	Approved func(s extension.Server) error
 	// HTTP makes the requests, with the user's proxies and certificates; its Timeout must be 0. nil

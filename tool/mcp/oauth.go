@@ -47,7 +47,7 @@ type login struct {
 }
 
 // address is the URL with its variables replaced.
-func (s *server) address() (string, error) { return Expand(s.URL, lookupIn(s.m.config.Environ)) }
+func (s *server) address() (string, error) { return s.expand(s.URL) }
 
 // issuer is where the login came from that is in use, "" for none.
 func (s *server) issuer() string {

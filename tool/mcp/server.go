@@ -307,6 +307,9 @@ func (s *server) drop(l *link) {
 // open connects to the server, in the way that is kept or else found out.
 func (s *server) open(ctx context.Context) (*link, error) {
 	if s.URL != "" {
+		if err := s.approved(); err != nil {
+			return nil, err
+		}
 		return s.openHTTP(ctx)
 	}
 	kept := s.catalogue().Protocol
@@ -346,20 +349,29 @@ func (s *server) openProcess(ctx context.Context, version string) (*link, error)
 	return l, nil
 }
 
+// approved reports why the server may not be used.
+func (s *server) approved() error {
+	if s.m.config.Approved == nil {
+		return nil
+	}
+	if err := s.m.config.Approved(s.Server); err != nil {
+		return s.fail(KindConfig, "", err)
+	}
+	return nil
+}
+
 // process starts the server's process.
 func (s *server) process() (*process, error) {
-	if s.m.config.Approved != nil {
-		if err := s.m.config.Approved(s.Server); err != nil {
-			return nil, s.fail(KindConfig, "", err)
-		}
+	if err := s.approved(); err != nil {
+		return nil, err
 	}
-	env, err := environOf(s.m.config.Environ, s.PassEnv, s.Env)
+	env, err := environOf(s.m.config.Environ, s.PassEnv, s.Env, s.expand)
 	if err != nil {
 		return nil, s.fail(KindConfig, "", err)
 	}
 	words := make([]string, len(s.Command))
 	for i, word := range s.Command {
-		if words[i], err = Expand(word, lookupIn(s.m.config.Environ)); err != nil {
+		if words[i], err = s.expand(word); err != nil {
 			return nil, s.fail(KindConfig, "command", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ import (
 	"artoo/tool/sandbox"
 	"artoo/tool/skill"
 	"artoo/tool/web"
+	"artoo/ui/acp"
 	"artoo/ui/headless"
 	"artoo/ui/screen"
 )
@@ -42,8 +44,11 @@ func Main(p Process) int {
 	return a.exit(a.guarded(func() error { return a.run(context.Background()) }))
 }
 
-// app is one run.
+// app is one run, or one session of an editor's.
 type app struct {
+	dir          string              // the directory that it works in, absolute; "" is the process's
+	editor       acp.Editor          // the editor whose session it is; nil for runs
+	added        []string            // the editor's own directories, in the form of add_dirs
 	flags        map[string][]string // those of settings, by key
 	process      Process
 	began        time.Time
@@ -67,6 +72,7 @@ type app struct {
 	ledger       *ledger.Ledger // nil where nothing is counted
 	bundled      []bundle.Bundle
 	bundlesOnce  sync.Once    // guards bundled
+	approving    sync.Mutex   // one question about a server of the editor's at a time
 	agent        *agent.Agent // nil before there is one
 	outcome      outcome
 	notify       string // the user chose it in this conversation; may be ""
@@ -81,7 +87,10 @@ type app struct {
 
 // load reads the settings, with trust also those of a trusted project, and makes the screen.
 func (a *app) load(prompt, trust bool) error {
-	dir, err := os.Getwd()
+	dir, err := a.dir, error(nil)
+	if dir == "" {
+		dir, err = os.Getwd()
+	}
 	if err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
 	}
@@ -93,6 +102,7 @@ func (a *app) load(prompt, trust bool) error {
 	if err != nil {
 		return err
 	}
+	a.cfg.AddDirs = append(a.cfg.AddDirs, a.added...)
 	if a.project.None == "" && a.isOwn(a.project.Root) {
 		a.project.None = "this is artoo's own directory"
 	}
@@ -140,18 +150,19 @@ func (a *app) ownPath() error {
 				"directories cannot be added"), "name directories below the home directory")
 		}
 	}
-	if a.path = os.Getenv("PATH"); a.path == "" {
+	found := os.Getenv("PATH") // another session of an editor's may have shortened it
+	if a.path = cmp.Or(a.path, found); a.path == "" {
 		return nil
 	}
 	programs := []string{"git", "bash", "sh"}
-	kept, left := a.project.HostPath(a.path, home, writable, programs)
+	kept, left := a.project.HostPath(found, home, writable, programs)
 	var dirs []string
 	for _, dir := range left {
-		found := slices.ContainsFunc(programs, func(name string) bool {
+		has := slices.ContainsFunc(programs, func(name string) bool {
 			_, err := exec.LookPath(filepath.Join(dir, name))
 			return err == nil
 		})
-		if abs, err := filepath.Abs(dir); err == nil && found && !slices.Contains(dirs, abs) {
+		if abs, err := filepath.Abs(dir); err == nil && has && !slices.Contains(dirs, abs) {
 			dirs = append(dirs, abs)
 		}
 	}

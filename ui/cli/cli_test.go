@@ -199,7 +199,7 @@ func TestUsageErrors(t *testing.T) {
 		{"rules explain", "rules explain: which command?", "artoo rules explain 'git push'"},
 		{"login openai gemini", `login: cannot take "openai gemini"`, "artoo -- login openai gemini"},
 		{"doctor who", `doctor: cannot take "who"`, "artoo -- doctor who"},
-		{"acp", "acp: no such subcommand", "artoo --help, or artoo -- acp to send it as a prompt"},
+		{"acp now", `acp: cannot take "now"`, "artoo -- acp now"},
 		{"sessions rename abc def", `sessions: cannot take "rename abc def"`, "artoo -- sessions rename abc def"},
 		{"sessions rename", `sessions: cannot take "rename"`,
 			"artoo sessions [list|show|export|grep|rm|import], or artoo -- sessions rename"},

@@ -68,7 +68,7 @@ func (a *app) commands() *cobra.Command {
 	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { printHelp(c.OutOrStdout(), pageOf(c)) })
 	root.SetFlagErrorFunc(a.flagError)
-	root.AddCommand(newSessions(a), newModels(a), newLogin(a), newLogout(a), newRules(a), newTrust(a), newMCP(a), newBundle(a), newUndo(a),
+	root.AddCommand(newSessions(a), newModels(a), newLogin(a), newLogout(a), newRules(a), newTrust(a), newMCP(a), newBundle(a), newACP(a), newUndo(a),
 		newUsage(a), newDoctor(a), newDemo(a), newCompletion(a), newVersion(a))
 	help := newHelp(a, root)
 	root.SetHelpCommand(help)
@@ -256,7 +256,7 @@ func singleDash(root *cobra.Command, args []string) error {
 }
 
 // refuseSlip refuses a command line whose only word is one slip of the fingers away from
-// a subcommand, or a name that is kept free: sent as a prompt, it would cost a request.
+// a subcommand: sent as a prompt, it would cost a request.
 // With --print it is a prompt.
 func (a *app) refuseSlip(root *cobra.Command, words []string) error {
 	if len(words) != 1 || len(a.flags["print"]) > 0 {
@@ -268,9 +268,6 @@ func (a *app) refuseSlip(root *cobra.Command, words []string) error {
 		if len(word) >= 4 && spelling.Distance(word, near, 1) == 1 {
 			return usage(word, "no such subcommand, did you mean "+near+"?", "artoo "+near+", or "+asPrompt)
 		}
-	}
-	if slices.Contains([]string{"acp"}, word) {
-		return usage(word, "no such subcommand", "artoo --help, or "+asPrompt)
 	}
 	return nil
 }

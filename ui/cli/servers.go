@@ -55,11 +55,16 @@ func (a *app) addRepositoryServers(data []byte) {
 
 // mcpServers are the servers in use: of the repository's those that are approved as they are.
 func (a *app) mcpServers() []extension.Server {
-	return slices.DeleteFunc(slices.Clone(a.cfg.MCPServers), func(s extension.Server) bool { return a.approvedServer(s) != nil })
+	return slices.DeleteFunc(slices.Clone(a.cfg.MCPServers), func(s extension.Server) bool {
+		return s.Source == extension.SourceRepository && a.approvedServer(s) != nil // The editor's are asked about when they start.
+	})
 }
 
 // approvedServer is an error if a server may not be started.
 func (a *app) approvedServer(s extension.Server) error {
+	if s.Source == extension.SourceEditor {
+		return a.approvedByUser(s)
+	}
 	if s.Source == extension.SourceRepository && !a.approved(trust.OfServer(a.project.Root, s)) {
 		return errors.New("it is not what you approved any more; artoo trust shows it")
 	}

@@ -198,6 +198,9 @@ func (a *app) workspace() *agent.Workspace {
 	if dir, err := a.cfg.Paths.Memory(); err == nil && bool(a.cfg.Memory) {
 		w.Memory = filepath.Join(dir, journal.ProjectName(a.project.Root)+".md")
 	}
+	if a.editor != nil {
+		w.Buffers = a.editor
+	}
 	w.DenyFiles = a.hidden()
 	for _, b := range a.bundles() {
 		w.ReadDirs = append(w.ReadDirs, b.Root)

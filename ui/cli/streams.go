@@ -37,7 +37,7 @@ func (a *app) look(given bool) streams {
 	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	w := streams{in: tty(a.process.In), out: tty(a.process.Out), err: tty(a.process.Err)}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
-	w.headless = !bool(cfg.Interactive) && (bool(cfg.Print) || !w.in || !w.err || given && (!w.out || ci))
+	w.headless = a.editor == nil && !bool(cfg.Interactive) && (bool(cfg.Print) || !w.in || !w.err || given && (!w.out || ci))
 	w.watched = w.err && prompt.Foreground(a.process.Err)
 	return w
 }

@@ -1,0 +1,81 @@
+package files
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Buffers are the texts of files as an editor has them, saved or not. Any goroutine calls it.
+type Buffers interface {
+	// Read is the text of the file at an absolute path; ok is false where the editor does not have it.
+	Read(path string) (text string, ok bool)
+	// Write has the editor change and save the file.
+	Write(path, text string) error
+}
+
+// AsEdited is the content of the file at the place as an editor has it, and data, its content on
+// disk, where no editor has another text.
+func (t Place) AsEdited(data []byte) []byte {
+	b := t.grant.buffers
+	if b == nil || BinaryType(data) != "" {
+		return data
+	}
+	disk, err := Decode(data)
+	if err != nil || !utf8.ValidString(disk.Body) { // An editor would not give it back as it was.
+		return data
+	}
+	said, ok := b.Read(t.Abs)
+	body, _ := cutReturns(strings.TrimPrefix(said, utf8Marked.Mark()))
+	if !ok || body == disk.Body || len(body) > MaxEdit {
+		return data
+	}
+	edited := Text{Charset: disk.Charset, Body: body}
+	if disk.Crlf != nil {
+		edited.Crlf = slices.Repeat([]bool{true}, strings.Count(body, "\n"))
+	}
+	if raw, err := edited.Encode(); err == nil {
+		return raw
+	}
+	return data
+}
+
+// SaveUnsaved has the editor save those of these absolute paths that have unsaved changes there: a
+// journal then keeps them. Their next write goes through the editor.
+func (f *Files) SaveUnsaved(paths ...string) error {
+	for _, path := range paths {
+		t, err := f.Resolve(path, true)
+		if err != nil || t.Refused() != nil || t.grant.buffers == nil {
+			continue // The call that wants to write says why it cannot.
+		}
+		data, _, err := t.ReadFile(MaxEdit)
+		if err != nil {
+			continue
+		}
+		edited := t.AsEdited(data)
+		if string(edited) == string(data) {
+			continue
+		}
+		if err := t.toEditor(edited); err != nil {
+			return err
+		}
+		f.unsaved.Store(t.Abs, true)
+	}
+	return nil
+}
+
+// toEditor has the editor write the file.
+func (t Place) toEditor(data []byte) error {
+	text, err := Decode(data)
+	if err == nil {
+		text.Charset = Plain
+		data, err = text.Encode()
+	}
+	if err == nil {
+		err = t.grant.buffers.Write(t.Abs, string(data))
+	}
+	if err != nil {
+		return t.Errorf(err, "has unsaved changes, and the editor could not write it: ")
+	}
+	return nil
+}

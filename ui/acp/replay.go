@@ -1,0 +1,99 @@
+package acp
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// replay sends all that was said in a session, and its plan and cost.
+func (s *session) replay() error {
+	saved, err := s.agent.Saved()
+	if err != nil {
+		return err
+	}
+	var messages []provider.Message
+	if saved != nil {
+		messages = saved.Messages()
+	}
+	t := newTurn(s)
+	for _, m := range messages {
+		t.replayMessage(m)
+	}
+	if items := s.agent.Todo(); items != nil {
+		s.plan(items)
+	}
+	s.reportUsage()
+	return nil
+}
+
+func (t *turn) replayMessage(m provider.Message) {
+	t.next()
+	if m.Own() {
+		return
+	}
+	for i, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			kind := "agent_message_chunk"
+			if m.Role == provider.RoleUser {
+				kind = "user_message_chunk"
+			}
+			if p.Note == "" && (m.Role != provider.RoleUser || i == 0) { // What is attached was not typed.
+				t.chunks(kind, p.Text)
+			}
+		case provider.Image:
+			if len(p.Data) < mostDiff && len(p.Data) > 0 {
+				t.update(chunk{"user_message_chunk", contentBlock{Type: "image", Data: p.Data, MimeType: p.MediaType}, t.message})
+			}
+		case provider.Reasoning:
+			t.chunks("agent_thought_chunk", p.Text)
+		case provider.ToolCall:
+			t.update(t.replayedCall(p))
+		case provider.ToolResult:
+			t.replayResult(p)
+		}
+	}
+}
+
+// replayedCall is a call of the history. It is not planned again: files have changed since.
+func (t *turn) replayedCall(c provider.ToolCall) toolCall {
+	call := agent.Call{ToolCall: c}
+	call.Access.Verb = c.Name
+	tools := t.agent.Tools()
+	if i := slices.IndexFunc(tools, func(o tool.Tool) bool { return o.Name == c.Name }); i >= 0 {
+		call.Access.Kind = tools[i].Kind
+	}
+	var input map[string]any
+	if json.Unmarshal(c.Input, &input) == nil {
+		for _, key := range []string{"command", "path", "pattern", "query", "url", "description"} {
+			if text, ok := input[key].(string); ok {
+				call.Access.Object = text
+				break
+			}
+		}
+	}
+	out := callOf(call)
+	out.Kind, out.Status = "tool_call", "pending"
+	return out
+}
+
+func (t *turn) replayResult(r provider.ToolResult) {
+	out := toolCall{Kind: "tool_call_update", ID: r.CallID, Status: "completed", Content: []callContent{textContent(r.Text)}}
+	if r.IsError {
+		out.Status = "failed"
+	}
+	if r.Effect != nil {
+		for _, path := range r.Effect.Files {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(t.agent.Env().Dir, path)
+			}
+			out.Locations = append(out.Locations, location{Path: path})
+		}
+	}
+	t.update(out)
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/config/trust"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/tool/extension"
+	"artoo/ui"
+	"artoo/ui/acp"
+	"artoo/ui/headless"
+	"artoo/ui/sanitize"
+)
+
+func newACP(a *app) *cobra.Command {
+	c := a.command("acp", "serve an editor by the Agent Client Protocol",
+		common("model", "provider", "effort", "max_turns", "max_cost", "tools", "system", "append_system", "mcp", "add_dirs", "approval",
+			"allow", "ask", "deny", "no_project"))
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.serveEditor(c.Context()) }
+	a.verb(c, "login", func(ctx context.Context, _ []string) error {
+		return loginCommand{a, new(bool), new(bool)}.login(ctx, "")
+	})
+	return c
+}
+
+// serveEditor serves one editor on stdin and stdout.
+func (a *app) serveEditor(ctx context.Context) error {
+	if term.IsTerminal(int(a.process.In.Fd())) {
+		return usage("acp", "an editor starts this command and talks to it; nobody types to it", "artoo help acp")
+	}
+	out := a.process.Out
+	a.process.Out = a.process.Err // stdout carries the protocol alone
+	path := os.Getenv("PATH")
+	if err := a.load(false, false); err != nil {
+		return err
+	}
+	sessions, err := a.cfg.Paths.Sessions()
+	if err != nil {
+		return err
+	}
+	ctx, a.outcome.signals = headless.Watch(ctx, out, a.process.Err)
+	acp.Serve(ctx, acp.Options{In: a.process.In, Out: out, Version: a.process.build().Version, Log: a.warn,
+		Host: &editorHost{app: a, path: path, store: conversation.Store{Dir: sessions, OpenFile: a.process.openSession}}})
+	if caught := a.outcome.signals.Caught(); caught != nil {
+		return &headless.SignalError{Signal: caught}
+	}
+	return nil
+}
+
+// editorHost opens the sessions of an editor; it implements acp.Host.
+type editorHost struct {
+	*app
+	path    string     // the user's PATH
+	opening sync.Mutex // One session is opened at a time: PATH is the process's.
+	store   conversation.Store
+}
+
+// Store implements acp.Host.
+func (h *editorHost) Store() conversation.Store { return h.store }
+
+// Ready implements acp.Host.
+func (h *editorHost) Ready() error {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	session := h.session(acp.Start{})
+	if err := session.load(false, false); err != nil {
+		return err
+	}
+	if err := session.transport(); err != nil {
+		return err
+	}
+	return noModel(session.choose())
+}
+
+// noModel makes the lack of a model a failure that a login ends.
+func noModel(err error) error {
+	if none, ok := errors.AsType[*config.NoProvider](err); ok {
+		return &agent.Failure{Kind: agent.KindAuth, Err: none, Hint: "artoo login"}
+	}
+	return err
+}
+
+// session is an app for one session, with the flags of this one.
+func (h *editorHost) session(start acp.Start) *app {
+	flags := maps.Clone(h.flags)
+	for key, values := range flags {
+		flags[key] = slices.Clone(values)
+	}
+	s := &app{process: h.process, flags: flags, began: time.Now(), dir: start.Dir, editor: start.Editor, path: h.path}
+	for _, dir := range start.Added {
+		s.added = append(s.added, dir+":rw")
+	}
+	return s
+}
+
+// Open implements acp.Host.
+func (h *editorHost) Open(ctx context.Context, start acp.Start) (opened acp.Opened, err error) {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	if start.ID != "" {
+		infos, err := h.store.List()
+		if err != nil {
+			return opened, err
+		}
+		if !slices.ContainsFunc(infos, func(i conversation.Info) bool { return i.ID == start.ID }) {
+			return opened, acp.ErrNotFound
+		}
+	}
+	s := &editorSession{app: h.session(start)}
+	if err := s.load(false, true); err != nil {
+		return opened, err
+	}
+	s.cfg.Resume, s.cfg.Ephemeral = start.ID, false
+	s.addEditorServers(start.Servers)
+	if err := s.open(ctx); err != nil {
+		return opened, noModel(err)
+	}
+	err = s.agent.StartServers(ctx)
+	if err == nil && start.ID != "" && s.agent.SessionID() != start.ID {
+		err = fail(agent.KindUsage, "session "+start.ID, errors.New("in use by another artoo"), "exit the other artoo first")
+	}
+	if err != nil {
+		s.close()
+		return opened, err
+	}
+	return acp.Opened{Agent: s.agent, Program: s}, nil
+}
+
+// addEditorServers takes over the MCP servers that the editor names, as far as the policy allows.
+// They are taken literally: an editor has put variables in already.
+func (a *app) addEditorServers(servers []acp.Server) {
+	if slices.Contains(a.cfg.MCP, "none") {
+		return
+	}
+	for _, named := range servers {
+		s := extension.Server{Name: serverName(named.Name), URL: named.URL, SSE: named.Type == "sse", Headers: map[string]string{}, Env: map[string]string{},
+			Origin: extension.Origin{Source: extension.SourceEditor, Place: "the editor"}}
+		if named.Type == "" {
+			s.Command = append([]string{named.Command}, named.Args...)
+		}
+		for _, v := range named.Env {
+			s.Env[v.Name] = v.Value
+		}
+		for _, v := range named.Headers {
+			s.Headers[v.Name] = v.Value
+		}
+		err := a.cfg.Policy.CheckServer(s)
+		switch {
+		case err != nil:
+		case s.Name == "" || named.Command == "" && named.URL == "":
+			err = fmt.Errorf("the editor's MCP server %q has no name, no command or no address", named.Name)
+		case slices.ContainsFunc(a.cfg.MCPServers, func(o extension.Server) bool { return o.Name == s.Name }):
+			err = fmt.Errorf("the editor's MCP server %q is left out: another one has its name", named.Name)
+		default:
+			a.cfg.MCPServers = append(a.cfg.MCPServers, s)
+		}
+		if err != nil {
+			a.warn(err.Error())
+		}
+	}
+}
+
+// serverName is an editor's name of a server in the characters that such names have here.
+func serverName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(name))
+	return name[:min(len(name), 24)]
+}
+
+// approvedByUser asks once whether a server of the editor's may be used in the project.
+func (a *app) approvedByUser(s extension.Server) error {
+	e := trust.OfServer(a.project.Root, s)
+	a.approving.Lock()
+	defer a.approving.Unlock()
+	if answer := a.answerTo(e); answer != nil {
+		if answer.Approved {
+			return nil
+		}
+		return errors.New("you did not approve it")
+	}
+	detail := strings.Join(append([]string{e.Command}, e.Details...), "\n")
+	yes, err := a.editor.Approve("use the MCP server "+s.Name+" of the editor in this project?", detail)
+	if err != nil {
+		return fmt.Errorf("it is not approved: %w", err)
+	}
+	a.repoSettings.approvals = append(a.repoSettings.approvals, trust.Approval{Root: a.project.Root, Sum: e.Sum, Approved: yes})
+	if !yes {
+		return errors.New("you did not approve it")
+	}
+	store, err := a.trustStore()
+	if err == nil {
+		err = a.storeFailure(store, store.Approve(a.project.Root, e, true, time.Now().UTC()))
+	}
+	return err
+}
+
+// editorSession is one session of an editor's; it implements acp.Program.
+type editorSession struct{ *app }
+
+// Models implements acp.Program: those of the present provider, and the usual one of each other
+// that is at hand.
+func (s *editorSession) Models() []string {
+	names := []string{s.agent.Model().String()}
+	add := func(name string) {
+		if !slices.Contains(names, name) && len(names) < mostEditorModels {
+			names = append(names, name)
+		}
+	}
+	for _, m := range s.app.Models() {
+		add(s.choice.Provider + "/" + m.ID)
+	}
+	others, err := s.cfg.AtHand()
+	if err != nil {
+		s.warn(err.Error())
+	}
+	for _, name := range others {
+		if model := provider.DefaultModel(name); model != "" {
+			add(name + "/" + model)
+		}
+	}
+	return names
+}
+
+// mostEditorModels bounds the models that an editor lists.
+const mostEditorModels = 500
+
+// Notes implements acp.Program.
+func (s *editorSession) Notes() []string { return s.notes() }
+
+// Close implements acp.Program.
+func (s *editorSession) Close() { s.close() }
+
+// Commands implements acp.Program.
+func (s *editorSession) Commands() []acp.Command {
+	list := []acp.Command{{Name: "compact", Description: "summarize history", Input: &acp.Hint{Hint: "what the summary must keep"}}}
+	for _, i := range ui.Own(s.skills) {
+		c := acp.Command{Name: i.Name, Description: sanitize.Text(cmp.Or(i.Description, string(i.Kind)+" of "+filepath.Base(i.File)), sanitize.Line)}
+		if i.Hint != "" {
+			c.Input = &acp.Hint{Hint: sanitize.Text(i.Hint, sanitize.Line)}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// Send implements acp.Program.
+func (s *editorSession) Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error) {
+	name, args, isCommand := ui.CommandName(strings.TrimSpace(m.Text))
+	switch {
+	case isCommand && name == "compact":
+		return s.agent.Compact(ctx, args, cb)
+	case isCommand:
+		in, found, err := s.invocation(strings.TrimSpace(m.Text))
+		if err != nil || !found {
+			return &agent.Response{}, err
+		}
+		options, restore, note := ui.UseModel(ctx, s.app, s.agent, in.Item.Model)
+		defer restore()
+		m.Options = options
+		m, notes, denied, err := in.Message(ctx, s.agent, m, cb)
+		for _, note := range append(notes, note) {
+			if note != "" {
+				cb.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: note})
+			}
+		}
+		if err != nil || denied != nil {
+			return cmp.Or(denied, &agent.Response{}), err
+		}
+		return s.agent.Send(ctx, m, cb)
+	}
+	expanded := ui.Expand(ctx, s.agent, m.Text)
+	for _, note := range expanded.Notes {
+		cb.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: note})
+	}
+	m.Text, m.Attachments = expanded.Text, append(m.Attachments, expanded.Parts...)
+	return s.agent.Send(ctx, m, cb)
+}

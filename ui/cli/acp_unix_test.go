@@ -1,0 +1,255 @@
+//go:build unix
+
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"artoo/provider/providertest"
+)
+
+// editorLine is a line between an editor and artoo.
+type editorLine struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Path    string `json:"path"`
+		Content string `json:"content"`
+		Call    struct {
+			Title   string `json:"title"`
+			Content json.RawMessage
+		} `json:"toolCall"`
+		Options []struct{ OptionID, Name string }
+		Update  json.RawMessage
+	} `json:"params"`
+	Result struct{ SessionID, StopReason string } `json:"result"`
+	Error  json.RawMessage                        `json:"error"`
+}
+
+// testEditor is an editor that has started artoo. It is used by one goroutine.
+type testEditor struct {
+	*testing.T
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	last    int
+	updates strings.Builder
+	asked   []string          // titles of questions, with their options
+	pick    string            // the answer to every question
+	buffers map[string]string // unsaved texts, by path
+	written map[string]string
+}
+
+func startEditor(t *testing.T, env []string, dir string, args ...string) *testEditor {
+	t.Helper()
+	cmd := exec.Command(buildProgram(t, moduleDir), append([]string{"acp"}, args...)...)
+	cmd.Env, cmd.Dir, cmd.Stderr = env, dir, os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	e := &testEditor{T: t, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 2<<20), pick: "yes", buffers: map[string]string{}, written: map[string]string{}}
+	limit := time.AfterFunc(endless, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { limit.Stop(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	e.request("initialize", `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true}}}`)
+	return e
+}
+
+func (e *testEditor) send(line string) {
+	if _, err := io.WriteString(e.in, line+"\n"); err != nil {
+		e.Fatal(err)
+	}
+}
+
+// request sends a request, serves what artoo asks meanwhile, and is the answer.
+func (e *testEditor) request(method, params string) editorLine {
+	e.Helper()
+	e.last++
+	id := fmt.Sprint(e.last)
+	e.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":` + params + `}`)
+	for {
+		line, err := e.out.ReadString('\n')
+		if err != nil {
+			e.Fatalf("%s: %v", method, err)
+		}
+		var l editorLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			e.Fatalf("%v: %s", err, line)
+		}
+		switch l.Method {
+		case "":
+			if string(l.ID) == id {
+				return l
+			}
+		case "session/update":
+			e.updates.Write(l.Params.Update)
+			e.updates.WriteByte('\n')
+		case "session/request_permission":
+			title := l.Params.Call.Title
+			for _, o := range l.Params.Options {
+				title += " | " + o.Name
+			}
+			e.asked = append(e.asked, title)
+			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":%q}}}`, l.ID, e.pick))
+		case "fs/read_text_file":
+			text, known := e.buffers[l.Params.Path]
+			if !known {
+				data, err := os.ReadFile(l.Params.Path)
+				if err != nil {
+					e.Error(err)
+				}
+				text = string(data)
+			}
+			content, _ := json.Marshal(text)
+			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":%s}}`, l.ID, content))
+		case "fs/write_text_file":
+			e.written[l.Params.Path] = l.Params.Content
+			delete(e.buffers, l.Params.Path)
+			if err := os.WriteFile(l.Params.Path, []byte(l.Params.Content), 0o600); err != nil {
+				e.Error(err)
+			}
+			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, l.ID))
+		}
+	}
+}
+
+func (e *testEditor) open(dir string) string {
+	e.Helper()
+	l := e.request("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir))
+	if l.Result.SessionID == "" {
+		e.Fatalf("no session: %s", l.Error)
+	}
+	return l.Result.SessionID
+}
+
+func (e *testEditor) prompt(session, text string) string {
+	e.Helper()
+	l := e.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}`, session, text))
+	if l.Error != nil {
+		e.Errorf("%s", l.Error)
+	}
+	return l.Result.StopReason
+}
+
+// leave ends the input; artoo then has to end within two seconds.
+func (e *testEditor) leave() {
+	began := time.Now()
+	e.in.Close()
+	if err := e.cmd.Wait(); err != nil || time.Since(began) > 2*time.Second {
+		e.Errorf("it ended with %v, after %v", err, time.Since(began))
+	}
+}
+
+// editorModel answers each user's message by these calls, and results by "well done".
+func editorModel(calls ...providertest.Item) func(int, providertest.Request) providertest.Reply {
+	asked := 0
+	return func(_ int, r providertest.Request) providertest.Reply {
+		if asked < len(calls) {
+			asked++
+			return providertest.Chat(calls[asked-1])
+		}
+		return providertest.Chat(providertest.Text("well done"))
+	}
+}
+
+func realTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// An editor's session survives kill -9 of artoo, and goes on by session/load.
+func TestAnEditorsSessionSurvivesAKill(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, editorModel(providertest.Call("c1", "write", `{"path":"new.txt","content":"one\n"}`)))
+	env, dir := append(m.env(t), "ARTOO_PROVIDER=compatible"), realTemp(t)
+	e := startEditor(t, env, dir)
+	id := e.open(dir)
+	if got := e.prompt(id, "make it"); got != "end_turn" {
+		t.Errorf("%q", got)
+	}
+	if want := []string{"write new.txt? | yes | always in this session: write(new.txt) | always here: write(new.txt) | no"}; len(e.asked) != 1 || e.asked[0] != want[0] {
+		t.Errorf("%q", e.asked)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "new.txt")); string(data) != "one\n" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if err := e.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = e.cmd.Wait()
+	e = startEditor(t, env, dir)
+	if l := e.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, id, dir)); l.Error != nil {
+		t.Fatalf("%s", l.Error)
+	}
+	for _, part := range []string{`"text":"make it"`, `"toolCallId":"c1","title":"write new.txt"`, `"text":"well done"`} {
+		if !strings.Contains(e.updates.String(), part) {
+			t.Errorf("not replayed: %s in\n%s", part, e.updates.String())
+		}
+	}
+	if got := e.prompt(id, "and now?"); got != "end_turn" {
+		t.Errorf("%q", got)
+	}
+	e.leave()
+}
+
+// Reads see what the editor has not saved; a file with unsaved changes is written through it, others are
+// written to disk. Undo brings back the unsaved text.
+func TestUnsavedFilesGoThroughTheEditor(t *testing.T) {
+	t.Parallel()
+	var read string
+	m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
+		switch n {
+		case 0:
+			return providertest.Chat(providertest.Call("c1", "read", `{"path":"a.txt"}`))
+		case 1:
+			read = string(r.Body)
+			return providertest.Chat(providertest.Call("c2", "edit", `{"path":"a.txt","edits":[{"old":"unsaved","new":"edited"}]}`),
+				providertest.Call("c3", "write", `{"path":"b.txt","content":"b\n"}`))
+		}
+		return providertest.Chat(providertest.Text("well done"))
+	})
+	env, dir := append(m.env(t), "ARTOO_PROVIDER=compatible"), realTemp(t)
+	a := filepath.Join(dir, "a.txt")
+	if err := os.WriteFile(a, []byte("saved\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := startEditor(t, env, dir, "--approval", "edits")
+	e.buffers[a] = "unsaved\n"
+	e.prompt(e.open(dir), "edit it")
+	if !strings.Contains(read, "unsaved") {
+		t.Errorf("the model was shown %s", read)
+	}
+	if e.written[a] != "edited\n" || len(e.written) != 1 {
+		t.Errorf("written through the editor: %q; asked %q; %s", e.written, e.asked, e.updates.String())
+	}
+	e.leave()
+	undo := exec.Command(buildProgram(t, moduleDir), "undo", "--yes")
+	undo.Env, undo.Dir = env, dir
+	out, err := undo.CombinedOutput()
+	if data, _ := os.ReadFile(a); err != nil || string(data) != "unsaved\n" {
+		t.Errorf("after undo: %q, %v: %s", data, err, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "b.txt")); !os.IsNotExist(err) {
+		t.Errorf("b.txt: %v", err)
+	}
+}
