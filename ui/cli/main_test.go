@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"artoo/tool/mcp/mcptest"
 )
 
 var update = flag.Bool("update", false, "rewrite the pages made from tables, and the expected outputs in scripts")
@@ -25,11 +23,8 @@ func TestMain(m *testing.M) {
 		"crashing":    func() { os.Exit(crashing()) },
 		"broken":      func() { os.Exit(broken(os.Args[1])) },
 		"testsecrets": func() { os.Exit(testSecrets(context.Background())) },
-		"mcpserver": func() {
-			mcptest.Serve(append([]string{"", mcptest.Arg}, os.Args[1:]...), os.Stdin, os.Stdout, os.Stderr, os.Exit)
-		},
-		"gobrowse":  func() { os.Exit(browse(os.Args[1])) },
-		"neighbour": func() { os.Exit(neighbour(os.Args[1], os.Args[2])) },
+		"gobrowse":    func() { os.Exit(browse(os.Args[1])) },
+		"neighbour":   func() { os.Exit(neighbour(os.Args[1], os.Args[2])) },
 	})
 }
 

@@ -105,7 +105,7 @@ func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
 	env := m.env(t)
 	var text strings.Builder
 	for i := range 13 {
-		fmt.Fprintf(&text, "[mcp.a-server-%d]\ncommand = [\"mcpserver\", \"many\"]\nabout = %q\n", i, strings.Repeat("issues, \"requests\" – ", 9))
+		fmt.Fprintf(&text, "[mcp.a-server-%d]\ncommand = [%q, \"many\"]\nabout = %q\n", i, buildProgram(t, serverDir), strings.Repeat("issues, \"requests\" – ", 9))
 	}
 	configure(t, env, text.String())
 	run := func(places string, args ...string) string {
@@ -144,13 +144,14 @@ func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
 
 // held is a FIFO that a server and all that it starts hold open, so that its end is the end of them all.
 type held struct {
-	path string
-	file *os.File
+	path    string
+	file    *os.File
+	program string // the server's
 }
 
 func newHeld(t *testing.T) held {
 	t.Helper()
-	h := held{path: filepath.Join(t.TempDir(), "held")}
+	h := held{path: filepath.Join(t.TempDir(), "held"), program: buildProgram(t, serverDir)}
 	if err := syscall.Mkfifo(h.path, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func newHeld(t *testing.T) held {
 
 // server is the command of a server that leaves a process of its own session behind, which nothing waits for.
 func (h held) server(kind string) string {
-	return fmt.Sprintf(`["sh", "-c", "exec 9>%s; (setsid sh -c 'echo left >&9; exec sleep 600' &); exec mcpserver %s"]`, h.path, kind)
+	return fmt.Sprintf(`["sh", "-c", "exec 9>%s; (setsid sh -c 'echo left >&9; exec sleep 600' &); exec %s %s"]`, h.path, h.program, kind)
 }
 
 // awaitStart waits until the process is there that is left behind. From then on the others alone hold the FIFO.
@@ -287,7 +288,7 @@ func TestHostileServersEndNoSession(t *testing.T) {
 		var text strings.Builder
 		args := []string{"-p", "try them"}
 		for _, kind := range kinds {
-			fmt.Fprintf(&text, "[mcp.%s]\ncommand = [\"mcpserver\", %q]\ntimeout = \"2s\"\n", kind, kind)
+			fmt.Fprintf(&text, "[mcp.%s]\ncommand = [%q, %q]\ntimeout = \"2s\"\n", kind, buildProgram(t, serverDir), kind)
 			args = append(args, "--allow", "mcp__"+kind)
 		}
 		configure(t, env, text.String())

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ func TestArtooMCPAsksOnTheTerminal(t *testing.T) {
 	home := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(home, ".config", "artoo"), 0o700))
 	must(t, os.WriteFile(filepath.Join(home, ".config", "artoo", "config.toml"),
-		[]byte("[mcp.s]\ncommand = [\"sh\", \"-c\", \"exec mcpserver $(cat $HOME/kind)\"]\n"), 0o600))
+		fmt.Appendf(nil, "[mcp.s]\ncommand = [\"sh\", \"-c\", \"exec %s $(cat $HOME/kind)\"]\n", buildProgram(t, serverDir)), 0o600))
 	kind := func(name string) { must(t, os.WriteFile(filepath.Join(home, "kind"), []byte(name), 0o600)) }
 	run := func(args []string, answers ...[2]string) (shown string, exit int) {
 		cmd := onTerminal(t, nil, args...)

@@ -14,7 +14,7 @@ import (
 )
 
 // programs are the programs that were built, each once: linking takes seconds. Each
-// is called artoo, in a directory of its own.
+// has a directory of its own. It is called artoo, except the server of tests.
 type programs struct {
 	mu    sync.Mutex
 	dir   string
@@ -22,6 +22,10 @@ type programs struct {
 }
 
 var built programs
+
+// serverDir is the package of the program mcpserver, an MCP server of the kinds that its
+// arguments name.
+var serverDir = filepath.Join(moduleDir, "testdata", "mcpserver")
 
 // buildProgram builds a package of this module the way artoo is shipped. What make
 // built already comes from Go's cache.
@@ -47,7 +51,11 @@ func (p *programs) program(pkg string) (string, error) {
 		}
 		p.dir, p.files = dir, map[string]string{}
 	}
-	file := filepath.Join(p.dir, strconv.Itoa(len(p.files)), "artoo")
+	name := "artoo"
+	if pkg == serverDir {
+		name = filepath.Base(pkg)
+	}
+	file := filepath.Join(p.dir, strconv.Itoa(len(p.files)), name)
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -33,11 +33,11 @@ func TestScript(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scripts", err)
 	}
-	shipped := filepath.Dir(buildProgram(t, moduleDir))
+	shipped, server := filepath.Dir(buildProgram(t, moduleDir)), filepath.Dir(buildProgram(t, serverDir))
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			p := scriptParams(shipped)
+			p := scriptParams(shipped, server)
 			// Each has a limit of its own, from its own start, so that one which hangs
 			// says where and holds nobody else up.
 			p.Files, p.Deadline = []string{file}, time.Now().Add(scriptLimit)
@@ -62,15 +62,16 @@ func (t scriptTest) Run(_ string, f func(testscript.T)) { f(t) }
 // Verbose implements testscript.T.
 func (scriptTest) Verbose() bool { return testing.Verbose() }
 
-// scriptParams are for scripts that find their programs in dir first.
-func scriptParams(dir string) testscript.Params {
+// scriptParams are for scripts that find artoo in dir, before what others are there, and
+// mcpserver in server.
+func scriptParams(dir, server string) testscript.Params {
 	var environ []string // of the script's beginning
 	return testscript.Params{
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("PATH", dir+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PATH", strings.Join([]string{dir, server, env.Getenv("PATH")}, string(filepath.ListSeparator)))
 			err := setUpScript(env)
 			environ = append(slices.Clip(env.Vars), "ARTOO_SANDBOX=auto") // what the script sets goes elsewhere
 			return err
