@@ -107,6 +107,7 @@ type Settings struct {
 
 	_ heading `section:"ui" group:"Input"`
 
+	Input     string `toml:"-" ignored:"true" flag:"--input FORMAT" preset:"text" choices:"text,jsonl" meaning:"what stdin holds; text: data for the message; jsonl: messages, answers and commands of a program, one object per line, with -o jsonl"`
 	Stdin     string `split_words:"true" toml:"stdin" flag:"--stdin WHEN" preset:"auto" choices:"auto,never" meaning:"piped input beside a prompt; auto: read; never: left alone"`
 	StdinWait Time   `split_words:"true" toml:"stdin_wait" preset:"3s" zero:"ok" meaning:"wait for the first byte of a pipe in a headless run"`
 	StdinMax  Bytes  `split_words:"true" toml:"stdin_max" preset:"1GiB" meaning:"most input that is read"`

@@ -263,6 +263,11 @@ func ConfirmOnTTY(ctx context.Context, s *screen.Screen, q screen.YesNo) (yes bo
 }
 
 func (t *Terminal) asker() asker {
+	if t.program != nil { // A command of a program's asks no one.
+		return asker{Screen: t.Screen, page: t.Block, ask: func(context.Context, prompt.Question) (prompt.Line, error) {
+			return prompt.Line{}, io.EOF
+		}}
+	}
 	return asker{Screen: t.Screen, ask: t.prompt.Ask, page: func(text string) {
 		if err := t.page(text); err != nil { // then it was printed
 			t.Note("pager: " + err.Error())

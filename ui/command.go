@@ -28,6 +28,8 @@ type command struct {
 	// complete proposes whole arguments for one that begins as arg; nil proposes none. The
 	// prompt's goroutine calls it: it must be quick.
 	complete func(t *Terminal, arg string) []prompt.Candidate
+	// program says that a program can carry the command out: it needs no keys, no pager and no yes.
+	program bool
 }
 
 // commands is every command there is. Their names are those people know from
@@ -38,33 +40,33 @@ func commands() []command {
 		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "keys or approvals",
 			run: runHelp, complete: oneOf("keys", "approvals")},
 		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
-		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear},
-		{name: "sessions", args: "[all]", help: "list them", run: runSessions, complete: oneOf(allSessions)},
+		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear, program: true},
+		{name: "sessions", args: "[all]", help: "list them", run: runSessions, complete: oneOf(allSessions), program: true},
 		{name: "resume", aliases: []string{"continue"}, args: "[NAME]", help: "choose one",
-			run: runResume, complete: completeSessions},
-		{name: "rename", args: "[NAME]", help: "name the session", run: runRename},
-		{name: "fork", args: "[N]", help: "continue in a copy", run: runFork},
-		{name: "export", aliases: []string{"save"}, args: "[FILE]", help: "write it to a file", run: runExportFile},
+			run: runResume, complete: completeSessions, program: true},
+		{name: "rename", args: "[NAME]", help: "name the session", run: runRename, program: true},
+		{name: "fork", args: "[N]", help: "continue in a copy", run: runFork, program: true},
+		{name: "export", aliases: []string{"save"}, args: "[FILE]", help: "write it to a file", run: runExportFile, program: true},
 
-		{name: "model", args: "[NAME]", help: "show or change it", run: runModel, complete: completeModels},
-		{name: "provider", args: "[NAME]", help: "show or change it", run: runProvider, complete: completeProviders},
-		{name: "effort", args: "[LEVEL]", help: "how hard it thinks", run: runEffort, complete: oneOf(efforts()...)},
-		{name: "context", help: "what uses the window", run: runContext},
-		{name: "cost", aliases: []string{"usage", "tokens", "stats"}, help: "tokens and money", run: runCost},
-		{name: "status", aliases: []string{"session"}, help: "model and limits", run: runStatus},
+		{name: "model", args: "[NAME]", help: "show or change it", run: runModel, complete: completeModels, program: true},
+		{name: "provider", args: "[NAME]", help: "show or change it", run: runProvider, complete: completeProviders, program: true},
+		{name: "effort", args: "[LEVEL]", help: "how hard it thinks", run: runEffort, complete: oneOf(efforts()...), program: true},
+		{name: "context", help: "what uses the window", run: runContext, program: true},
+		{name: "cost", aliases: []string{"usage", "tokens", "stats"}, help: "tokens and money", run: runCost, program: true},
+		{name: "status", aliases: []string{"session"}, help: "model and limits", run: runStatus, program: true},
 
 		{name: "approval", args: "[MODE]", help: "ask edits auto plan",
-			run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next")},
-		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: oneOf("off")},
+			run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next"), program: true},
+		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: oneOf("off"), program: true},
 		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "list or drop rules",
-			run: runPermissions, complete: completeRules},
+			run: runPermissions, complete: completeRules, program: true},
 
 		{name: "undo", aliases: []string{"restore"}, args: "[N]", help: "undo N turns",
 			run: runUndo, complete: completeCount},
 		{name: "rewind", args: "[N]", help: "back to a message", run: runRewind, complete: completeRewind},
-		{name: "btw", args: "TEXT", help: "ask beside it", run: runAside},
+		{name: "btw", args: "TEXT", help: "ask beside it", run: runAside, program: true},
 		{name: "redo", args: "[N]", help: "redo undone turns", run: runRedo},
-		{name: "diff", args: "[TURN]", help: "the changes", run: runDiff, complete: completeTurns},
+		{name: "diff", args: "[TURN]", help: "the changes", run: runDiff, complete: completeTurns, program: true},
 		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in an editor", run: runEdit},
 		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
 		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output",
@@ -73,18 +75,18 @@ func commands() []command {
 			run: runQueue, complete: oneOf("now ", "now all", "drop ", "drop all", "edit ")},
 		{name: "run", args: "COMMAND", help: "same as !COMMAND", run: runRun},
 
-		{name: "tools", help: "the model's tools", run: runTools},
-		{name: "hooks", help: "commands at events", run: runHooks},
-		{name: "skills", help: "skills and commands", run: runSkills},
-		{name: "mcp", args: "[NAME]", help: "servers; start one", run: runMCP, complete: completeServers},
-		{name: "init", help: "write AGENTS.md", run: runInit},
+		{name: "tools", help: "the model's tools", run: runTools, program: true},
+		{name: "hooks", help: "commands at events", run: runHooks, program: true},
+		{name: "skills", help: "skills and commands", run: runSkills, program: true},
+		{name: "mcp", args: "[NAME]", help: "servers; start one", run: runMCP, complete: completeServers, program: true},
+		{name: "init", help: "write AGENTS.md", run: runInit, program: true},
 		{name: "memory", args: "[edit]", help: "project memory", run: runMemory, complete: oneOf("edit")},
 		{name: "config", aliases: []string{"settings", "set"}, args: "[all]", help: "the settings", run: runConfig,
-			complete: oneOf("all")},
+			complete: oneOf("all"), program: true},
 		{name: "doctor", help: "check the setup", run: runDoctor},
 		{name: "debug", args: "[on|off]", help: "log requests", run: runDebug, complete: oneOf("on", "off")},
-		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "summarize history", run: runCompact},
-		{name: "uncompact", help: "undo /compact", run: runUncompact},
+		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "summarize history", run: runCompact, program: true},
+		{name: "uncompact", help: "undo /compact", run: runUncompact, program: true},
 		{name: "add", aliases: []string{"read-only", "drop", "ls"},
 			instead: "write @PATH in a message; the model reads the file then"},
 		{name: "add-dir", aliases: []string{"directory"},
@@ -123,11 +125,13 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	name, arg := cutWord(strings.TrimPrefix(strings.TrimSpace(text), "/"))
 	c, ok := findCommand(name)
 	if server, prompt, is := mcpPrompt(name); is {
-		c, ok = command{name: name, args: "[NAME=VALUE]", run: func(ctx context.Context, t *Terminal, arg string) error {
+		c, ok = command{name: name, args: "[NAME=VALUE]", program: true, run: func(ctx context.Context, t *Terminal, arg string) error {
 			return t.runServerPrompt(ctx, server, prompt, arg)
 		}}, true
 	}
 	switch {
+	case t.program != nil && (!ok || !c.program):
+		return fmt.Errorf("/%s is no command that a program can send", name)
 	case !ok:
 		mean := "."
 		if near := cmp.Or(nearestCommand(strings.ToLower(name)), NearestOwn(t.opt.Agent.Skills(), name)); near != "" {
@@ -139,6 +143,8 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	case c.run == nil:
 		t.Note(fmt.Sprintf("/%s: %s", name, c.instead))
 		return nil
+	case c.args == "" && arg != "" && t.program != nil:
+		return fmt.Errorf("/%s takes no arguments", name)
 	case c.args == "" && arg != "":
 		// It may have been meant as a message: /clear would take the session away.
 		t.Note(fmt.Sprintf("/%s takes no arguments; nothing was done (start with a space to send it as text)",
@@ -149,7 +155,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 		return err
 	}
 	err := c.run(ctx, t, arg)
-	if err != nil && !errors.Is(err, errLeave) && !errors.Is(err, errStuck) && !prompt.IsSignal(err) {
+	if err != nil && t.program == nil && !errors.Is(err, errLeave) && !errors.Is(err, errStuck) && !prompt.IsSignal(err) {
 		t.Note(fmt.Sprintf("/%s: %s", c.name, oneLine(err.Error())))
 		return nil
 	}
@@ -161,7 +167,9 @@ func (t *Terminal) followUp(ctx context.Context) error {
 	if !t.opt.Agent.HasEnded() {
 		return nil
 	}
-	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) { return nil, t.opt.Agent.FollowUp(ctx, t) })
+	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
+		return nil, t.opt.Agent.FollowUp(ctx, t.callbacks())
+	})
 }
 
 // nearestCommand is the command whose name or alias is near, or "".

@@ -315,7 +315,7 @@ func runCompact(ctx context.Context, t *Terminal, keep string) error {
 		return nil
 	}
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
-		return t.opt.Agent.Compact(ctx, keep, t)
+		return t.opt.Agent.Compact(ctx, keep, t.callbacks())
 	})
 }
 
@@ -334,6 +334,6 @@ func runAside(ctx context.Context, t *Terminal, question string) error {
 		return errors.New("follow it with a question: /btw QUESTION answers it and leaves the session as it is")
 	}
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
-		return t.opt.Agent.Aside(ctx, question, t)
+		return t.opt.Agent.Aside(ctx, question, t.callbacks())
 	})
 }

@@ -82,6 +82,26 @@ func TestCommandsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestCommandsOfProgramsAreDocumented compares the list of commands that programs can send with the page's.
+func TestCommandsOfProgramsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/headless.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "A program can send these commands: ")
+	list, _, _ = strings.Cut(list, ", prompts of MCP servers")
+	var want []string
+	for _, c := range commands() {
+		if c.program {
+			want = append(want, "`/"+c.name+"`")
+		}
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(strings.Join(want, ", "), strings.Join(strings.Fields(list), " ")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A name that is not known is answered with the nearest one, and neither run
 // nor sent.
 func TestUnknownCommandsAreNotSent(t *testing.T) {

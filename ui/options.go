@@ -29,6 +29,7 @@ type Terminal struct {
 	lost     atomic.Pointer[error] // why the output that is lost ends the conversation
 	shared   []provider.Part       // commands the user ran, for the next message
 	outputs  outputs               // /out pages them
+	program  *program              // whose command is carried out; nil in a conversation, which has a prompt
 }
 
 // Options are what a conversation is made of. Agent, Program, Screen and In have

@@ -202,10 +202,9 @@ func (t *Terminal) invoke(ctx context.Context, in Invocation, l prompt.Line) err
 		t.Note(oneLine(note))
 	}
 	text, parts := t.attach(ctx, l)
-	m := agent.Message{Text: text, Attachments: append(t.takeShared(), parts...), Options: options,
-		Steering: func() []agent.Message { return t.steering(ctx) }}
+	m := agent.Message{Text: text, Attachments: append(t.takeShared(), parts...), Options: options}
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
-		m, notes, denied, err := in.Message(ctx, t.opt.Agent, m, t)
+		m, notes, denied, err := in.Message(ctx, t.opt.Agent, m, t.callbacks())
 		for _, note := range notes {
 			t.Note(oneLine(note))
 		}
@@ -216,7 +215,7 @@ func (t *Terminal) invoke(ctx context.Context, in Invocation, l prompt.Line) err
 			}
 			return denied, err
 		}
-		return t.opt.Sender.Send(ctx, m, t)
+		return t.send(ctx, m)
 	})
 }
 

@@ -165,14 +165,34 @@ const signalWait = 2 * time.Second
 
 func (t *Terminal) turn(ctx context.Context, text string, attachments []provider.Part) error {
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
-		return t.opt.Sender.Send(ctx, agent.Message{Text: text, Attachments: attachments,
-			Steering: func() []agent.Message { return t.steering(ctx) }}, t)
+		return t.send(ctx, agent.Message{Text: text, Attachments: attachments})
 	})
+}
+
+// send runs a turn, which lines that the user sends now may join.
+func (t *Terminal) send(ctx context.Context, m agent.Message) (*agent.Response, error) {
+	if m.Steering = func() []agent.Message { return t.steering(ctx) }; t.program != nil {
+		m.Steering = t.program.steering
+	}
+	return t.opt.Sender.Send(ctx, m, t.callbacks())
+}
+
+// callbacks are whom turns are reported to.
+func (t *Terminal) callbacks() agent.Callbacks {
+	if t.program != nil {
+		return t.program
+	}
+	return t
 }
 
 // during has the agent work, which Ctrl-C interrupts, and shows how it ended. The error it
 // returns ends the conversation.
 func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agent.Response, error)) error {
+	if t.program != nil {
+		response, err := work(ctx)
+		t.program.ended(response, err)
+		return nil
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began, waited := t.opt.Clock.Now(), t.Waited()

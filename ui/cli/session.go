@@ -277,7 +277,7 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 		}
 	}
 	tools = builtin.Pick(all, a.withoutStandIns(all, on, names))
-	if a.streams.headless {
+	if a.streams.headless && !a.answersAll() {
 		tools = slices.DeleteFunc(tools, func(t tool.Tool) bool { return t.ByLoop() && t.Name == "ask_user" })
 		return tools, nil, agents, nil
 	}

@@ -37,7 +37,7 @@ func (a *app) look(given bool) streams {
 	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	w := streams{in: tty(a.process.In), out: tty(a.process.Out), err: tty(a.process.Err)}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
-	w.headless = a.editor == nil && !bool(cfg.Interactive) && (bool(cfg.Print) || !w.in || !w.err || given && (!w.out || ci))
+	w.headless = a.editor == nil && !bool(cfg.Interactive) && (a.fromProgram() || bool(cfg.Print) || !w.in || !w.err || given && (!w.out || ci))
 	w.watched = w.err && prompt.Foreground(a.process.Err)
 	return w
 }
@@ -195,18 +195,27 @@ func (a *app) format() headless.Format {
 	return headless.Text
 }
 
+// fromProgram reports whether a program converses by JSON lines.
+func (a *app) fromProgram() bool { return a.cfg.Input == "jsonl" }
+
 // canAsk reports whether somebody can be asked beside a pipe.
-func (a *app) canAsk() bool { return !bool(a.cfg.Print) && a.streams.watched }
+func (a *app) canAsk() bool { return !bool(a.cfg.Print) && a.streams.watched && !a.fromProgram() }
+
+// answersAll reports whether a program answers questions of any kind.
+func (a *app) answersAll() bool { return a.fromProgram() }
 
 // unanswered reports whether questions get no answer in this session.
 func (a *app) unanswered() bool {
-	return a.streams.headless && !a.canAsk() && a.outcome.approve == nil && !a.hooksAnswer()
+	return a.streams.headless && !a.canAsk() && !a.answersAll() && a.outcome.approve == nil && !a.hooksAnswer()
 }
 
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if prompt == "" && !dash && !bool(a.cfg.Print) && a.streams.in && !a.streams.err {
 		return usage("stderr", "not a terminal, and a conversation needs one there",
 			"artoo | tee log, which keeps the answers; script log, then artoo, which keeps the whole screen")
+	}
+	if a.fromProgram() && (headless.Format(a.cfg.Output) != headless.JSONL || prompt != "" || dash) {
+		return usage("--input jsonl", "goes with -o jsonl, and without a prompt", "artoo --input jsonl -o jsonl, with the messages on stdin")
 	}
 	// They are watched to the end of the process: between two signals the result
 	// object is still to be written.
@@ -237,6 +246,9 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	defer a.close()
 	if err := a.agent.StartServers(ctx); err != nil {
 		return err
+	}
+	if a.fromProgram() {
+		return a.converseWithProgram(ctx)
 	}
 	options, restore, note := ui.UseModel(ctx, a, a.agent, called.Item.Model)
 	defer restore()
@@ -309,11 +321,19 @@ func (a *app) lastWords() {
 	})
 }
 
+// mode is the approval mode of the agent, "" before there is one.
+func (a *app) mode() string {
+	if a.agent == nil {
+		return ""
+	}
+	return string(a.agent.Policy().Mode)
+}
+
 func (a *app) info() headless.Info {
 	session := ""
 	if a.agent != nil {
 		session = a.agent.SessionID()
 	}
 	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: string(cmp.Or(a.facts.Mechanism, sandbox.None)),
-		Stdin: a.outcome.stdin, Began: a.began}
+		Mode: a.mode(), Stdin: a.outcome.stdin, Began: a.began}
 }

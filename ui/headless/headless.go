@@ -25,14 +25,16 @@ type Sender interface {
 // Asker puts a question to the user, as agent.Callbacks' Ask does.
 type Asker func(ctx context.Context, q agent.Question) (agent.Answer, error)
 
-// Runner runs one message. All fields but Ask and Stopped are needed.
+// Runner runs one message. All fields but Ask, AnyKind and Stopped are needed.
 type Runner struct {
 	Agent  Sender
 	Format Format
 	Out    io.Writer      // stdout
 	Screen *screen.Screen // progress on stderr; in text format it also writes the answer
 	Ask    Asker          // nil: no one can answer
-	Info   Info
+	// AnyKind lets Ask answer all kinds of questions, and not only whether something may be done.
+	AnyKind bool
+	Info    Info
 	// Stopped is called, on Run's goroutine or one of the agent's, when stdout
 	// cannot be written. The run is being ended then. It may be called twice.
 	Stopped func(error)
@@ -45,8 +47,8 @@ type Runner struct {
 func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.Part) (*agent.Response, *agent.Failure) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	cb := &callbacks{Screen: r.Screen, runner: r, stop: stop, output: map[string]int{}}
-	cb.event(sessionEvent{"session", 1, r.Info.SessionID, r.Info.Provider, r.Info.Model, cmp.Or(r.Info.Sandbox, "none")})
+	cb := r.callbacks(stop)
+	cb.begin(r.Info)
 	if cb.failed != nil {
 		return &agent.Response{}, outputFailure(cb.failed)
 	}
@@ -65,6 +67,15 @@ func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.P
 		failure = unanswered(response.Denied)
 	}
 	return response, failure
+}
+
+func (r *Runner) callbacks(stop context.CancelCauseFunc) *callbacks {
+	return &callbacks{Screen: r.Screen, runner: r, stop: stop, output: map[string]int{}}
+}
+
+// begin says which session it is, and who answers in it.
+func (c *callbacks) begin(i Info) {
+	c.event(sessionEvent{"session", 1, i.SessionID, i.Provider, i.Model, cmp.Or(i.Sandbox, "none"), i.Mode})
 }
 
 func outputFailure(err error) *agent.Failure {
@@ -140,22 +151,22 @@ const inputPause = 250 * time.Millisecond
 // maxOutput is how much of a call's output is told while it runs, in bytes.
 const maxOutput = 30 << 10
 
-// Ask asks the user, if one is there, or says which rule would have done.
+// Ask asks whoever is there, or says which rule would have done.
 func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	switch q.Kind {
-	case agent.QuestionSteps, agent.QuestionPlan, agent.QuestionMemory, agent.QuestionChoice,
-		agent.QuestionCompact, agent.QuestionForm:
+	decides := slices.Contains([]agent.QuestionKind{agent.QuestionApproval, agent.QuestionChanges}, q.Kind)
+	again := slices.Contains([]agent.QuestionKind{agent.QuestionOutside, agent.QuestionWhole}, q.Kind)
+	asks := c.runner.Ask != nil && (c.runner.AnyKind || decides || again)
+	if !asks && !decides {
 		return agent.Answer{}, agent.ErrNobody // a run without a conversation goes on, or ends, without
-	case agent.QuestionOutside, agent.QuestionWhole:
-		if c.runner.Ask == nil {
-			return agent.Answer{}, agent.ErrNobody
-		}
 	}
 	answer, err := agent.Answer{}, agent.ErrNobody
-	if c.runner.Ask != nil {
+	if asks {
 		answer, err = c.runner.Ask(ctx, q)
 	}
 	nobody := errors.Is(err, agent.ErrNobody)
+	if nobody && !decides && !again {
+		return answer, err
+	}
 	if nobody {
 		word, denied := "denied: ", agent.Denial{Rule: q.Rule}
 		switch {
@@ -180,7 +191,7 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 		verdict = "no"
 	}
 	c.event(approvalEvent{"approval", q.ID, q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict,
-		nobody, answer.Reason, q.Rule, q.Call.Agent, ""})
+		nobody, answer.Reason, q.Rule, q.Call.Agent, answer.By})
 	return answer, err
 }
 

@@ -54,6 +54,7 @@ type ResultError struct {
 type Info struct {
 	SessionID, Provider, Model string
 	Sandbox                    string // "none" until there is one
+	Mode                       string // the approval mode; "" until there is one
 	Stdin                      string // Input.State
 	Began                      time.Time
 }
@@ -105,6 +106,7 @@ type sessionEvent struct {
 	Provider  string `json:"provider"`
 	Model     string `json:"model"`
 	Sandbox   string `json:"sandbox"` // mechanism that confines commands
+	Mode      string `json:"mode"`    // approval mode
 }
 
 // textEvent is a piece of the reply or of the reasoning.
@@ -186,6 +188,35 @@ type noticeEvent struct {
 type usageEvent struct {
 	Type    string              `json:"type"` // usage
 	Request agent.RequestReport `json:"request"`
+}
+
+// bareEvent is one of which the type says all.
+type bareEvent struct {
+	Type string `json:"type"` // ready
+}
+
+type acceptedEvent struct {
+	Type string `json:"type"` // accepted
+	ID   string `json:"id"`
+}
+
+type inputErrorEvent struct {
+	Type    string `json:"type"` // input_error
+	Line    int    `json:"line"` // from 1
+	Message string `json:"message"`
+}
+
+// turnEndEvent is the end of a message or command that was accepted.
+type turnEndEvent struct {
+	Type       string         `json:"type"`             // turn_end
+	ID         string         `json:"id"`               // that of accepted
+	Joined     []string       `json:"joined,omitempty"` // ids of messages that reached the model in this turn
+	Result     string         `json:"result"`
+	StopReason string         `json:"stop_reason"`
+	Turns      int            `json:"turns"`
+	Usage      provider.Usage `json:"usage"`
+	CostUSD    *float64       `json:"cost_usd"`
+	Error      *ResultError   `json:"error"` // its kind may also be interrupted, stopped
 }
 
 // inputOf is a call's input as JSON; null when the model wrote no valid input.

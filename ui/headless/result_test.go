@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,33 +42,6 @@ func TestResult(t *testing.T) {
 		}
 		if got := b.String(); got != test.want+"\n" {
 			t.Errorf("%s:\n%s\nwant\n%s", test.name, got, test.want)
-		}
-	}
-}
-
-// TestFieldsAreDocumented wants each type and field of what stdout may hold in
-// docs/formats.md.
-func TestFieldsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "formats.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range []any{
-		Result{}, ResultError{}, sessionEvent{}, textEvent{}, callEvent{}, outputEvent{}, callResultEvent{},
-		approvalEvent{}, retryEvent{}, noticeEvent{}, usageEvent{}, provider.Usage{}, agent.RequestReport{}, agent.Denial{},
-	} {
-		kind := reflect.TypeOf(v)
-		if event := strings.HasSuffix(kind.Name(), "Event"); event && kind.Field(0).Tag.Get("json") != "type" {
-			t.Errorf("%s does not begin with its type", kind.Name())
-		}
-		for i := range kind.NumField() {
-			name, option, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
-			if option == "omitempty" {
-				continue // there in rare cases, and explained in sessions.md
-			}
-			if !bytes.Contains(page, []byte("`"+name+"`")) {
-				t.Errorf("docs/formats.md does not have the field %s of %s", name, kind.Name())
-			}
 		}
 	}
 }

@@ -1,0 +1,70 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/ui/prompt"
+	"artoo/ui/screen"
+)
+
+// program is who sent a command that is carried out without a terminal.
+type program struct {
+	agent.Callbacks // of its turns
+	steering        func() []agent.Message
+	response        *agent.Response // what its turn came to; nil for none
+	err             error
+}
+
+func (p *program) ended(r *agent.Response, err error) {
+	if r != nil {
+		p.response = r
+	}
+	p.err = errors.Join(p.err, err)
+}
+
+// ForProgram carries out one line that begins with a slash: a command that needs no terminal, or a
+// skill or command of the user's. What it shows is output. Its turn, if it has one, is reported to
+// cb and may be joined by what steering gives; response and the error say what became of it. A line
+// that cannot be carried out is an error without a response. Nobody is asked what the command
+// itself would ask. opt needs Agent and Program only.
+func ForProgram(ctx context.Context, opt Options, line string, cb agent.Callbacks, steering func() []agent.Message) (
+	output string, response *agent.Response, err error,
+) {
+	var shown bytes.Buffer
+	opt.Screen = screen.New(screen.Options{Out: &shown, Err: &shown, Profile: screen.Plain, UTF8: true})
+	opt.Profile, opt.Piped, opt.In = screen.Plain, true, strings.NewReader("")
+	t, err := New(opt)
+	if err != nil {
+		return "", nil, err
+	}
+	t.program = &program{Callbacks: cb, steering: steering}
+	if in, ok := t.invocation(line); ok {
+		err = t.invoke(ctx, in, prompt.Line{Text: line})
+	} else {
+		err = t.runCommand(ctx, line)
+	}
+	t.Finish()
+	return shown.String(), t.program.response, errors.Join(err, t.program.err)
+}
+
+// Attach reads the files that a program names for a message, under the rules of the file tools. The
+// error names the first that cannot come along.
+func Attach(ctx context.Context, a *agent.Agent, paths []string) ([]provider.Part, error) {
+	e := expander{access: accessOf(a, false), ctx: ctx, seen: map[string]bool{}}
+	for _, path := range paths {
+		before := len(e.attached)
+		if !e.path(path, path, true) {
+			return nil, fmt.Errorf("%s: no such file", path)
+		}
+		if len(e.attached) == before && len(e.out.Notes) > 0 {
+			return nil, errors.New(e.out.Notes[len(e.out.Notes)-1])
+		}
+	}
+	return e.out.Parts, nil
+}
