@@ -213,11 +213,12 @@ func (s *server) begin(st *start, pause time.Duration) {
 	}
 	ctx, cancel := context.WithCancelCause(s.m.closing)
 	defer cancel(nil)
+	err := s.approved()          // The user may take time for it.
 	if s.m.config.Login == nil { // a login takes as long as the user does
 		timer := time.AfterFunc(startLimit, func() { cancel(errSlow) })
 		defer timer.Stop()
 	}
-	err := context.Cause(ctx) // artoo may have ended during the pause
+	err = cmp.Or(err, context.Cause(ctx)) // artoo may have ended meanwhile
 	var l *link
 	if err == nil {
 		l, err = s.open(ctx)
@@ -307,9 +308,6 @@ func (s *server) drop(l *link) {
 // open connects to the server, in the way that is kept or else found out.
 func (s *server) open(ctx context.Context) (*link, error) {
 	if s.URL != "" {
-		if err := s.approved(); err != nil {
-			return nil, err
-		}
 		return s.openHTTP(ctx)
 	}
 	kept := s.catalogue().Protocol
@@ -362,9 +360,6 @@ func (s *server) approved() error {
 
 // process starts the server's process.
 func (s *server) process() (*process, error) {
-	if err := s.approved(); err != nil {
-		return nil, err
-	}
 	env, err := environOf(s.m.config.Environ, s.PassEnv, s.Env, s.expand)
 	if err != nil {
 		return nil, s.fail(KindConfig, "", err)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"artoo/provider/providertest"
+	"artoo/tool/mcp/mcptest"
 )
 
 // editorLine is a line between an editor and artoo.
@@ -47,6 +50,7 @@ type testEditor struct {
 	pick    string            // the answer to every question
 	buffers map[string]string // unsaved texts, by path
 	written map[string]string
+	saw     func(update string) // gets each update; nil for none
 }
 
 func startEditor(t *testing.T, env []string, dir string, args ...string) *testEditor {
@@ -84,48 +88,63 @@ func (e *testEditor) request(method, params string) editorLine {
 	id := fmt.Sprint(e.last)
 	e.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":` + params + `}`)
 	for {
-		line, err := e.out.ReadString('\n')
+		l, err := e.next()
 		if err != nil {
 			e.Fatalf("%s: %v", method, err)
 		}
-		var l editorLine
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			e.Fatalf("%v: %s", err, line)
+		if l.Method == "" && string(l.ID) == id {
+			return l
 		}
-		switch l.Method {
-		case "":
-			if string(l.ID) == id {
-				return l
-			}
-		case "session/update":
-			e.updates.Write(l.Params.Update)
-			e.updates.WriteByte('\n')
-		case "session/request_permission":
-			title := l.Params.Call.Title
-			for _, o := range l.Params.Options {
-				title += " | " + o.Name
-			}
-			e.asked = append(e.asked, title)
-			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":%q}}}`, l.ID, e.pick))
-		case "fs/read_text_file":
-			text, known := e.buffers[l.Params.Path]
-			if !known {
-				data, err := os.ReadFile(l.Params.Path)
-				if err != nil {
-					e.Error(err)
-				}
-				text = string(data)
-			}
-			content, _ := json.Marshal(text)
-			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":%s}}`, l.ID, content))
-		case "fs/write_text_file":
-			e.written[l.Params.Path] = l.Params.Content
-			delete(e.buffers, l.Params.Path)
-			if err := os.WriteFile(l.Params.Path, []byte(l.Params.Content), 0o600); err != nil {
+		e.serve(l)
+	}
+}
+
+// next is artoo's next line.
+func (e *testEditor) next() (l editorLine, err error) {
+	line, err := e.out.ReadString('\n')
+	if err != nil {
+		return l, err
+	}
+	if err := json.Unmarshal([]byte(line), &l); err != nil {
+		e.Fatalf("%v: %s", err, line)
+	}
+	return l, nil
+}
+
+// serve does what a line of artoo's asks for.
+func (e *testEditor) serve(l editorLine) {
+	switch l.Method {
+	case "session/update":
+		e.updates.Write(l.Params.Update)
+		e.updates.WriteByte('\n')
+		if e.saw != nil {
+			e.saw(string(l.Params.Update))
+		}
+	case "session/request_permission":
+		title := l.Params.Call.Title
+		for _, o := range l.Params.Options {
+			title += " | " + o.Name
+		}
+		e.asked = append(e.asked, title)
+		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":%q}}}`, l.ID, e.pick))
+	case "fs/read_text_file":
+		text, known := e.buffers[l.Params.Path]
+		if !known {
+			data, err := os.ReadFile(l.Params.Path)
+			if err != nil {
 				e.Error(err)
 			}
-			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, l.ID))
+			text = string(data)
 		}
+		content, _ := json.Marshal(text)
+		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":%s}}`, l.ID, content))
+	case "fs/write_text_file":
+		e.written[l.Params.Path] = l.Params.Content
+		delete(e.buffers, l.Params.Path)
+		if err := os.WriteFile(l.Params.Path, []byte(l.Params.Content), 0o600); err != nil {
+			e.Error(err)
+		}
+		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, l.ID))
 	}
 }
 
@@ -251,5 +270,92 @@ func TestUnsavedFilesGoThroughTheEditor(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "b.txt")); !os.IsNotExist(err) {
 		t.Errorf("b.txt: %v", err)
+	}
+}
+
+// A server that the editor names is approved once, and taken literally: no variable is put in.
+func TestAnEditorsServerIsApprovedOnce(t *testing.T) {
+	t.Parallel()
+	web := mcptest.NewWeb()
+	headers := make(chan string, 100)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case headers <- r.Header.Get("X-Literal"):
+		default:
+		}
+		web.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	web.SetURL(srv.URL)
+	var result string
+	m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
+		if lastMessage(t, r.Body).Role == "user" {
+			return providertest.Chat(providertest.Call("c1", "mcp_find", `{"server":"my_web"}`))
+		}
+		result = string(r.Body)
+		return providertest.Chat(providertest.Text("well done"))
+	})
+	env, dir := append(m.env(t), "ARTOO_PROVIDER=compatible"), realTemp(t)
+	for _, row := range []struct {
+		pick, asked, result string
+	}{
+		{"no", "use the MCP server my_web of the editor in this project? | yes, from now on | no", "you did not approve it"},
+		{"yes", "use the MCP server my_web of the editor in this project? | yes, from now on | no", "echo"},
+		{"no", "", "echo"},
+	} {
+		e := startEditor(t, env, dir)
+		e.pick = row.pick
+		l := e.request("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[{"type":"http","name":"My web","url":%q,"headers":[{"name":"X-Literal","value":"${HOME}"}]}]}`,
+			dir, srv.URL+"/mcp"))
+		e.prompt(l.Result.SessionID, "find")
+		e.prompt(l.Result.SessionID, "find again")
+		if got := strings.Join(e.asked, "; "); got != row.asked {
+			t.Errorf("asked %q, not %q", got, row.asked)
+		}
+		if !strings.Contains(result, row.result) {
+			t.Errorf("the result has no %q: %s", row.result, result)
+		}
+		e.leave()
+	}
+	if got := <-headers; got != "${HOME}" {
+		t.Errorf("the header is %q", got)
+	}
+}
+
+// A command's output is shown while it runs; a cancelled one ends within a second, and the editor's crash ends it, too.
+func TestAnEditorSeesAndCancelsCommands(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, line(t, "echo begun; sleep 100"))
+	env, dir := append(m.env(t), "ARTOO_PROVIDER=compatible"), realTemp(t)
+	e := startEditor(t, env, dir)
+	id := e.open(dir)
+	var began time.Time
+	e.saw = func(update string) {
+		if strings.Contains(update, `begun\n`) && strings.Contains(update, "in_progress") && began.IsZero() {
+			began = time.Now()
+			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`, id))
+		}
+	}
+	if got := e.prompt(id, "run it"); got != "cancelled" || began.IsZero() || time.Since(began) > time.Second {
+		t.Errorf("%q after %v\n%s", got, time.Since(began), e.updates.String())
+	}
+	e.saw = func(update string) {
+		if strings.Contains(update, `begun\n`) && strings.Contains(update, "in_progress") {
+			e.in.Close()
+		}
+	}
+	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":99,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"run it"}]}}`, id))
+	for {
+		l, err := e.next()
+		if err != nil {
+			break
+		}
+		e.serve(l)
+		if l.Method == "session/update" && strings.Contains(string(l.Params.Update), `begun\n`) {
+			began = time.Now()
+		}
+	}
+	if err := e.cmd.Wait(); err != nil || time.Since(began) > 2*time.Second {
+		t.Errorf("%v, after %v", err, time.Since(began))
 	}
 }
