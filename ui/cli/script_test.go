@@ -24,9 +24,9 @@ import (
 
 // TestScript runs the program as its user does: testdata/script/*.txtar. The
 // commands beside testscript's own are documented where they are defined. What
-// scripts exec is artoo as it is shipped; talk, and all tests that start "artoo"
-// themselves, run it within the test binary, with the race detector if that has it:
-// there a start takes ten times as long, and commands one after the other are most
+// scripts exec, and talk to, is artoo as it is shipped; tests that start "artoo"
+// themselves run it within the test binary, with the race detector if that has it:
+// there a start takes several times as long, and commands one after the other are most
 // of what scripts do.
 func TestScript(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(moduleDir, "testdata", "script", "*.txtar"))
