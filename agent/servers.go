@@ -130,7 +130,7 @@ func (s *session) setServerTools(tools []tool.Tool) {
 
 // toolNamesOf are the whole names of a server's tools as they are known; nil where none are.
 func toolNamesOf(m *mcp.Manager, server string) (names []string) {
-	tools, _ := m.Tools(server)
+	tools, _ := m.Outlines(server)
 	for _, t := range tools {
 		names = append(names, t.Full)
 	}

@@ -42,13 +42,8 @@ func runMCP(ctx context.Context, t *Terminal, name string) error {
 		return err
 	}
 	t.Note(fmt.Sprintf("%s: running, %s", name, screen.Count(len(tools), "tool")))
-	for _, s := range m.Servers() {
-		if s.Name != name {
-			continue
-		}
-		for _, dropped := range s.Dropped {
-			t.Note("not offered: " + oneLine(dropped))
-		}
+	for _, dropped := range m.Dropped(name) {
+		t.Note("not offered: " + oneLine(dropped))
 	}
 	return nil
 }

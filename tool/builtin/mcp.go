@@ -55,8 +55,19 @@ func MCP(m *mcp.Manager, room int) (tools []tool.Tool, direct int) {
 	if len(servers) == 0 {
 		return nil, 0
 	}
-	all, size, complete := []tool.Tool{}, 0, true
+	all, size, least, complete := []tool.Tool{}, 0, 0, true
 	for _, s := range servers {
+		outlines, known := m.Outlines(s.Name)
+		complete = complete && known
+		for _, o := range outlines {
+			least += o.Bytes
+		}
+	}
+	complete = complete && least <= room
+	for _, s := range servers {
+		if !complete && len(s.Direct) == 0 {
+			continue // No tool of it becomes a function, so its definitions are not read.
+		}
 		listed, known := m.Tools(s.Name)
 		complete = complete && known
 		for _, t := range listed {
@@ -123,7 +134,7 @@ func findTool(servers []mcp.Info, m *mcp.Manager) tool.Tool {
 func serverRow(s mcp.Info, m *mcp.Manager) string {
 	about := strings.Join(strings.Fields(s.About), " ")
 	if about == "" {
-		tools, _ := m.Tools(s.Name)
+		tools, _ := m.Outlines(s.Name)
 		var names []string
 		for _, t := range tools {
 			names = append(names, t.Name)

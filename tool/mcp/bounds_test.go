@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func TestACatalogueIsBounded(t *testing.T) {
 				t.Errorf("notices: %s", n.all())
 			}
 			// A definition that cannot be pinned is not offered: any later one could take its place.
-			if dropped := strings.Join(m.Servers()[0].Dropped, "\n"); kind == "renaming" && !strings.Contains(dropped, "cannot be kept") {
+			if dropped := strings.Join(m.Dropped("s"), "\n"); kind == "renaming" && !strings.Contains(dropped, "cannot be kept") {
 				t.Errorf("dropped: %s", dropped)
 			}
 		})
@@ -483,5 +484,56 @@ func TestACallOverHTTPThatCannotHaveRunIsSentAgainOnce(t *testing.T) {
 				t.Errorf("%d calls", len(w.Calls()))
 			}
 		})
+	}
+}
+
+// A session begins with the outlines of catalogues, whatever they hold: no definition is read for them.
+func TestAStartReadsNoDefinitions(t *testing.T) {
+	one := stdio("s", "hostile")
+	c := Config{Servers: []extension.Server{one}, State: t.TempDir()}
+	m := manage(t, c)
+	if _, err := m.List(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	one.Tools = []string{"-hidden"}
+	for _, s := range []extension.Server{c.Servers[0], one} {
+		c.Servers = []extension.Server{s}
+		m := manage(t, c)
+		info := m.Servers()[0]
+		outlines, known := m.Outlines("s")
+		if kept := m.servers[0].keep.kept; kept != nil || !known || info.Listed.IsZero() || info.Protocol == "" {
+			t.Errorf("known %t, %+v; the catalogue was read: %t", known, info, kept != nil)
+		}
+		tools, _ := m.Tools("s")
+		if info.Known != len(tools) || len(outlines) != len(tools) {
+			t.Fatalf("%d tools, %d outlines, %d known", len(tools), len(outlines), info.Known)
+		}
+		for i, o := range outlines {
+			if least := len(tools[i].Full) + len(tools[i].Input); o.Full != tools[i].Full || o.Bytes < least || o.Bytes > least+len(tools[i].Description) {
+				t.Errorf("%+v of %+v", o, tools[i])
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(c.State, "mcp", "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	if err := os.WriteFile(files[0], first, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m = manage(t, c)
+	if _, known := m.Outlines("s"); !known {
+		t.Error("the outline was not read")
+	}
+	if tools, known := m.Tools("s"); known || tools != nil {
+		t.Errorf("of a file without its definitions: %v", tools)
+	}
+	if _, known := m.Outlines("s"); known {
+		t.Error("what is damaged counts as known")
 	}
 }

@@ -84,7 +84,7 @@ func (s *server) renew(ctx context.Context, l *link) error {
 	l.asked = time.Now()
 	init := l.session.InitializeResult()
 	old := s.catalogue()
-	c := &catalogue{Protocol: init.ProtocolVersion, Old: l.old, Issuer: s.issuer(), Listed: time.Now(), Title: cut(init.Instructions, maxDescription),
+	c := &catalogue{outline: outline{Protocol: init.ProtocolVersion, Listed: time.Now()}, Old: l.old, Issuer: s.issuer(), Title: cut(init.Instructions, maxDescription),
 		Pinned: maps.Clone(old.Pinned), Shown: old.Shown}
 	if init.Capabilities != nil && init.Capabilities.Tools != nil {
 		if err := s.page(ctx, l, c); err != nil {
@@ -213,50 +213,28 @@ func everything(t *sdk.Tool) (d definition, err error) {
 	return d, nil
 }
 
-// prepare makes the tools of the definitions.
+// prepare makes the tools of the definitions, and their outlines.
 func (c *catalogue) prepare(s *server) {
-	c.tools, c.dropped = nil, nil
+	c.tools, c.dropped, c.Usable = nil, nil, nil
 	names := map[string]bool{}
 	hidden := 0
 	for _, d := range c.Definitions {
-		if !offered(s.Server.Tools, d.Name) {
-			continue
+		t, removed, why := c.tool(s, d)
+		if t.Full != "" {
+			c.Usable = append(c.Usable, Outline{Name: t.Name, Bytes: len(t.Full) + len(strings.TrimSpace(t.Description)) + len(t.Input)})
 		}
 		full := FullName(s.Name, d.Name)
-		drop := func(why string) { c.dropped = append(c.dropped, oneLine(d.Name)+": "+why) }
-		pin, pinned := c.Pinned[full]
 		switch {
+		case !offered(s.Server.Tools, d.Name):
+			continue
 		case names[full]:
-			drop(fmt.Sprintf("another tool is called %s, too", full))
+			c.dropped = append(c.dropped, oneLine(d.Name)+": "+fmt.Sprintf("another tool is called %s, too", full))
 			continue
-		case d.Refused != "":
-			drop(d.Refused)
+		case why != "":
+			c.dropped = append(c.dropped, oneLine(d.Name)+": "+why)
+		}
+		if t.Full == "" {
 			continue
-		case !pinned:
-			drop(fmt.Sprintf("its definition cannot be kept: those of this server take over %d MiB", maxCatalogue>>20))
-			continue
-		}
-		t := Tool{Server: s.Name, Name: d.Name, Full: full, Output: d.Output, Claims: claims(d.Annotations), Definition: d.digest(),
-			Reads: matchesAny(s.Read, d.Name), Direct: matchesAny(s.Direct, d.Name), Changed: pin.digest() != d.digest()}
-		removed := false
-		clean := func(text string) string {
-			clean, any := withoutHidden(text)
-			removed = removed || any
-			return clean
-		}
-		t.Title, t.Description = cut(clean(d.Title), 200), cut(clean(d.Description), maxDescription)
-		var err error
-		if t.Input, err = schema(d.Input, clean); err != nil {
-			drop(fmt.Sprintf("its input schema %v", err))
-			continue
-		}
-		if d.Output != nil {
-			if t.Output, err = schema(d.Output, clean); err != nil {
-				t.Output, d.Unchecked = nil, fmt.Sprintf("results are not checked, its output schema %v", err)
-			}
-		}
-		if d.Unchecked != "" {
-			drop(d.Unchecked)
 		}
 		if removed {
 			hidden++
@@ -264,9 +242,42 @@ func (c *catalogue) prepare(s *server) {
 		names[full] = true
 		c.tools = append(c.tools, t)
 	}
+	c.offer(s)
 	if hidden > 0 {
 		c.dropped = append(c.dropped, fmt.Sprintf("hidden characters were removed from %d definitions", hidden))
 	}
+}
+
+// tool makes a tool of its definition, the zero Tool where that cannot be used. why is the reason, or says
+// what of it is not used; removed means that hidden characters were.
+func (c *catalogue) tool(s *server, d definition) (t Tool, removed bool, why string) {
+	full := FullName(s.Name, d.Name)
+	pin, pinned := c.Pinned[full]
+	switch {
+	case d.Refused != "":
+		return t, false, d.Refused
+	case !pinned:
+		return t, false, fmt.Sprintf("its definition cannot be kept: those of this server take over %d MiB", maxCatalogue>>20)
+	}
+	clean := func(text string) string {
+		clean, any := withoutHidden(text)
+		removed = removed || any
+		return clean
+	}
+	input, err := schema(d.Input, clean)
+	if err != nil {
+		return t, false, fmt.Sprintf("its input schema %v", err)
+	}
+	why = d.Unchecked
+	output := d.Output
+	if output != nil {
+		if output, err = schema(output, clean); err != nil {
+			output, why = nil, fmt.Sprintf("results are not checked, its output schema %v", err)
+		}
+	}
+	return Tool{Server: s.Name, Name: d.Name, Full: full, Title: cut(clean(d.Title), 200), Description: cut(clean(d.Description), maxDescription),
+		Input: input, Output: output, Claims: claims(d.Annotations), Definition: d.digest(),
+		Reads: matchesAny(s.Read, d.Name), Direct: matchesAny(s.Direct, d.Name), Changed: pin.digest() != d.digest()}, removed, why
 }
 
 // FullName is the name under which a server's tool is known: rules, hooks and the model use it. The

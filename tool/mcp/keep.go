@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -25,9 +27,9 @@ type keeper struct {
 	dir  string // "" keeps it in memory
 	name string // the file's, without extension
 
-	mu   sync.Mutex
-	read bool
-	kept *catalogue // never changed, only replaced
+	mu       sync.Mutex
+	outlined *outline   // nil before it is read
+	kept     *catalogue // nil before it is read; never changed, only replaced
 }
 
 // newKeeper opens nothing.
@@ -49,14 +51,23 @@ func (k *keeper) logs() string { return k.dir }
 
 func (k *keeper) path() string { return filepath.Join(k.dir, k.name+".json") }
 
+// outline is what a session begins with. It stands before the catalogue in its file, whose rest is read
+// once it is used: definitions take long to read and check.
+type outline struct {
+	Protocol string    `json:"protocol,omitempty"`
+	Listed   time.Time `json:"listed"`
+	Usable   []Outline `json:"tools"` // whatever the server's globs are
+
+	offered []Outline // by the globs
+}
+
 // catalogue is what a server offered when it was last listed.
 type catalogue struct {
-	Protocol string    `json:"protocol,omitempty"`
-	Old      bool      `json:"sse,omitempty"` // the HTTP server has the old transport only
-	Issuer   string    `json:"issuer,omitempty"`
-	Listed   time.Time `json:"listed"`
-	TTL      int       `json:"ttl_ms,omitempty"`
-	Title    string    `json:"instructions,omitempty"`
+	outline `json:"-"`
+	Old     bool   `json:"sse,omitempty"` // the HTTP server has the old transport only
+	Issuer  string `json:"issuer,omitempty"`
+	TTL     int    `json:"ttl_ms,omitempty"`
+	Title   string `json:"instructions,omitempty"`
 	// Definitions are as the server sent them, in its order; Pinned are those seen first or accepted,
 	// by name.
 	Definitions []definition          `json:"tools"`
@@ -134,26 +145,51 @@ func (s *server) catalogue() *catalogue {
 	k := s.keep
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.read {
+	if k.kept != nil {
 		return k.kept
 	}
-	k.read, k.kept = true, &catalogue{}
-	if k.dir == "" {
-		return k.kept
-	}
+	k.kept = &catalogue{}
 	c := &catalogue{}
-	info, err := os.Stat(k.path())
-	if err != nil || info.Size() > 2*maxCatalogue {
-		return k.kept
+	// What is missing or damaged is listed again.
+	if k.readFile(func(from *json.Decoder) error { return cmp.Or(from.Decode(&c.outline), from.Decode(c)) }) == nil {
+		c.open(s.Name)
+		c.prepare(s)
+		k.kept = c
 	}
-	data, err := os.ReadFile(k.path())
-	if err != nil || json.Unmarshal(data, c) != nil {
-		return k.kept // what is missing or damaged is listed again
+	k.outlined = &k.kept.outline
+	return k.kept
+}
+
+// outline is what is kept of the server, without its definitions. It is never nil.
+func (s *server) outline() *outline {
+	k := s.keep
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.outlined == nil {
+		o := &outline{}
+		if k.readFile(func(from *json.Decoder) error { return from.Decode(o) }) != nil {
+			o = &outline{}
+		}
+		o.offer(s)
+		k.outlined = o
 	}
-	c.open(s.Name)
-	c.prepare(s)
-	k.kept = c
-	return c
+	return k.outlined
+}
+
+// readFile decodes the kept file: an outline and a catalogue. k.mu is held.
+func (k *keeper) readFile(decode func(from *json.Decoder) error) error {
+	if k.dir == "" {
+		return fs.ErrNotExist
+	}
+	f, err := os.Open(k.path())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() > 2*maxCatalogue {
+		return errors.Join(err, errors.New("too long"))
+	}
+	return decode(json.NewDecoder(f))
 }
 
 // open makes of a catalogue what it was before closed.
@@ -200,13 +236,15 @@ func (s *server) store(c *catalogue) {
 	k := s.keep
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.read, k.kept = true, c
+	k.kept, k.outlined = c, &c.outline
 	if k.dir == "" {
 		return
 	}
-	data, err := json.Marshal(c.closed(s.Name))
+	var data bytes.Buffer
+	to := json.NewEncoder(&data)
+	err := cmp.Or(to.Encode(c.outline), to.Encode(c.closed(s.Name)))
 	if err == nil {
-		err = errors.Join(os.MkdirAll(k.dir, 0o700), atomicfile.Write(k.path(), data, 0o600))
+		err = errors.Join(os.MkdirAll(k.dir, 0o700), atomicfile.Write(k.path(), data.Bytes(), 0o600))
 	}
 	if err != nil {
 		s.m.notice(fmt.Sprintf("server %s: its catalogue is not kept: %v", s.Name, err))

@@ -68,7 +68,6 @@ type Info struct {
 	Err      error     // why it failed; nil otherwise
 	Known    int       // tools in the kept catalogue, -1 without one
 	Listed   time.Time // when the catalogue was listed; zero without one
-	Dropped  []string  // tools and parts of tools that are not offered, each with its reason
 	Protocol string    // the version that was spoken last; "" where unknown
 }
 
@@ -215,6 +214,46 @@ func (m *Manager) Servers() []Info {
 		list = append(list, s.info())
 	}
 	return list
+}
+
+// Outline is what is known of a tool without its definition.
+type Outline struct {
+	Name  string `json:"name"`  // the server's own
+	Full  string `json:"-"`     // as Tool's
+	Bytes int    `json:"bytes"` // At least so many are needed to describe the tool to a model.
+}
+
+// Outlines are Tools without what takes long to read.
+func (m *Manager) Outlines(server string) (tools []Outline, known bool) {
+	s, err := m.find(server)
+	if err != nil {
+		return nil, false
+	}
+	o := s.outline()
+	return slices.Clone(o.offered), !o.Listed.IsZero()
+}
+
+// offer finds the tools that the server's globs offer.
+func (o *outline) offer(s *server) {
+	o.offered = nil
+	names := map[string]bool{}
+	for _, t := range o.Usable {
+		t.Full = FullName(s.Name, t.Name)
+		if offered(s.Server.Tools, t.Name) && !names[t.Full] {
+			names[t.Full] = true
+			o.offered = append(o.offered, t)
+		}
+	}
+}
+
+// Dropped are the tools and parts of tools of a server that are not offered, each with its reason, by the
+// kept catalogue.
+func (m *Manager) Dropped(server string) []string {
+	s, err := m.find(server)
+	if err != nil {
+		return nil
+	}
+	return s.catalogue().dropped
 }
 
 // Tools are a server's tools by the kept catalogue, as its globs offer them; known is false where

@@ -273,7 +273,7 @@ func TestHostileDefinitions(t *testing.T) {
 	if by["a.b"].Full != "mcp__s__a_b" || string(by["open"].Input) != `{"properties":{},"type":"object"}` {
 		t.Errorf("got %+v, %+v", by["a.b"], by["open"])
 	}
-	if got := m.Servers()[0].Dropped; len(got) != 6 {
+	if got := m.Dropped("s"); len(got) != 6 {
 		t.Errorf("dropped: %q", got)
 	}
 }

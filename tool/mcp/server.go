@@ -129,12 +129,12 @@ func (l *link) end() {
 }
 
 func (s *server) info() Info {
-	c := s.catalogue()
+	o := s.outline()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := Info{Server: s.Server, State: s.state, Err: s.err, Known: -1, Listed: c.Listed, Dropped: c.dropped, Protocol: c.Protocol}
-	if !c.Listed.IsZero() {
-		i.Known = len(c.tools)
+	i := Info{Server: s.Server, State: s.state, Err: s.err, Known: -1, Listed: o.Listed, Protocol: o.Protocol}
+	if !o.Listed.IsZero() {
+		i.Known = len(o.offered)
 	}
 	return i
 }

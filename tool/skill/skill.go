@@ -186,8 +186,12 @@ func (p Place) read(rel string, n int) (data []byte, size int, err error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, 0, errors.Join(err, errors.New("not a regular file"))
 	}
-	data, err = io.ReadAll(io.LimitReader(f, int64(n)))
-	return data, int(info.Size()), err
+	data = make([]byte, min(int64(n), info.Size()))
+	n, err = io.ReadFull(f, data)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) { // It has become shorter.
+		err = nil
+	}
+	return data[:n], int(info.Size()), err
 }
 
 // geminiExt ends the file of a command of a Gemini extension, which is TOML.
@@ -307,12 +311,15 @@ func (w *walk) dir(rel string, depth int) {
 	if w.dirs++; w.dirs > mostDirs || len(w.rels) > mostItems {
 		return
 	}
-	entries, err := os.ReadDir(filepath.Join(w.place.Dir, filepath.FromSlash(rel)))
-	if err != nil {
-		return
+	at := filepath.Join(w.place.Dir, filepath.FromSlash(rel))
+	if w.place.Kind == Skill && rel != "" {
+		if _, err := os.Lstat(filepath.Join(at, file)); err == nil { // The directory is not read then: it costs four times as much.
+			w.rels = append(w.rels, path.Join(rel, file))
+			return
+		}
 	}
-	if w.place.Kind == Skill && rel != "" && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == file }) {
-		w.rels = append(w.rels, path.Join(rel, file))
+	entries, err := os.ReadDir(at)
+	if err != nil {
 		return
 	}
 	for _, e := range entries {

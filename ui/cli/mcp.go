@@ -161,7 +161,7 @@ func (a *mcpCommand) list(ctx context.Context, _ []string) error {
 	var rows []listedServer
 	for _, s := range a.servers.Servers() {
 		rows = append(rows, listedServer{Name: s.Name, Source: string(s.Source), Place: s.Place, Address: mcp.Address(s.Server),
-			State: string(s.State), Tools: s.Known, Dropped: s.Dropped})
+			State: string(s.State), Tools: s.Known, Dropped: a.servers.Dropped(s.Name)})
 	}
 	if len(rows) == 0 && !*a.json {
 		_, err := fmt.Fprintln(a.process.Out, "no MCP servers; artoo mcp add NAME URL, or artoo mcp add NAME -- COMMAND, adds one")
@@ -224,12 +224,8 @@ func (a *mcpCommand) tools(ctx context.Context, words []string) error {
 	}); err != nil {
 		return err
 	}
-	for _, s := range a.servers.Servers() {
-		if s.Name == name {
-			for _, d := range s.Dropped {
-				a.warn("dropped: " + d)
-			}
-		}
+	for _, d := range a.servers.Dropped(name) {
+		a.warn("dropped: " + d)
 	}
 	return nil
 }

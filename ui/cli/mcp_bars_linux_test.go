@@ -65,32 +65,92 @@ func TestServersThatAreNotUsedStartNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkServersThatAreNotUsed measures the time to the first request with 20 servers against that
-// with none.
-func BenchmarkServersThatAreNotUsed(b *testing.B) {
+// BenchmarkExtensionsThatAreNotUsed compares a start with extensions configured to one without, which take
+// turns: the time to the first request, all CPU time of such a run, and the time to the prompt in a terminal.
+// Each ratio is the median of the pairs.
+func BenchmarkExtensionsThatAreNotUsed(b *testing.B) {
 	m := newModel(b, always(providertest.Chat(providertest.Text("Done."))))
-	artoo, dir := buildProgram(b, moduleDir), b.TempDir()
-	var envs [2][]string
-	for i, servers := range []int{0, 20} {
-		envs[i] = m.env(b)
-		configure(b, envs[i], sleepers(servers, filepath.Join(dir, "started")))
-	}
-	least := [2]time.Duration{time.Hour, time.Hour}
-	for b.Loop() {
-		for range startRuns {
-			for i, env := range envs {
-				cmd := exec.Command(artoo, "-p", "hello")
-				cmd.Dir, cmd.Env = dir, env
-				begun := time.Now()
-				if out, err := cmd.CombinedOutput(); err != nil {
-					b.Fatalf("%v:\n%s", err, out)
+	s := &suite{artoo: buildProgram(b, moduleDir), dir: b.TempDir()}
+	for _, c := range []struct {
+		name  string
+		write func(b *testing.B, env []string)
+	}{
+		{"20 sleeping servers", func(b *testing.B, env []string) {
+			configure(b, env, sleepers(20, filepath.Join(s.dir, "started")))
+		}},
+		{"10 servers, 5 hooks, 30 skills, 40 commands", s.extensions},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			envs := [2][]string{m.env(b, "TERM=xterm-256color"), m.env(b, "TERM=xterm-256color")}
+			c.write(b, envs[1])
+			var cpu [2]time.Duration
+			first := func(i int) func() time.Duration {
+				return func() time.Duration {
+					cmd := exec.Command(s.artoo, "-p", "hello")
+					cmd.Dir, cmd.Env = s.dir, envs[i]
+					begun := time.Now()
+					if out, err := cmd.CombinedOutput(); err != nil {
+						b.Fatalf("%v:\n%s", err, out)
+					}
+					cpu[i] = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+					return m.asked.Load().Sub(begun)
 				}
-				least[i] = min(least[i], m.asked.Load().Sub(begun))
 			}
+			used := func(i int) func() time.Duration { return func() time.Duration { return cpu[i] } }
+			prompt := func(i int) func() time.Duration {
+				return func() time.Duration {
+					begun := time.Now()
+					k := startTerminal(b, s.dir, envs[i], s.artoo)
+					k.expect("you: ", 0)
+					took := time.Since(begun)
+					k.leave()
+					return took
+				}
+			}
+			for b.Loop() {
+				t := repeat(4*startRuns, first(0), first(1), used(0), used(1), prompt(0), prompt(1))
+				for i, name := range []string{"request", "cpu", "prompt"} {
+					b.ReportMetric(pairRatio(t[2*i+1], t[2*i]), name+"-ratio")
+					b.ReportMetric(millis(t[2*i+1].median), name+"-ms")
+				}
+			}
+		})
+	}
+}
+
+// extensions configures for the user what a busy one has: servers whose catalogues are kept, hooks, skills
+// and commands.
+func (s *suite) extensions(b *testing.B, env []string) {
+	var text strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&text, "[mcp.server-%d]\ncommand = [\"mcpserver\", \"many\"]\nabout = \"issues, pull requests\"\n", i)
+	}
+	for i := range 5 {
+		fmt.Fprintf(&text, "[[hooks]]\non = \"before_tool\"\nmatch = \"bash(git push:*)|write\"\ncommand = [\"guard-%d\"]\n", i)
+	}
+	configure(b, env, text.String())
+	for i := range 10 {
+		s.run(b, env, s.artoo, "mcp", "tools", fmt.Sprint("server-", i))
+	}
+	home := ""
+	for _, kv := range env {
+		if at, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = at
 		}
 	}
-	b.ReportMetric(float64(least[1])/float64(least[0]), "ratio")
-	b.ReportMetric(millis(least[1]), "ms/request")
+	write := func(name, text string) {
+		path := filepath.Join(home, ".agents", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range 30 {
+		write(fmt.Sprintf("skills/skill-%d/SKILL.md", i), fmt.Sprintf("---\nname: skill-%d\ndescription: %s\n---\n%s", i,
+			strings.Repeat("Fills forms and reads them. ", 8), strings.Repeat("Open the file first.\n", 300)))
+	}
+	for i := range 40 {
+		write(fmt.Sprintf("commands/command-%d.md", i), "---\ndescription: Reviews the changes\nargument-hint: \"[file]\"\n---\nReview $1.\n")
+	}
 }
 
 // Whatever is configured, the first request keeps its limit.
@@ -123,7 +183,7 @@ func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ skills, most int }{{0, 10_240}, {60, 12_000}} {
-		places := writeSkills(t, c.skills, 0)
+		places := writeSkills(t, c.skills, 40)
 		if err := os.MkdirAll(filepath.Join(places, "commands"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +198,7 @@ func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
 		if size > c.most {
 			t.Errorf("with %d skills the first request is %d bytes, the limit is %d", c.skills, size, c.most)
 		}
-		t.Logf("%d skills: %d bytes of %d", c.skills, size, c.most)
+		t.Logf("%d skills, 40 agents: %d bytes of %d", c.skills, size, c.most)
 	}
 }
 
