@@ -30,6 +30,8 @@ type command struct {
 	complete func(t *Terminal, arg string) []prompt.Candidate
 	// program says that a program can carry the command out: it needs no keys, no pager and no yes.
 	program bool
+	// moves says that another session is the present one afterwards: an editor's tab shows one only.
+	moves bool
 }
 
 // commands is every command there is. Their names are those people know from
@@ -40,12 +42,12 @@ func commands() []command {
 		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "keys or approvals",
 			run: runHelp, complete: oneOf("keys", "approvals")},
 		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
-		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear, program: true},
+		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear, program: true, moves: true},
 		{name: "sessions", args: "[all]", help: "list them", run: runSessions, complete: oneOf(allSessions), program: true},
 		{name: "resume", aliases: []string{"continue"}, args: "[NAME]", help: "choose one",
-			run: runResume, complete: completeSessions, program: true},
+			run: runResume, complete: completeSessions, program: true, moves: true},
 		{name: "rename", args: "[NAME]", help: "name the session", run: runRename, program: true},
-		{name: "fork", args: "[N]", help: "continue in a copy", run: runFork, program: true},
+		{name: "fork", args: "[N]", help: "continue in a copy", run: runFork, program: true, moves: true},
 		{name: "export", aliases: []string{"save"}, args: "[FILE]", help: "write it to a file", run: runExportFile, program: true},
 
 		{name: "model", args: "[NAME]", help: "show or change it", run: runModel, complete: completeModels, program: true},

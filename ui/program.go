@@ -68,3 +68,22 @@ func Attach(ctx context.Context, a *agent.Agent, paths []string) ([]provider.Par
 	}
 	return e.out.Parts, nil
 }
+
+// Command is a command of artoo's own as an editor lists it.
+type Command struct{ Name, Args, Help string }
+
+// EditorCommands are the commands that an editor can send: they need no terminal, and stay in the session.
+func EditorCommands() (list []Command) {
+	for _, c := range commands() {
+		if c.program && !c.moves {
+			list = append(list, Command{c.name, c.args, c.help})
+		}
+	}
+	return list
+}
+
+// ForEditor reports whether a name, or another name of a command, is that of one of EditorCommands.
+func ForEditor(name string) bool {
+	c, ok := findCommand(name)
+	return ok && c.program && !c.moves
+}

@@ -587,3 +587,51 @@ func TestRandomLines(t *testing.T) {
 		t.Errorf("%d calls ran", h.ran.count())
 	}
 }
+
+// The model's own question is a form where the editor has forms, else a choice; free text without forms counts as unanswered.
+func TestQuestionsOfTheModel(t *testing.T) {
+	choices := `{"question":"Which?","choices":["red","blue"]}`
+	for _, row := range []struct {
+		name, can, input, pick string
+		form                   any
+		want                   string
+	}{
+		{"a form", `{"elicitation":{"form":{}}}`, choices, "", map[string]any{"action": "accept", "content": map[string]string{"choice": "blue"}}, "The user answers: blue"},
+		{"a form with text", `{"elicitation":{"form":{}}}`, `{"question":"Which?"}`, "", map[string]any{"action": "accept", "content": map[string]string{"answer": "green"}}, "The user answers: green"},
+		{"a form that is declined", `{"elicitation":{"form":{}}}`, choices, "", map[string]any{"action": "decline"}, "The user gave no answer"},
+		{"a form with a broken answer", `{"elicitation":{"form":{}}}`, choices, "", map[string]any{"action": "accept", "content": 7}, "not what the form asks for"},
+		{"a choice", `{}`, choices, "1", nil, "The user answers: blue"},
+		{"no choice", `{"elicitation":{}}`, choices, "no", nil, "The user gave no answer"},
+		{"text without forms", `{}`, `{"question":"Which?"}`, "", nil, "no one can answer"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := serve(t, &host{steps: []fake.Step{fake.Call("1", "ask_user", row.input), fake.Say("Done.")}})
+			c.pick = func(permissionRequest) string { return row.pick }
+			c.ask = func(string, json.RawMessage) any { return row.form }
+			c.request("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": json.RawMessage(row.can)})
+			c.request("session/prompt", prompt(c.open(), "ask me"))
+			if !strings.Contains(c.all(), row.want) {
+				t.Errorf("no update has %q in\n%s", row.want, c.all())
+			}
+		})
+	}
+}
+
+// Prompts carry texts, links, images and resources; what cannot be sent is refused.
+func TestPrompts(t *testing.T) {
+	m, err := agentMessage([]contentBlock{textBlock("look at "), {Type: "resource_link", URI: "file:///p/a%20b.txt", Name: "a b.txt"},
+		{Type: "resource_link", URI: "https://example.org/x", Name: "x"}, {Type: "image", Data: []byte("data"), MimeType: "image/png"},
+		{Type: "resource", Resource: &resourceText{URI: "file:///p/c.txt", Text: "see"}}})
+	if want := `look at  @"/p/a b.txt" [x](https://example.org/x)`; err != nil || m.Text != want {
+		t.Errorf("%q, %v", m.Text, err)
+	}
+	if len(m.Attachments) != 2 || m.Attachments[1] != (provider.Text{Text: "[file:///p/c.txt, as the editor has it]\nsee"}) {
+		t.Errorf("%+v", m.Attachments)
+	}
+	for _, wrong := range [][]contentBlock{nil, {textBlock(" ")}, {{Type: "audio", Data: []byte("x")}}, {{Type: "image", MimeType: "image/svg+xml", Data: []byte("x")}},
+		{{Type: "resource", Resource: &resourceText{Blob: []byte("x")}}}, {{Type: "resource"}}} {
+		if _, err := agentMessage(wrong); err == nil {
+			t.Errorf("%+v is sent", wrong)
+		}
+	}
+}

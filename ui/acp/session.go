@@ -151,7 +151,7 @@ func (s *session) setOption(id, value string) error {
 
 // prompt is a turn.
 func (s *session) prompt(ctx context.Context, blocks []contentBlock) (any, error) {
-	m, err := message2agent(blocks)
+	m, err := agentMessage(blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *session) prompt(ctx context.Context, blocks []contentBlock) (any, error
 	s.turn = true
 	s.mu.Unlock()
 	defer s.step(true)
-	mode := s.agent.Policy().Mode
+	before := s.chosen()
 	s.editor.during(ctx)
 	defer s.editor.during(nil)
 	cb := newTurn(s)
@@ -184,7 +184,7 @@ func (s *session) prompt(ctx context.Context, blocks []contentBlock) (any, error
 	response, err := s.opened.Program.Send(ctx, m, cb)
 	close(over)
 	stop()
-	s.report(mode)
+	s.report(before)
 	if ctx.Err() != nil {
 		return promptResponse{"cancelled"}, nil
 	}
@@ -209,8 +209,14 @@ func ended(r *agent.Response, err error, cb *turn) (any, error) {
 	return nil, failure(err)
 }
 
-// report reports what a turn changed: its cost, the title, the mode.
-func (s *session) report(before permission.Mode) {
+// chosen are the mode, the model and the effort.
+func (s *session) chosen() [3]string {
+	m := s.agent.Model()
+	return [3]string{string(s.agent.Policy().Mode), m.String(), string(m.Defaults.Effort)}
+}
+
+// report reports what a turn changed: its cost, the title, and what was chosen before it.
+func (s *session) report(before [3]string) {
 	s.reportUsage()
 	if saved := s.agent.Conversation().Session(); saved != nil {
 		if info, err := saved.Info(); err == nil {
@@ -221,8 +227,8 @@ func (s *session) report(before permission.Mode) {
 			s.update(update)
 		}
 	}
-	if now := s.agent.Policy().Mode; now != before {
-		s.update(modeUpdate{"current_mode_update", string(now)})
+	if now := s.chosen(); now != before {
+		s.update(modeUpdate{"current_mode_update", now[0]})
 		s.update(optionsUpdate{"config_option_update", s.options()})
 	}
 }
@@ -239,8 +245,8 @@ func (s *session) reportUsage() {
 	s.update(usage)
 }
 
-// message2agent is a prompt as the agent takes it: its texts with links in them, the rest attached.
-func message2agent(blocks []contentBlock) (m agent.Message, err error) {
+// agentMessage is a prompt as the agent takes it: its texts with links in them, the rest attached.
+func agentMessage(blocks []contentBlock) (m agent.Message, err error) {
 	var text strings.Builder
 	for _, b := range blocks {
 		switch b.Type {

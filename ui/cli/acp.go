@@ -252,7 +252,14 @@ func (s *editorSession) Close() { s.close() }
 
 // Commands implements acp.Program.
 func (s *editorSession) Commands() []acp.Command {
-	list := []acp.Command{{Name: "compact", Description: "summarize history", Input: &acp.Hint{Hint: "what the summary must keep"}}}
+	var list []acp.Command
+	for _, own := range ui.EditorCommands() {
+		c := acp.Command{Name: own.Name, Description: own.Help}
+		if own.Args != "" {
+			c.Input = &acp.Hint{Hint: own.Args}
+		}
+		list = append(list, c)
+	}
 	for _, i := range ui.Own(s.skills) {
 		c := acp.Command{Name: i.Name, Description: sanitize.Text(cmp.Or(i.Description, string(i.Kind)+" of "+filepath.Base(i.File)), sanitize.Line)}
 		if i.Hint != "" {
@@ -265,10 +272,14 @@ func (s *editorSession) Commands() []acp.Command {
 
 // Send implements acp.Program.
 func (s *editorSession) Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error) {
-	name, args, isCommand := ui.CommandName(strings.TrimSpace(m.Text))
+	name, _, isCommand := ui.CommandName(strings.TrimSpace(m.Text))
 	switch {
-	case isCommand && name == "compact":
-		return s.agent.Compact(ctx, args, cb)
+	case isCommand && ui.ForEditor(name):
+		output, response, err := ui.ForProgram(ctx, ui.Options{Agent: s.agent, Program: s.app}, strings.TrimSpace(m.Text), cb, m.Steering)
+		if output != "" {
+			cb.OnText(output)
+		}
+		return cmp.Or(response, &agent.Response{}), err
 	case isCommand:
 		in, found, err := s.invocation(strings.TrimSpace(m.Text))
 		if err != nil || !found {

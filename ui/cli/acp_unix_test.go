@@ -228,6 +228,19 @@ func TestAnEditorsSessionSurvivesAKill(t *testing.T) {
 	if got := e.prompt(id, "and now?"); got != "end_turn" {
 		t.Errorf("%q", got)
 	}
+	// Commands that need no terminal are carried out; others lead to an error.
+	if got := e.prompt(id, "/approval plan"); got != "end_turn" || !strings.Contains(e.updates.String(), `"currentModeId":"plan"`) {
+		t.Errorf("%q: %s", got, e.updates.String())
+	}
+	if got := e.prompt(id, "/context"); got != "end_turn" || !strings.Contains(e.updates.String(), "system prompt") {
+		t.Errorf("%q: %s", got, e.updates.String())
+	}
+	for _, command := range []string{"/new", "/undo", "/nonsense"} {
+		l := e.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}`, id, command))
+		if !strings.Contains(string(l.Error), "-32602") {
+			t.Errorf("%s: %s, %q", command, l.Error, l.Result.StopReason)
+		}
+	}
 	e.leave()
 }
 
