@@ -68,6 +68,9 @@ func (a *Agent) Conversation() *conversation.Conversation { return a.session.con
 // SessionID is the id of the present session, "" where none is kept.
 func (a *Agent) SessionID() string { return a.session.sessionID }
 
+// TurnNumber is that of the present turn, as the journal has it.
+func (a *Agent) TurnNumber() int { return a.session.turnNumber() }
+
 // System is the system prompt of the present session.
 func (a *Agent) System() string { return a.session.system }
 

@@ -26,6 +26,8 @@ type Kind string
 const (
 	KindInternal   Kind = "internal"
 	KindSchema     Kind = "schema"
+	KindUnmet      Kind = "unmet"
+	KindConflict   Kind = "conflict"
 	KindUsage      Kind = "usage"
 	KindConfig     Kind = "config"
 	KindAuth       Kind = "auth"
@@ -52,7 +54,8 @@ type Exit struct {
 // Exits is the table of exit codes, shown by --help and in the docs.
 var Exits = []Exit{
 	{0, nil, "done"},
-	{1, []Kind{KindInternal, KindSchema}, "a bug, an I/O error, an answer that would not fit the schema"},
+	{1, []Kind{KindInternal, KindSchema, KindUnmet, KindConflict},
+		"a bug, an I/O error, an answer that would not fit the schema, a condition never met, a change on both sides"},
 	{2, []Kind{KindUsage, KindConfig}, "flags, variables, files; unknown provider or model; no prompt; late input"},
 	{3, []Kind{KindAuth, KindBilling}, "no key, refused key, no credit"},
 	{4, []Kind{KindProvider, KindNetwork, KindTimeout, KindInvalid},

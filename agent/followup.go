@@ -223,7 +223,7 @@ func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Resul
 	denials := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
 		return slices.Contains([]string{sandbox.DenialHome, sandbox.DenialExec, sandbox.DenialLoopback}, d.Kind)
 	})
-	if !result.IsError || len(denials) == 0 || c.judging(p).Mode == permission.ModePlan || ctx.Err() != nil {
+	if !result.IsError || len(denials) == 0 || c.judging(p).Mode == permission.ModePlan || c.session.opt.Policy.Confinement.Layered || ctx.Err() != nil {
 		return nil
 	}
 	answer, err := c.askAfter(ctx, p, Question{Kind: QuestionOutside,

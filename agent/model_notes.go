@@ -209,6 +209,9 @@ func (s settings) String() string {
 		row("Hidden from commands", "denied files, such as .env and keys: they look absent or deleted there, but exist")
 	}
 	row("Approval", s.approval())
+	if s.Rights.Confinement.Layered {
+		row("This run", "all of it works on a layer over the project: what it changes is handed over as a patch, or lands at the end. Do not commit")
+	}
 	if s.Rights.Mode == permission.ModePlan {
 		row("Denied by rule, also for reading", ruleList(s.Deny))
 		return b.String()
@@ -328,6 +331,8 @@ func (s settings) commands() string {
 		lands, except = "their changes land in the project", "losses, removing the user's uncommitted work, and auto-executed files"
 	case permission.Uncommitted:
 		lands, except = "their changes land in the project", "losses and auto-executed files"
+	case permission.Loss:
+		lands, except = "their changes land in the project", "auto-executed files and .git, which is read-only,"
 	default:
 		return most + held + " on a copy of the project; their changes are discarded"
 	}

@@ -43,6 +43,8 @@ type Options struct {
 	Hooks Hooks
 	// Checks look at files after a tool changed them; they need Sandbox and a layer.
 	Checks []Check
+	// Until decides whether the model is done; nil takes its word. It needs Sandbox and a layer.
+	Until *Until
 	// Journal opens the journal of a session; from is the one it is a copy of, "" for none. nil
 	// keeps nothing.
 	Journal func(session, from string) (*journal.Journal, error)

@@ -40,6 +40,7 @@ type ProjectOptions struct {
 	Confinement *sandbox.Facts
 	NoLauncher  bool
 	Required    bool     // no command runs without the sandbox
+	Layered     string   // artoo itself works on a layer over the project, and has its journal in this new directory; "" for none
 	Pass        []string // variables that commands get though they name a program's socket
 	Toolchains  []string // further directories with programs, ~ is the home directory
 	Loopback    []int    // ports of the machine that are let in
@@ -155,7 +156,8 @@ func (p *project) confine() (*confine.Confiner, error) {
 	if facts == nil {
 		facts = new(sandbox.Probe(context.Background(), "").For(p.workspace.Project.Root))
 	}
-	p.opt.Policy.Confinement = p.workspace.Confinement(*facts, p.opt.Required)
+	p.opt.Policy.Confinement = p.workspace.Confinement(*facts, p.opt.Required || p.opt.Layered != "")
+	p.opt.Policy.Confinement.Layered = p.opt.Layered != ""
 	if facts.Mechanism == sandbox.None {
 		return nil, nil
 	}
@@ -173,6 +175,12 @@ func (p *project) confine() (*confine.Confiner, error) {
 	}
 	if p.opt.State != "" {
 		config.Layers = filepath.Join(p.opt.State, "layers")
+	}
+	if at := p.workspace.Project; p.opt.Layered != "" && at.Git {
+		config.Fixed = append(config.Fixed, filepath.Join(at.Root, ".git"))
+		if at.Common != "" {
+			config.Fixed = append(config.Fixed, at.Common)
+		}
 	}
 	var err error
 	if config.Read, config.Write, err = p.workspace.AddedDirs(); err != nil {
@@ -229,7 +237,9 @@ func (p *project) makeTools(confiner *confine.Confiner) {
 func (p *project) openJournal(session, from string) (*journal.Journal, error) {
 	root, state := p.workspace.Project.Root, p.opt.State
 	dir := journal.Dir(state, root, session)
-	if session == "" || state == "" {
+	if p.opt.Layered != "" {
+		dir = p.opt.Layered
+	} else if session == "" || state == "" {
 		var err error
 		if dir, err = p.temporaryJournal(); err != nil {
 			return nil, err

@@ -26,10 +26,12 @@ type turn struct {
 	calls    *calls
 
 	subAgents map[*pending]*subAgentCall
-	stepsNear bool // the user was warned that most steps are used
-	fewLeft   bool // The model knows that few steps are left.
-	moreSteps int  // the user granted these besides Limits.MaxTurns
-	resumes   int  // Hooks had the model go on so often.
+	stepsNear bool   // the user was warned that most steps are used
+	fewLeft   bool   // The model knows that few steps are left.
+	moreSteps int    // the user granted these besides Limits.MaxTurns
+	resumes   int    // Hooks had the model go on so often.
+	unchanged int    // rounds of Until without a change
+	state     string // what was changed when Until looked last
 }
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
@@ -297,6 +299,9 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 		calls := reply.Message.Calls()
 		if len(calls) == 0 {
 			again, err := t.resumed(ctx, reply)
+			if err == nil && !again {
+				again, err = t.unmet(ctx)
+			}
 			if err != nil {
 				return t.failed(ctx, err)
 			}

@@ -53,6 +53,7 @@ type Settings struct {
 	MaxContextTokens   Whole  `split_words:"true" toml:"max_context_tokens,context_budget" preset:"180000" meaning:"context budget in tokens, never more than the window less the reply"`
 	ToolResultMaxChars Whole  `split_words:"true" toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut for the model; the whole is in a file it can read. A page of read has up to ten times as much, 100 KB at most; one of grep half of that"`
 	Compact            string `split_words:"true" toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"at a full budget; trim: the oldest is left out; auto: the model sums it up; ask: the user decides, trim where no one can answer"`
+	Until              string `split_words:"true" toml:"until" flag:"--until COMMAND" meaning:"headless: work on a layer until this shell command passes there; only then the changes land"`
 	// Tools are as they were written, see SelectTools; nil is the default set.
 	Tools        Tools  `split_words:"true" toml:"tools" flag:"--tools LIST" shown:"the set for most work" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
 	System       string `split_words:"true" toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`
@@ -92,7 +93,7 @@ type Settings struct {
 
 	_ heading `section:"ui" group:"Output and terminal"`
 
-	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line"`
+	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl,patch" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line; patch: the changes, which the project itself does not get"`
 	Quiet  Switch `split_words:"true" toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
 	UI     string `split_words:"true" toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
 	Color  string `split_words:"true" toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`

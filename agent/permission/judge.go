@@ -118,10 +118,13 @@ func (j Judgement) because(v Verdict, reasons ...Reason) Judgement {
 // lands is the strictest class that lands unasked, by the mode or a rule for the line.
 func (p *Policy) lands(d Decision) Class {
 	most := Bookkeeping
-	switch p.Mode {
-	case ModeEdits:
+	switch {
+	case p.Mode == ModePlan:
+	case p.Confinement.Layered:
+		most = Loss
+	case p.Mode == ModeEdits:
 		most = Content
-	case ModeAuto:
+	case p.Mode == ModeAuto:
 		most = Uncommitted
 	}
 	return max(most, d.Covers)
@@ -230,6 +233,8 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 		return "setuid or setgid"
 	case c.Special:
 		return "a device, FIFO or socket"
+	case w.p.fixed(c.Path):
+		return "read-only here"
 	case w.p.World.deniedName(c.Path):
 		return "denied by its name"
 	case c.Hidden:
@@ -476,6 +481,11 @@ func (p *Policy) MadeGuarded(paths []string) Effects {
 
 // IsGuarded reports whether programs run or obey the file at an absolute path.
 func (p *Policy) IsGuarded(path string) bool { return p.deciding().whyGuarded(path) != "" }
+
+// fixed reports whether nothing may write a path: git's data where artoo works on a layer.
+func (p *Policy) fixed(path string) bool {
+	return p.Confinement.Layered && strings.Contains("/"+filepath.ToSlash(below(p.Root, path))+"/", "/.git/")
+}
 
 func matchesAny(list, name string) bool {
 	for pattern := range strings.FieldsSeq(list) {

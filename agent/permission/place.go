@@ -24,7 +24,7 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 	case !can.Sandbox:
 	case l.reads && access.Unconfined == "" && !access.Background:
 		d.Place = PlaceReadOnly
-	case p.leaves(&d, l, access), p.coveredOutside(l):
+	case p.leaves(&d, l, access), !can.Layered && p.coveredOutside(l):
 		whole.Outside = true
 		if r, err := ParseRule(wide); err == nil && wide != "" {
 			r.Outside = true

@@ -82,6 +82,9 @@ func (p *Policy) decideFile(name string, access tool.Access) Decision {
 		!(access.Kind == tool.KindServer && access.Reads) {
 		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	}
+	if at := slices.IndexFunc(access.Paths, func(path string) bool { return access.Kind == tool.KindWrite && p.fixed(path) }); at >= 0 {
+		return Decision{}.because(Refuse, Reason{Code: FixedHere, Object: below(p.Root, access.Paths[at])})
+	}
 	if access.MovesSecret != "" {
 		return Decision{}.because(Ask, Reason{Code: MovesSecret, Object: access.MovesSecret})
 	}
@@ -119,7 +122,9 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 		return d.because(Ask, Reason{Code: AlwaysAsked, Object: why})
 	case p.NoProject:
 		return d.because(Ask, Reason{Code: NoProject})
-	case p.Mode == ModeEdits, p.Mode == ModeAuto:
+	case p.Confinement.Layered && p.writesFreely():
+		return d.because(Run, Reason{Code: OnLayer})
+	case p.writesFreely():
 		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
 	}
 	return d.because(Ask)
@@ -152,6 +157,9 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 	allowed := p.findAllow(l, rules)
 	if l.denies != nil {
 		return Decision{}.by(Refuse, RuleDenies, *l.denies)
+	}
+	if p.Confinement.Layered && d.Place == PlaceHost {
+		return Decision{}.because(Refuse, append([]Reason{{Code: NothingOutside}}, d.Reasons...)...)
 	}
 	if p.Mode == ModePlan && !l.reads && (d.Place != PlaceLayer || l.asks != nil || l.mayDeny != nil) {
 		if tried := p.byPlace(d, l); tried.Has(TriedFirst) && l.asks == nil && l.mayDeny == nil {
@@ -217,6 +225,8 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 		return d.because(Ask, Reason{Code: ReadingDenied, Rule: r.String()})
 	}
 	switch {
+	case p.Confinement.Layered && d.Place == PlaceHost: // the rights, which come from no line
+		return d.because(Refuse, Reason{Code: NothingOutside})
 	case p.NoProject:
 		return d.because(Ask, Reason{Code: NoProject})
 	case d.Place == PlaceLayer && len(d.Own) > 0 && !p.TrustsPrograms && p.Mode != ModeAuto:

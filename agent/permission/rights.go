@@ -83,7 +83,7 @@ func (r Rights) In(mode Mode) Rights {
 	switch {
 	case mode == ModePlan:
 		r.Edits, r.Guarded, r.Fetching = Refused, Refused, Refused
-	case !r.NoProject && (mode == ModeEdits || mode == ModeAuto):
+	case !r.NoProject && p.writesFreely():
 		r.Edits = Unasked
 	}
 	if r.Commands != Unasked {
@@ -134,6 +134,9 @@ type Confinement struct {
 	Shows    bool // confined commands can read denied files
 	Network  bool // confined commands reach the network, unless they are read-only
 	Required bool // calls that cannot be confined are refused
+	// Layered means that artoo itself works on a layer over the project, and with Layer alone: writes need no
+	// approval except in guarded files, nothing runs outside, and git's data is read-only.
+	Layered bool
 }
 
 // holds is the confinement now: where commands could read denied files, little runs unasked.
@@ -147,10 +150,15 @@ func (p *Policy) holds() Confinement {
 	return can
 }
 
+// writesFreely reports whether file tools write unasked what is not guarded.
+func (p *Policy) writesFreely() bool {
+	return p.Mode == ModeEdits || p.Mode == ModeAuto || p.Confinement.Layered && p.Mode != ModePlan
+}
+
 // trustAnswers reports whether trust answers for a sandboxed command on the project itself.
 func (p *Policy) trustAnswers() bool {
 	can := p.holds()
-	return p.TrustsPrograms && (can.Layer && p.Mode != ModeAsk || can.Auto && p.Mode == ModeAuto)
+	return p.TrustsPrograms && (can.Layer && (p.Mode != ModeAsk || can.Layered) || can.Auto && p.Mode == ModeAuto)
 }
 
 // Ceiling is what the system's policy forbids whatever the user chooses. The zero value forbids

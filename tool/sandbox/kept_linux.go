@@ -19,25 +19,32 @@ import (
 )
 
 // claimRoom makes the session's directory for layers, and removes those of ended sessions.
-func (s *Sandbox) claimRoom() error {
+func (s *Sandbox) claimRoom() (err error) {
 	layers := s.config.Layers
 	if layers == "" {
 		layers = filepath.Join(s.config.Temp, "layers")
 	}
+	s.room, err = makeRoom(layers)
+	return err
+}
+
+// makeRoom makes a session's directory in one for layers, which it makes when missing.
+func makeRoom(layers string) (*tempdir.Dir, error) {
 	if err := os.MkdirAll(layers, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	layers, err := filepath.EvalSymlinks(layers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := tempdir.Sweep(layers); err != nil {
-		return err
+		return nil, err
 	}
-	if s.room, err = tempdir.Make(layers); err == nil {
-		spread(s.room.Path)
+	room, err := tempdir.Make(layers)
+	if err == nil {
+		spread(room.Path)
 	}
-	return err
+	return room, err
 }
 
 // topDir is FS_TOPDIR_FL of linux/fs.h.

@@ -14,6 +14,7 @@ package sandbox
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -37,6 +38,10 @@ type Config struct {
 	// that writes the project itself, and every two seconds while that runs; from any
 	// goroutine. It may be nil. What is not there yet cannot be protected.
 	Protected func() ([]string, error)
+
+	// Fixed are files and directories below Root, Write or Common that commands on a layer cannot
+	// write either.
+	Fixed []string
 
 	Common     string   // a git directory outside Root: a layer is laid over it too, for others it is readable
 	Toolchains []string // directories of programs in the home, to read and execute
@@ -119,6 +124,17 @@ type Options struct {
 	Exec    bool     // programs on the layer may be executed: the user answered for them
 	// Grace is how long processes left in the background may still write.
 	Grace time.Duration
+}
+
+// OverConfig is how artoo runs itself once more, in layers over directories.
+type OverConfig struct {
+	Dirs    []string // absolute, each with a layer of its own
+	Layers  string   // as Config.Layers
+	IsCache func(rel string) bool
+	Dir     string                       // its working directory
+	Args    func(layers string) []string // with the program's name; layers is the directory for them, which goes with Over
+	Env     []string
+	Streams [3]*os.File
 }
 
 // Exit is how a command ended.

@@ -371,6 +371,9 @@ func (s *Sandbox) closed(options Options) (denied, protected []string, err error
 		}
 		denied = slices.Concat(denied, open, s.places.own)
 	}
+	if options.Layer {
+		protected = s.config.Fixed
+	}
 	if s.config.Protected != nil && !options.Layer && !options.ReadOnly {
 		if protected, err = s.config.Protected(); err != nil {
 			return nil, nil, fmt.Errorf("sandbox: files that others run: %w", err)

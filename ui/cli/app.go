@@ -41,6 +41,7 @@ func Main(p Process) int {
 	hideEnvironment()
 	setHome()
 	a := &app{process: p, began: time.Now()}
+	a.layer, a.process.Args = onLayer(p.Args)
 	return a.exit(a.guarded(func() error { return a.run(context.Background()) }))
 }
 
@@ -75,6 +76,7 @@ type app struct {
 	approving    sync.Mutex   // one question about a server of the editor's at a time
 	agent        *agent.Agent // nil before there is one
 	outcome      outcome
+	layer        *layer // the way to the artoo outside, of one that works on a layer; nil of all others
 	notify       string // the user chose it in this conversation; may be ""
 	free         bool   // it costs nothing: nothing is counted
 	// scripted answers in place of the chosen provider, for a test of oneself; nil
@@ -105,6 +107,9 @@ func (a *app) load(prompt, trust bool) error {
 	a.cfg.AddDirs = append(a.cfg.AddDirs, a.added...)
 	if a.project.None == "" && a.isOwn(a.project.Root) {
 		a.project.None = "this is artoo's own directory"
+	}
+	if a.layer != nil && a.cfg.Output == string(headless.Patch) {
+		a.cfg.Output, a.process.Out = string(headless.Text), a.process.Err // stdout is the patch's
 	}
 	a.streams = a.look(prompt)
 	a.screen = a.newScreen()
@@ -173,6 +178,9 @@ func (a *app) ownPath() error {
 }
 
 func (a *app) warn(text string) {
+	if a.layer != nil && a.facts.Mechanism == "" { // while settings are read: the artoo outside says it
+		return
+	}
 	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: text})
 }
 
@@ -230,7 +238,7 @@ func (a *app) exit(err error) int {
 		code = failure.Kind.ExitCode()
 	}
 	signals := a.outcome.signals
-	caught := signals != nil && signals.Caught() != nil
+	caught := signals != nil && signals.Caught() != nil && !a.layer.hasLanded()
 	if caught {
 		code = signals.Code()
 	}
@@ -262,7 +270,7 @@ func (a *app) exit(err error) int {
 
 // printResult writes the object of a JSON run, once.
 func (a *app) printResult(info headless.Info, failure *agent.Failure, code int) (err error) {
-	if a.format() == headless.Text {
+	if f := a.format(); f != headless.JSON && f != headless.JSONL {
 		return nil
 	}
 	a.outcome.printed.Do(func() {

@@ -52,12 +52,17 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err := a.choose(); err != nil {
 		return err
 	}
+	if a.layer != nil && isProgram(a.choice.Provider) {
+		return usage(a.layerOption(), a.choice.Provider+" runs tools of its own, which share no layer", "a model that is asked directly")
+	}
 	opt, err := a.place(ctx)
 	if err != nil {
 		return err
 	}
 	a.environ = opt.Env.Environ
-	a.recover(a.environ)
+	if a.layer == nil { // what a killed artoo left is in the project itself
+		a.recover(a.environ)
+	}
 	a.sweep()
 	tools, later, agents, err := a.tools()
 	if err != nil {
@@ -82,7 +87,7 @@ func (a *app) open(ctx context.Context) (err error) {
 		Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Skills: given.Skills, Env: given.Env, Policy: given.Policy, Workspace: given.Workspace,
 		Hooks:  a.hooks(),
 		Notice: given.Notice, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
-		Limits: a.limits(), Ledger: a.ledger,
+		Limits: a.limits(), Ledger: a.ledger, Until: a.until(),
 		Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Headless: a.streams.headless && !a.canAsk() && a.outcome.approve == nil, Version: a.process.build().Version,
 			First: session},
 		Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
@@ -115,6 +120,7 @@ func (a *app) place(ctx context.Context) (opt agent.ProjectOptions, err error) {
 	opt.Confinement, opt.NoLauncher, opt.Required = &a.facts, a.cfg.Sandbox == "off", a.cfg.Sandbox == "on"
 	opt.Pass, opt.Toolchains = a.cfg.PassEnv, a.cfg.Toolchains
 	opt.Workspace, opt.Skills, opt.Notice = a.workspace(), a.skills, a.warn
+	opt.Layered = a.layer.journal()
 	return opt, nil
 }
 

@@ -106,7 +106,7 @@ func (a *app) newScreen() *screen.Screen {
 	} else {
 		o.Out = a.terminalOutput(o.Out, o.OutTTY, o)
 	}
-	if a.streams.headless && cfg.Output != string(headless.Text) {
+	if a.streams.headless && slices.Contains([]string{string(headless.JSON), string(headless.JSONL)}, cfg.Output) {
 		o.Out, o.OutTTY, o.OutPipe, o.Hold = io.Discard, false, false, true // stdout is the JSON's
 	}
 	return screen.New(o)
@@ -298,15 +298,14 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	a.lastWords()
 	response, failure := r.Run(ctx, input.Text, message.Parts...)
 	a.outcome.response.Store(response)
+	if failure == nil && input.Late() {
+		failure = usage("stdin", "input came after the run had gone on without it",
+			"--stdin never, or a longer ARTOO_STDIN_WAIT")
+	}
+	failure = a.settleLayer(ctx, failure)
 	if failure != nil {
 		a.agent.Exiting(failure.Kind.ExitCode())
-	}
-	switch {
-	case failure != nil:
 		return failure
-	case input.Late():
-		return usage("stdin", "input came after the run had gone on without it",
-			"--stdin never, or a longer ARTOO_STDIN_WAIT")
 	}
 	return nil
 }
@@ -335,5 +334,5 @@ func (a *app) info() headless.Info {
 		session = a.agent.SessionID()
 	}
 	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: string(cmp.Or(a.facts.Mechanism, sandbox.None)),
-		Mode: a.mode(), Stdin: a.outcome.stdin, Began: a.began}
+		Mode: a.mode(), Stdin: a.outcome.stdin, Began: a.began, Patch: a.layer.kept()}
 }

@@ -26,6 +26,11 @@ func (a *app) talk(ctx context.Context, words []string) error {
 	if err := a.load(prompt != "", true); err != nil {
 		return err
 	}
+	if layered, err := a.worksOnLayer(); err != nil {
+		return err
+	} else if layered {
+		return a.runOnLayer(ctx)
+	}
 	if a.streams.headless {
 		return a.headless(ctx, prompt, dash)
 	}

@@ -19,9 +19,10 @@ const (
 	Text  Format = "text"
 	JSON  Format = "json"
 	JSONL Format = "jsonl"
+	Patch Format = "patch" // the changes; the answer goes to stderr
 )
 
-// Result is the object that ends a JSON run. Every field except Answered is always there.
+// Result is the object that ends a JSON run. Every field except Answered and Patch is always there.
 type Result struct {
 	V          int                   `json:"v"`
 	Type       string                `json:"type"`
@@ -40,6 +41,7 @@ type Result struct {
 	Stdin      string                `json:"stdin"`
 	ExitCode   int                   `json:"exit_code"`
 	Requests   []agent.RequestReport `json:"requests"`
+	Patch      string                `json:"patch,omitempty"` // the file of changes that did not land; absent for none
 	Error      *ResultError          `json:"error"`
 }
 
@@ -57,6 +59,7 @@ type Info struct {
 	Mode                       string // the approval mode; "" until there is one
 	Stdin                      string // Input.State
 	Began                      time.Time
+	Patch                      string // the file with what did not land, or ""
 }
 
 // NewResult makes the object. response may be nil: the run failed before its
@@ -66,7 +69,7 @@ func NewResult(info Info, response *agent.Response, failure *agent.Failure, code
 		V: 1, Type: "result", SessionID: info.SessionID, Provider: info.Provider, Model: info.Model,
 		DurationMS: time.Since(info.Began).Milliseconds(), Denied: []agent.Denial{}, Sandbox: info.Sandbox,
 		Stdin:    info.Stdin,
-		ExitCode: code, Requests: []agent.RequestReport{},
+		ExitCode: code, Requests: []agent.RequestReport{}, Patch: info.Patch,
 	}
 	r.Stdin = cmp.Or(r.Stdin, "none")
 	if response != nil {

@@ -209,7 +209,7 @@ type place struct{ dev, inode uint64 }
 // and so no denied name is moved to where another command does not know it.
 func (j *job) restrict(denied, protected []string) error {
 	denied = slices.DeleteFunc(slices.Clone(denied), func(path string) bool { return j.gone() && j.below(path) >= 0 })
-	protected = slices.DeleteFunc(slices.Clone(protected), func(path string) bool { return j.written(path) == "" })
+	protected = slices.DeleteFunc(slices.Clone(protected), func(path string) bool { return j.written(path) == "" && !j.Layer })
 	for _, path := range slices.Concat(denied, protected) {
 		if err := j.holdAbove(path); err != nil {
 			return failed("hold what is above "+path, err)

@@ -11,8 +11,11 @@ import (
 )
 
 func init() {
-	if startedAs() == Name {
+	switch startedAs() {
+	case Name:
 		unix.Exit(serve())
+	case OverName:
+		unix.Exit(over())
 	}
 }
 

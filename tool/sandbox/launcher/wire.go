@@ -16,6 +16,9 @@ import (
 // Name is the first argument of a launcher.
 const Name = "artoo-sandbox"
 
+// OverName is the first argument of a process that becomes an artoo in layers.
+const OverName = "artoo-over"
+
 // FD is where a launcher finds its socket.
 const FD = 3
 
@@ -129,6 +132,14 @@ type Setup struct {
 	Steps     []Step
 	Ports     []int    // ports of its own loopback, on which the caller listens
 	Scratch   []string // Landlock lets commands write these besides the project.
+}
+
+// Over is the frame to a process started as OverName: it lays a layer over each of Dirs and runs itself with
+// Args in them. Its answer is SayReady, or SayFailed. The socket stays open for the program.
+type Over struct {
+	Dirs, Uppers, Works []string
+	Dir                 string
+	Args, Env           []string
 }
 
 // Line is the first frame of a command, on a socket of its own.

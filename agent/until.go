@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"artoo/agent/confine"
+	"artoo/agent/permission"
+	"artoo/provider"
+	"artoo/tool/shell"
+	"artoo/tool/text"
+)
+
+// Until is a command of the user's that decides whether an agent that works on a layer is done. It runs
+// whenever the model finishes, confined, on a layer that is thrown away; what it says when it fails is the
+// model's next message.
+type Until struct {
+	Command string // a shell line
+	// State names what was changed so far in any words: the same ones mean that nothing changed.
+	State func(ctx context.Context) (string, error)
+}
+
+// mostUnchanged is how many rounds without a change end a run.
+const mostUnchanged = 3
+
+// mostSaid bounds the output of the command that the model gets, in bytes: its end counts most.
+const mostSaid = 10_000
+
+// unmet reports whether the model has to go on, since the command of Until failed. The error ends the turn.
+func (t *turn) unmet(ctx context.Context) (again bool, err error) {
+	until := t.session.opt.Until
+	if until == nil || t.session.parent != nil {
+		return false, nil
+	}
+	end, err := t.calls.runUntil(ctx, until.Command)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	failed := func(kind Kind, why error, hint string) (bool, error) {
+		return false, &Failure{Kind: kind, What: "--until " + until.Command, Err: why, Hint: hint}
+	}
+	switch {
+	case err != nil:
+		return failed(KindInternal, err, "")
+	case end.Exit.Code == 126 || end.Exit.Code == 127:
+		return failed(KindUsage, fmt.Errorf("%s: %s", exitWords(end.Exit), text.FirstLine(strings.TrimSpace(string(end.Output)))),
+			"a command that runs in the sandbox")
+	case end.Stop == shell.StopNone && end.Exit == shell.Exit{}:
+		return false, nil
+	}
+	state, err := until.State(ctx)
+	if err != nil {
+		return failed(KindInternal, err, "")
+	}
+	if t.unchanged++; state != t.state {
+		t.unchanged, t.state = 0, state
+	}
+	how := exitWords(end.Exit)
+	if end.Stop == shell.StopTimeout {
+		how = "ended after " + end.Limit.String()
+	}
+	if t.unchanged == mostUnchanged {
+		return failed(KindUnmet, fmt.Errorf("%s, and %d rounds changed nothing", how, mostUnchanged), "say more in the prompt, or choose another model with --model")
+	}
+	t.requests.answer.Reset()
+	t.cb.notice(NoticeStep, until.Command+": "+how+"; the model goes on")
+	said := strings.TrimSpace(string(end.Output))
+	if cut := len(said) - mostSaid; cut > 0 {
+		said = fmt.Sprintf("[%d bytes before this are left out]\n%s", cut, strings.ToValidUTF8(said[cut:], ""))
+	}
+	return true, t.session.conv.Append(provider.UserText(t.session.masked(fmt.Sprintf("The work is not done: `%s` failed (%s).\n\n%s", until.Command, how, said))))
+}
+
+// runUntil runs a command for its exit status.
+func (c *calls) runUntil(ctx context.Context, line string) (end shell.Result, err error) {
+	if c.session.opt.Sandbox == nil {
+		return end, errors.New("nothing confines it here")
+	}
+	cmd := exec.Command(shell.Find(), "-c", line)
+	cmd.Dir, cmd.Env = c.session.opt.Env.Dir, slices.Clone(c.env.Environ)
+	var confined confine.Confined
+	run := shell.Command{Cmd: cmd, Limit: c.env.ShellTimeoutMax, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: c.env.Kill,
+		Start: func(cmd *exec.Cmd) (_ shell.Started, err error) {
+			hidden, err := c.session.hidden(cmd, false)
+			if err != nil {
+				return nil, err
+			}
+			confined, err = c.session.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceDiscarded, Exec: true, Hidden: hidden})
+			return confined, err
+		}}
+	if end, err = run.Run(ctx); err != nil {
+		return end, err
+	}
+	changes, err := confined.Changes(context.WithoutCancel(ctx))
+	if err != nil {
+		return end, err
+	}
+	return end, changes.Discard(true)
+}

@@ -1,0 +1,42 @@
+//go:build amd64 || arm64
+
+package launcher
+
+import "golang.org/x/sys/unix"
+
+// over lays the layers of a frame and becomes the program in them. It returns where that fails.
+func over() int {
+	var o Over
+	if _, err := ReadFrame(FD, &o); err != nil {
+		return 1
+	}
+	if err := o.lay(); err != nil {
+		_ = WriteFrame(FD, Answer{Say: SayFailed, Why: err.Error()}) // artoo sees the end of the socket, too
+		return 1
+	}
+	if err := WriteFrame(FD, Answer{Say: SayReady}); err != nil {
+		return 1
+	}
+	_ = unix.Exec("/proc/self/exe", o.Args, o.Env) // where it fails, artoo sees the end of the socket
+	return 1
+}
+
+// lay makes the tree in which the program runs, and gives up the rights that this took.
+func (o *Over) lay() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return failed("leave the mounts of others alone", err)
+	}
+	for i, dir := range o.Dirs {
+		l := layers{lower: []string{dir}, upper: o.Uppers[i], work: o.Works[i]}
+		if err := l.makeUpper(); err != nil {
+			return failed("make a layer", err)
+		}
+		if err := l.mount(dir, "/proc", 0); err != nil {
+			return failed("lay a layer over "+dir, err)
+		}
+	}
+	if err := unix.Chdir(o.Dir); err != nil { // The working directory so far lies below the layer.
+		return failed("chdir "+o.Dir, err)
+	}
+	return failed("give up rights", unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/ui/headless"
+)
+
+// onLayerArgument begins the first argument of an artoo that works on a layer; the directory of the layer
+// follows. It is no option of the user's: it takes the socket of the artoo outside.
+const onLayerArgument = "--on-layer-in="
+
+// layer is the way of an artoo that works on a layer to the one outside, which lands the changes.
+type layer struct {
+	dir    string
+	conn   net.Conn
+	answer *bufio.Reader
+	landed bool
+	patch  string // the file that has what did not land, or ""
+}
+
+// onLayer is nil without the argument, or where no artoo is outside.
+func onLayer(args []string) (*layer, []string) {
+	if len(args) == 0 || !strings.HasPrefix(args[0], onLayerArgument) {
+		return nil, args
+	}
+	file := os.NewFile(layerSocket, "artoo outside")
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil, args
+	}
+	file.Close() // the connection is another descriptor, which no child gets
+	return &layer{dir: strings.TrimPrefix(args[0], onLayerArgument), conn: conn, answer: bufio.NewReader(conn)}, args[1:]
+}
+
+// layerSocket is the descriptor of the socket.
+const layerSocket = 3
+
+// request is what an artoo on a layer asks of the one outside.
+type request struct {
+	Do      string `json:"do"`                // doState, doLand or doKeep
+	Session string `json:"session,omitempty"` // whose journal keeps the originals; "" for one that is not kept
+	Turn    int    `json:"turn,omitempty"`
+	Dir     string `json:"dir,omitempty"` // where a patch is kept; "" for artoo's own
+}
+
+// What an artoo on a layer asks for.
+const (
+	doState = "state" // what is changed by now
+	doLand  = "land"  // the changes land
+	doKeep  = "keep"  // they become a file
+)
+
+// reply answers a request.
+type reply struct {
+	State    string   `json:"state,omitempty"`
+	Patch    string   `json:"patch,omitempty"`    // its file; "" where nothing was changed
+	Notes    []string `json:"notes,omitempty"`    // for the user
+	Conflict string   `json:"conflict,omitempty"` // names what both sides changed
+	Error    string   `json:"error,omitempty"`
+}
+
+// ask asks the artoo outside. The error is its own, or that it is gone.
+func (l *layer) ask(r request) (answer reply, err error) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return answer, err
+	}
+	if _, err := l.conn.Write(append(line, '\n')); err != nil {
+		return answer, err
+	}
+	if line, err = l.answer.ReadBytes('\n'); err != nil {
+		return answer, err
+	}
+	if err = json.Unmarshal(line, &answer); err == nil && answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	return answer, err
+}
+
+func (l *layer) hasLanded() bool { return l != nil && l.landed }
+
+func (l *layer) kept() string {
+	if l == nil {
+		return ""
+	}
+	return l.patch
+}
+
+// journal is where the journal lies of what is done on the layer.
+func (l *layer) journal() string {
+	if l == nil {
+		return ""
+	}
+	return filepath.Join(l.dir, "journal")
+}
+
+// worksOnLayer reports whether this run has to work on a layer, and does not yet.
+func (a *app) worksOnLayer() (bool, error) {
+	option := a.layerOption()
+	switch {
+	case option == "" || a.layer != nil:
+		return false, nil
+	case !a.streams.headless && (a.cfg.FromFlag("until") || a.cfg.FromFlag("output")):
+		return false, usage(option, "only a headless run works on a layer", "artoo -p "+option+" \"what you want\"")
+	case !a.streams.headless:
+		return false, nil
+	case a.cfg.Until != "" && a.cfg.Input == "jsonl":
+		return false, usage("--until", "one message alone can be done or not", "--until without --input")
+	case a.cfg.Until != "" && a.cfg.Output == string(headless.Patch):
+		return false, usage("--until", "its changes land, and those of -o patch do not", "one of the two")
+	case a.cfg.Until != "" && a.cfg.Approval == string(permission.ModePlan):
+		return false, usage("--until", "plan mode changes nothing", "--approval edits")
+	}
+	return true, nil
+}
+
+// layerOption is the option for which a run works on a layer, as the user would write it; "" for none.
+func (a *app) layerOption() string {
+	switch {
+	case a.cfg.Until != "":
+		return "--until"
+	case a.cfg.Output == string(headless.Patch):
+		return "-o patch"
+	}
+	return ""
+}
+
+// until is the command that decides when a run on a layer is done, nil for none.
+func (a *app) until() *agent.Until {
+	if a.layer == nil || a.cfg.Until == "" {
+		return nil
+	}
+	return &agent.Until{Command: a.cfg.Until, State: func(context.Context) (string, error) {
+		answer, err := a.layer.ask(request{Do: doState})
+		return answer.State, err
+	}}
+}
+
+// settleLayer lands what a run of --until did, or keeps it as a patch where the run failed.
+func (a *app) settleLayer(ctx context.Context, failure *agent.Failure) *agent.Failure {
+	if a.layer == nil || a.cfg.Until == "" {
+		return failure
+	}
+	a.agent.EndBackground() // nothing writes any more
+	r := request{Do: doLand, Session: a.agent.SessionID(), Turn: a.agent.TurnNumber()}
+	if !a.cfg.Ephemeral {
+		r.Dir = a.agent.OutputDir()
+	}
+	if failure == nil && ctx.Err() != nil {
+		failure = agent.Classify(context.Cause(ctx))
+	}
+	if failure == nil {
+		answer, err := a.layer.ask(r)
+		a.layer.landed = err == nil && answer.Conflict == ""
+		a.noteAll(answer.Notes)
+		switch {
+		case answer.Conflict != "":
+			failure = fail(agent.KindConflict, "nothing landed", errors.New("changed by others, too: "+answer.Conflict),
+				"apply what fits of the patch, or run it again")
+		case err != nil:
+			failure = fail(agent.KindInternal, "nothing landed", err, "")
+		}
+	}
+	if failure == nil {
+		return nil
+	}
+	r.Do = doKeep
+	answer, err := a.layer.ask(r)
+	if err != nil {
+		a.warn("what was changed is lost: " + err.Error())
+	}
+	a.noteAll(answer.Notes)
+	a.layer.patch = answer.Patch
+	return failure
+}
+
+func (a *app) noteAll(notes []string) {
+	for _, note := range notes {
+		a.screen.Note(note)
+	}
+}
+
+// layerLack is why no layer can be had here, and what to do about it.
+func (a *app) layerLack() *agent.Failure {
+	why, cure := "nothing makes layers here", "artoo doctor says why"
+	for _, lack := range a.facts.Missing {
+		if lack.What == "layer" || lack.What == "sandbox" {
+			why, cure = lack.Why, cmp.Or(lack.Cure, cure)
+		}
+	}
+	switch {
+	case a.project.None != "":
+		why, cure = "there is no project here: "+a.project.None, "cd into a project directory"
+	case a.cfg.Sandbox == "off":
+		why, cure = "the sandbox is off", "ARTOO_SANDBOX=auto"
+	}
+	return usage(a.layerOption(), "needs a layer over the project: "+why, cure)
+}

@@ -1,0 +1,392 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/journal"
+	"artoo/tool/names"
+	"artoo/tool/patch"
+	"artoo/tool/sandbox"
+	"artoo/tool/text"
+	"artoo/ui/headless"
+)
+
+// outsider is an artoo that lets another one work on layers over the project, and lands or prints what that
+// one did.
+type outsider struct {
+	*app
+	over    *sandbox.Over
+	environ []string
+	landed  bool
+	kept    bool // the changes are in a file
+}
+
+// longestPatch bounds the reading of the changes after the end.
+const longestPatch = time.Minute
+
+// runOnLayer runs this program once more, on a layer.
+func (a *app) runOnLayer(ctx context.Context) error {
+	var err error
+	if a.facts, err = a.findSandbox(ctx); err != nil {
+		return err
+	}
+	if !a.facts.Layer {
+		return a.layerLack()
+	}
+	o := &outsider{app: a}
+	o.environ, _ = a.childEnviron()
+	a.recover(o.environ)
+	state, err := a.cfg.Paths.StateDir()
+	if err != nil {
+		return err
+	}
+	_, added, err := a.workspace().AddedDirs()
+	if err != nil {
+		return err
+	}
+	dirs := append([]string{a.project.Root}, added...)
+	if a.project.Common != "" {
+		dirs = append(dirs, a.project.Common)
+	}
+	ctx, signals := headless.Watch(ctx, a.process.Out, a.process.Err)
+	layers := filepath.Join(state, "layers")
+	o.over, err = sandbox.StartOver(sandbox.OverConfig{Dirs: dirs, Layers: layers, IsCache: permission.IsCache, Dir: a.project.Dir,
+		Args: func(dir string) []string {
+			return slices.Concat([]string{os.Args[0], onLayerArgument + dir}, a.process.Args)
+		},
+		Env: a.sameEnviron(), Streams: [3]*os.File{a.process.In, a.process.Out, a.process.Err}})
+	if err != nil {
+		return fail(agent.KindInternal, a.layerOption(), err, "")
+	}
+	signal.Ignore(syscall.SIGQUIT) // the other one leaves its trace
+	stop := context.AfterFunc(ctx, func() { o.over.Signal(signals.Caught()) })
+	defer stop()
+	var serving sync.WaitGroup
+	serving.Go(func() { o.serve(ctx) })
+	<-o.over.Done()
+	serving.Wait()
+	err = o.settle(signals)
+	if closeErr := o.over.Close(); closeErr != nil {
+		a.warn(closeErr.Error())
+	}
+	return err
+}
+
+// sameEnviron is the environment of this process, with the PATH that it was given.
+func (a *app) sameEnviron() []string {
+	environ := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
+	if a.path == "" {
+		return environ
+	}
+	return append(environ, "PATH="+a.path)
+}
+
+// settle is the outcome of the run, once the other one has ended.
+func (o *outsider) settle(signals *headless.Signals) error {
+	if o.landed {
+		return exitStatus(0)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longestPatch)
+	defer cancel()
+	status, conflict := o.over.Status(), ""
+	var err error
+	switch {
+	case o.cfg.Output == string(headless.Patch):
+		conflict, err = o.print(ctx)
+	case !o.kept:
+		var answer reply
+		if answer, err = o.keep(ctx, ""); err == nil {
+			o.noteAll(answer.Notes)
+		}
+	}
+	signaled := status.Signaled() && status.Signal() != syscall.SIGKILL
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		signals.Broken(err)
+		signals.Die()
+	case err != nil:
+		o.show(agent.Classify(err))
+	case signaled:
+		signals.Stop(status.Signal())
+		signals.Die()
+	}
+	switch {
+	case signaled:
+		return exitStatus(128 + int(status.Signal()))
+	case status.Signaled():
+		return fail(agent.KindInternal, o.layerOption(), errors.New("the artoo on the layer was killed"), "again")
+	case status.ExitStatus() != 0:
+		return exitStatus(status.ExitStatus())
+	case err != nil:
+		return exitStatus(1)
+	case conflict != "":
+		return fail(agent.KindConflict, "patch", errors.New("changed by others since the start: "+conflict),
+			"the patch is made for these files as they are now")
+	case o.cfg.Until != "":
+		return fail(agent.KindInternal, "nothing landed", errors.New("the artoo on the layer did not ask for it"), "report it")
+	}
+	return exitStatus(0)
+}
+
+// serve answers the other one until it ends.
+func (o *outsider) serve(ctx context.Context) {
+	in := bufio.NewReader(o.over.Socket)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var r request
+		var answer reply
+		if err = json.Unmarshal(line, &r); err == nil {
+			err = o.guarded(func() (err error) { answer, err = o.do(ctx, r); return err })
+		}
+		if err != nil {
+			answer.Error = err.Error()
+		}
+		if line, err = json.Marshal(answer); err == nil {
+			_, err = o.over.Socket.Write(append(line, '\n'))
+		}
+		if err != nil {
+			return // it has ended
+		}
+	}
+}
+
+func (o *outsider) do(ctx context.Context, r request) (reply, error) {
+	switch r.Do {
+	case doState:
+		changes, err := o.over.Changes(ctx)
+		if err != nil {
+			return reply{}, err
+		}
+		state, err := hashOf(changes)
+		return reply{State: state}, err
+	case doLand:
+		return o.land(ctx, r)
+	case doKeep:
+		return o.keep(context.WithoutCancel(ctx), r.Dir)
+	}
+	return reply{}, fmt.Errorf("no such request: %q", r.Do)
+}
+
+// hashOf is a hash of all that was changed.
+func hashOf(changes *sandbox.Changes) (string, error) {
+	sum := sha256.New()
+	for _, c := range changes.Entries {
+		fmt.Fprintf(sum, "%q %s %o %q\n", c.Path, c.Kind, c.Mode, c.Target)
+		if c.Kind == sandbox.Deleted || !c.Mode.IsRegular() {
+			continue
+		}
+		file, err := changes.Open(c.Path)
+		if err != nil {
+			return "", err
+		}
+		_, err = io.Copy(sum, file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// land lands the changes as one step of the session's journal: all or nothing.
+func (o *outsider) land(ctx context.Context, r request) (answer reply, err error) {
+	changes, err := o.over.Changes(ctx)
+	if err != nil {
+		return answer, err
+	}
+	if len(changes.Entries) == 0 {
+		o.landed = true
+		return reply{Notes: []string{"nothing was changed"}}, nil
+	}
+	state, err := o.cfg.Paths.StateDir()
+	if err != nil {
+		return answer, err
+	}
+	dir := journal.Dir(state, o.project.Root, r.Session)
+	if r.Session == "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return answer, err
+		}
+		if dir, err = os.MkdirTemp(dir, journal.Ephemeral); err != nil {
+			return answer, err
+		}
+		defer func() { err = errors.Join(err, journal.Remove(dir)) }()
+	}
+	files, err := o.workspace().OpenFiles(nil)
+	if err != nil {
+		return answer, err
+	}
+	defer files.Close()
+	j, err := journal.Open(o.workspace().JournalConfig(dir, state, &tool.Env{Environ: o.environ, Files: files}))
+	if err != nil {
+		return answer, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	report, err := j.ApplyLayer(ctx, r.Turn, "run until "+o.cfg.Until, changes.Entries, changes, journal.Then{})
+	left := lacks(report.Left)
+	switch {
+	case errors.Is(err, journal.ErrConflict):
+		return reply{Conflict: text.UpTo(mostNamedPaths, left)}, nil
+	case err != nil:
+		return answer, err
+	}
+	o.landed = true
+	answer.Notes = []string{"landed: " + text.Count(len(report.Done), "path")}
+	if len(left) > 0 {
+		answer.Notes = append(answer.Notes, "not landed: "+text.UpTo(mostNamedPaths, left))
+	}
+	if lost := lacks(report.Cannot); len(lost) > 0 {
+		answer.Notes = append(answer.Notes, "cannot be undone: "+text.UpTo(mostNamedPaths, lost))
+	}
+	return answer, nil
+}
+
+// mostNamedPaths is how many paths a line names.
+const mostNamedPaths = 10
+
+func lacks(list []journal.Lack) (names []string) {
+	for _, l := range list {
+		names = append(names, fmt.Sprintf("%s (%s)", l.Path, l.Why))
+	}
+	return names
+}
+
+// keep writes the changes to a file of their own in a directory, "" for artoo's.
+func (o *outsider) keep(ctx context.Context, dir string) (answer reply, err error) {
+	changes, err := o.over.Changes(ctx)
+	if err != nil || len(changes.Entries) == 0 {
+		return answer, err
+	}
+	if dir == "" {
+		state, err := o.cfg.Paths.StateDir()
+		if err != nil {
+			return answer, err
+		}
+		dir = filepath.Join(state, "patches")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return answer, err
+	}
+	file, err := os.CreateTemp(dir, "changes-*.patch")
+	if err != nil {
+		return answer, err
+	}
+	notes, err := o.write(ctx, file, changes)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return answer, err
+	}
+	o.kept = true
+	return reply{Patch: file.Name(), Notes: append(notes, "the changes did not land; they are in "+file.Name())}, nil
+}
+
+// print writes the changes to stdout. conflict names what others changed as well.
+func (o *outsider) print(ctx context.Context) (conflict string, err error) {
+	changes, err := o.over.Changes(ctx)
+	if err != nil {
+		return "", err
+	}
+	var moved []string
+	for _, c := range changes.Entries {
+		if c.Before.Moved && !c.Mode.IsDir() {
+			moved = append(moved, o.name(c.Path))
+		}
+	}
+	notes, err := o.write(ctx, o.process.Out, changes)
+	if err != nil {
+		return "", &agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err, Hint: "check where stdout goes: a full disk, or a reader that left"}
+	}
+	o.noteAll(notes)
+	return text.UpTo(mostNamedPaths, moved), nil
+}
+
+// name is a path as a patch has it.
+func (o *outsider) name(path string) string {
+	if rel, ok := names.Relative(o.project.Root, path); ok {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// write writes the changes of the project as a patch. notes name what it leaves out.
+func (o *outsider) write(ctx context.Context, w io.Writer, changes *sandbox.Changes) (notes []string, err error) {
+	var paths []string
+	for _, c := range changes.Entries {
+		if c.Mode.IsDir() {
+			c.Path += "/"
+		}
+		paths = append(paths, c.Path)
+	}
+	ignored := o.project.IgnoredSince(ctx, o.environ, o.began, paths)
+	var list []patch.Change
+	elsewhere, ignoredHere := 0, 0
+	for i, c := range changes.Entries {
+		switch {
+		case !names.Within(o.project.Root, c.Path):
+			elsewhere++
+		case ignored[paths[i]]:
+			ignoredHere++
+		default:
+			change := patch.Change{Path: o.name(c.Path)}
+			if c.Before.Exists() {
+				change.Before = &patch.File{Mode: c.Before.Mode, Target: c.Before.Target}
+			}
+			if c.Kind != sandbox.Deleted {
+				change.After = &patch.File{Mode: c.Mode, Target: c.Target}
+			}
+			list = append(list, change)
+		}
+	}
+	list = slices.DeleteFunc(list, func(c patch.Change) bool { // A directory of ignored files is no change of its own.
+		return c.Before == nil && c.After.Mode.IsDir() && slices.ContainsFunc(paths, func(path string) bool {
+			return ignored[path] && names.Within(filepath.Join(o.project.Root, c.Path), path)
+		})
+	})
+	left, err := patch.Write(w, list, layerContents{o.project.Root, changes}, sha1.New)
+	for _, row := range []struct {
+		n    int
+		text string
+	}{{ignoredHere, "ignored by git"}, {elsewhere, "outside the project"}} {
+		if row.n > 0 {
+			notes = append(notes, fmt.Sprintf("not in the patch, since %s: %s", row.text, text.Count(row.n, "path")))
+		}
+	}
+	if len(left) > 0 {
+		notes = append(notes, "a patch cannot hold: "+text.UpTo(mostNamedPaths, left))
+	}
+	return notes, err
+}
+
+// layerContents are the contents of changes on a layer over root.
+type layerContents struct {
+	root    string
+	changes *sandbox.Changes
+}
+
+func (c layerContents) Before(path string) (io.ReadCloser, error) {
+	return os.Open(filepath.Join(c.root, filepath.FromSlash(path)))
+}
+
+func (c layerContents) After(path string) (io.ReadCloser, error) {
+	return c.changes.Open(filepath.Join(c.root, filepath.FromSlash(path)))
+}
