@@ -78,7 +78,7 @@ func (a *prompter) replace(ctx context.Context, p *pending, answer Answer) error
 	default:
 		by := "user"
 		if answer.By != "" {
-			by = "hook " + answer.By
+			by = "hook or program " + answer.By
 		}
 		p.edited = "The " + by + " changed the input of this call before it ran, to: " + string(p.call.Input)
 		return nil

@@ -123,15 +123,24 @@ func (c *calls) ask(ctx context.Context, p *pending, q Question) (Answer, error)
 		}
 		if a, ok := c.answerOf(k, q, answer); ok {
 			a.By = k.called()
-			p.answeredBy = a.By
-			c.response.Answered = append(c.response.Answered, HookAnswer{p.tool.Name, p.call.Access.Object,
-				Verdict(a.Verdict.String()), a.Reason, a.By})
+			c.answeredBy(p, a)
 			c.cb.OnNotice(Notice{Kind: NoticeAnswered, Answered: &Answered{q, a}})
 			return a, nil
 		}
 	}
 	c.session.notifyHooks(c.cb, "question", strings.TrimSpace(q.Call.Access.Verb+" "+firstLine(q.Call.Access.Object)+because(q.Reason)))
-	return c.cb.Ask(ctx, q)
+	a, err := c.cb.Ask(ctx, q)
+	if err == nil && a.By != "" {
+		c.answeredBy(p, a)
+	}
+	return a, err
+}
+
+// answeredBy records the hook or program that answered a question.
+func (c *calls) answeredBy(p *pending, a Answer) {
+	p.answeredBy = a.By
+	c.response.Answered = append(c.response.Answered, HookAnswer{p.tool.Name, p.call.Access.Object,
+		Verdict(a.Verdict.String()), a.Reason, a.By})
 }
 
 // answerOf is a hook's answer to a question; ok is false where it gives none.

@@ -69,7 +69,10 @@ type Settings struct {
 	Allow    List   `split_words:"true" toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
 	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls that are asked whatever the mode"`
 	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls to refuse; wins over --ask and --allow"`
-	Sandbox  string `split_words:"true" toml:"sandbox" preset:"auto" choices:"auto,on,off" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never"`
+	// AskProgram is a name on PATH or absolute, with ~ for the home directory.
+	AskProgram string `split_words:"true" toml:"ask_program" shown:"none" meaning:"program that answers questions of headless runs: it reads a question as JSON, and prints yes or no"`
+	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"time that program gets for an answer"`
+	Sandbox    string `split_words:"true" toml:"sandbox" preset:"auto" choices:"auto,on,off" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never"`
 	// Writable and Toolchains are as they were written; Loopback are port numbers.
 	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory that is added as by --add-dir DIR:rw; it must exist"`
 	Toolchains List `split_words:"true" toml:"toolchains" unsplit:"yes" meaning:"directory with programs that confined commands may run, besides the system's and those on PATH"`

@@ -2,9 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/tool/names"
 	"artoo/ui"
 	"artoo/ui/headless"
 )
@@ -14,8 +21,12 @@ func (a *app) converseWithProgram(ctx context.Context) error {
 	if line := a.ignored(); line != "" {
 		a.warn(line)
 	}
+	last, err := a.askProgram() // once the input has ended
+	if err != nil {
+		return err
+	}
 	c := &headless.Conversation{
-		Runner: headless.Runner{Format: headless.JSONL, Out: a.process.Out, Screen: a.screen, Info: a.info(), Stopped: a.broken},
+		Runner: headless.Runner{Format: headless.JSONL, Out: a.process.Out, Screen: a.screen, Info: a.info(), Stopped: a.broken, Ask: last},
 		Agent:  a.agent, Host: programHost{a}, Mask: a.mask,
 	}
 	response, failure := c.Run(ctx, a.process.In)
@@ -26,6 +37,26 @@ func (a *app) converseWithProgram(ctx context.Context) error {
 	}
 	a.agent.Exiting(failure.Kind.ExitCode())
 	return failure
+}
+
+// askProgram is the program that answers questions in the user's place; nil for none.
+func (a *app) askProgram() (headless.Asker, error) {
+	if a.cfg.AskProgram == "" {
+		return nil, nil
+	}
+	home, _ := os.UserHomeDir() // "" where there is none
+	path := names.InHome(a.cfg.AskProgram, home)
+	if strings.Contains(path, "/") && !filepath.IsAbs(path) {
+		return nil, fail(agent.KindConfig, a.cfg.Origin("ask_program"), errors.New("ask_program is a relative path"), "give a whole path, or a name on PATH")
+	}
+	found, err := exec.LookPath(path)
+	if err != nil {
+		return nil, fail(agent.KindConfig, a.cfg.Origin("ask_program"), err, "give the path of a program that can be executed")
+	}
+	p := agent.AskProgram{Path: found, Timeout: time.Duration(a.cfg.AskTimeout)}
+	return func(ctx context.Context, q agent.Question) (agent.Answer, error) {
+		return a.agent.AskProgram(ctx, p, q)
+	}, nil
 }
 
 // programHost implements headless.Host.

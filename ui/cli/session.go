@@ -285,6 +285,8 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 	tools = builtin.Pick(all, a.withoutStandIns(all, on, names))
 	if a.streams.headless && !a.answersAll() {
 		tools = slices.DeleteFunc(tools, func(t tool.Tool) bool { return t.ByLoop() && t.Name == "ask_user" })
+	}
+	if a.streams.headless && !a.fromProgram() {
 		return tools, nil, agents, nil
 	}
 	if names, err = a.cfg.SelectTools(namesOf(all), append(namesOf(on), agent.ExitPlan)); err != nil {

@@ -202,7 +202,7 @@ func (a *app) fromProgram() bool { return a.cfg.Input == "jsonl" }
 func (a *app) canAsk() bool { return !bool(a.cfg.Print) && a.streams.watched && !a.fromProgram() }
 
 // answersAll reports whether a program answers questions of any kind.
-func (a *app) answersAll() bool { return a.fromProgram() }
+func (a *app) answersAll() bool { return a.fromProgram() || a.cfg.AskProgram != "" }
 
 // unanswered reports whether questions get no answer in this session.
 func (a *app) unanswered() bool {
@@ -285,6 +285,11 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		Ask: a.outcome.approve, Info: a.info(), Stopped: a.broken}
 	if isCall {
 		r.Agent = invoker{a, called, options}
+	}
+	if program, err := a.askProgram(); err != nil {
+		return err
+	} else if r.Ask == nil && program != nil {
+		r.Ask, r.AnyKind = program, true
 	}
 	if r.Ask == nil && a.canAsk() {
 		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.streams.err)

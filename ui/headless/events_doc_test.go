@@ -224,7 +224,7 @@ Lines of up to 32 MiB. An unknown field is an error, as an unknown type is: what
 const kindsHead = `
 ## Questions
 
-A question is the same object, with the same answers, for a program that reads events, for a ` + "`question`" + ` hook, and for people. An answer
+A question is the same object, with the same answers, for a program that reads events, for ` + "`ARTOO_ASK_PROGRAM`" + ` and for people. An answer
 is one of the words in the table; anything else decides nothing. A question about a definition that an MCP server changed has no ` + "`session` and no `forever`" + `.
 
 | kind | answers | |

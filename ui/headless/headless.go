@@ -180,9 +180,9 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 			denied.Code = q.Reasons[0].Code
 		}
 		what := word + strings.TrimPrefix(q.Call.Agent+": ", ": ") + q.Call.Access.Verb + " " + q.Call.Access.Object
-		why := agent.ErrNobody
+		why := err
 		if q.Reason != "" {
-			why = fmt.Errorf("%s; %w", q.Reason, agent.ErrNobody)
+			why = fmt.Errorf("%s; %w", q.Reason, err)
 		}
 		c.Failure(&agent.Failure{Kind: agent.KindApproval, What: what, Err: why, Hint: hint(denied)})
 	}
