@@ -6,6 +6,9 @@ DATE    ?= $(shell git log -1 --format=%cs 2>/dev/null || echo unknown)
 
 GO      ?= go
 LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
+# Without inlining in libraries the program is 1.2 MB smaller. What parses shell lines is left
+# out: each call waits for it. Tests build with the flags that stand here.
+GCFLAGS  = -gcflags=all=-l -gcflags=std= -gcflags=artoo/...= -gcflags=mvdan.cc/sh/...=
 PREFIX  ?= /usr/local
 MANDIR  ?= $(PREFIX)/share/man/man1
 # Where the shells look for completions.
@@ -20,7 +23,7 @@ STATICCHECK = .tools/staticcheck
 .PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer check bench fuzz integration install uninstall module clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o artoo .
+	CGO_ENABLED=0 $(GO) build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o artoo .
 
 run: build
 	./artoo

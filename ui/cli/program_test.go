@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -38,6 +40,20 @@ func buildProgram(t testing.TB, pkg string) string {
 	return file
 }
 
+// gcflags are the compiler's flags that the Makefile builds artoo with.
+func gcflags() ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(moduleDir, "Makefile"))
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(data)) {
+		if flags, ok := strings.CutPrefix(line, "GCFLAGS  ="); ok {
+			return strings.Fields(flags), nil
+		}
+	}
+	return nil, errors.New("the Makefile has no GCFLAGS")
+}
+
 func (p *programs) program(pkg string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +72,12 @@ func (p *programs) program(pkg string) (string, error) {
 		name = filepath.Base(pkg)
 	}
 	file := filepath.Join(p.dir, strconv.Itoa(len(p.files)), name)
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file, pkg)
+	args, err := gcflags()
+	if err != nil {
+		return "", err
+	}
+	args = append([]string{"build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file}, args...)
+	cmd := exec.Command("go", append(args, pkg)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, bytes.TrimSpace(out))
