@@ -27,6 +27,9 @@ type editorLine struct {
 	Params struct {
 		Path    string `json:"path"`
 		Content string `json:"content"`
+		Mode    string `json:"mode"`
+		Message string `json:"message"`
+		URL     string `json:"url"`
 		Call    struct {
 			Title   string `json:"title"`
 			Content json.RawMessage
@@ -71,7 +74,7 @@ func startEditor(t *testing.T, env []string, dir string, args ...string) *testEd
 	e := &testEditor{T: t, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 2<<20), pick: "yes", buffers: map[string]string{}, written: map[string]string{}}
 	limit := time.AfterFunc(endless, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() { limit.Stop(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	e.request("initialize", `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true}}}`)
+	e.request("initialize", `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{},"url":{}}}}`)
 	return e
 }
 
@@ -127,6 +130,9 @@ func (e *testEditor) serve(l editorLine) {
 		}
 		e.asked = append(e.asked, title)
 		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":%q}}}`, l.ID, e.pick))
+	case "elicitation/create":
+		e.asked = append(e.asked, l.Params.Mode+" "+l.Params.Message+" "+l.Params.URL)
+		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"Ada","age":36}}}`, l.ID))
 	case "fs/read_text_file":
 		text, known := e.buffers[l.Params.Path]
 		if !known {
@@ -371,4 +377,35 @@ func TestAnEditorSeesAndCancelsCommands(t *testing.T) {
 	if err := e.cmd.Wait(); err != nil || time.Since(began) > 2*time.Second {
 		t.Errorf("%v, after %v", err, time.Since(began))
 	}
+}
+
+// A server's form, and an address that it wants opened, are shown by the editor.
+func TestAServersQuestionsAreTheEditors(t *testing.T) {
+	t.Parallel()
+	web := mcptest.NewWeb()
+	srv := httptest.NewServer(web)
+	t.Cleanup(srv.Close)
+	web.SetURL(srv.URL)
+	var result string
+	m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
+		calls := []providertest.Item{providertest.Call("c0", "mcp_find", `{"server":"web"}`),
+			providertest.Call("c1", "mcp_call", `{"tool":"mcp__web__ask","arguments":{"text":"x"}}`),
+			providertest.Call("c2", "mcp_call", `{"tool":"mcp__web__visit","arguments":{"text":"x"}}`), providertest.Text("well done")}
+		if n == 2 {
+			result = string(r.Body)
+		}
+		return providertest.Chat(calls[min(n, len(calls)-1)])
+	})
+	env, dir := append(m.env(t), "ARTOO_PROVIDER=compatible"), realTemp(t)
+	e := startEditor(t, env, dir, "--allow", "mcp__web")
+	l := e.request("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[{"type":"http","name":"web","url":%q,"headers":[]}]}`, dir, srv.URL+"/mcp"))
+	e.prompt(l.Result.SessionID, "ask")
+	want := "use the MCP server web of the editor in this project? | yes, from now on | no; form web: Who are you? ; url web: Please sign. https://example.org/sign"
+	if got := strings.Join(e.asked, "; "); got != want {
+		t.Errorf("asked %q", got)
+	}
+	if !strings.Contains(result, "Ada") || !strings.Contains(result, "36") {
+		t.Errorf("the result is %s", result)
+	}
+	e.leave()
 }
