@@ -68,7 +68,7 @@ func (a *Agent) Conversation() *conversation.Conversation { return a.session.con
 // SessionID is the id of the present session, "" where none is kept.
 func (a *Agent) SessionID() string { return a.session.sessionID }
 
-// TurnNumber is that of the present turn, as the journal has it.
+// TurnNumber is that of the last turn, as the journal has it: how many messages the user wrote in the session.
 func (a *Agent) TurnNumber() int { return a.session.turnNumber() }
 
 // System is the system prompt of the present session.

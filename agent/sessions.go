@@ -123,7 +123,7 @@ func (a *Agent) Fork(back int) (old, now string, err error) {
 // or before its first message in a new one. It returns the ids of the two.
 func (a *Agent) Rewind(n int) (old, now string, err error) {
 	s := a.session.conv.Session()
-	if n < a.Turns() || s == nil {
+	if n < a.TurnNumber() || s == nil {
 		return a.Fork(n)
 	}
 	old = source(s)
@@ -315,9 +315,6 @@ func (a *Agent) Journal() *journal.Journal {
 	return a.keeper.journal
 }
 
-// Turns is how many messages the user wrote in the present session.
-func (a *Agent) Turns() int { return a.session.turnNumber() }
-
 // Turn is the user's text in a turn of the present session, by the journal's number; "" if not known.
 func (a *Agent) Turn(number int) string {
 	before := a.session.turnsBefore()
@@ -341,7 +338,7 @@ func (a *Agent) PlanBefore(ctx context.Context, n int) (journal.Plan, error) {
 	if j == nil {
 		return journal.Plan{}, journal.ErrNothing
 	}
-	first := a.Turns() - n + 1
+	first := a.TurnNumber() - n + 1
 	turns := slices.DeleteFunc(j.Turns(), func(turn int) bool { return turn < first })
 	return j.Plan(ctx, len(turns), false)
 }

@@ -29,10 +29,10 @@ func runRewind(ctx context.Context, t *Terminal, arg string) error {
 	}
 	a := t.opt.Agent
 	switch {
-	case a.Turns() == 0:
+	case a.TurnNumber() == 0:
 		return errors.New("nothing was said yet, so there is nothing to go back to")
-	case n > a.Turns():
-		return fmt.Errorf("this session has only %s", text.Count(a.Turns(), "message"))
+	case n > a.TurnNumber():
+		return fmt.Errorf("this session has only %s", text.Count(a.TurnNumber(), "message"))
 	case n == 0:
 		if n, err = t.chooseMessage(ctx); err != nil || n == 0 {
 			return err
@@ -112,7 +112,7 @@ func (t *Terminal) rewindQuestion(u Undo, p journal.Plan, n int, half string) sc
 	} else if half == "" {
 		q.Head = "no file changes"
 	}
-	said := text.Clip(text.FirstLine(t.opt.Agent.Turn(t.opt.Agent.Turns()-n+1)), 60)
+	said := text.Clip(text.FirstLine(t.opt.Agent.Turn(t.opt.Agent.TurnNumber()-n+1)), 60)
 	q.Verb, q.Object = "rewind", fmt.Sprintf("to before %q", said)
 	row := "the conversation stays as it is"
 	if half != rewindFiles {
@@ -129,7 +129,7 @@ func (t *Terminal) rewindQuestion(u Undo, p journal.Plan, n int, half string) sc
 func (t *Terminal) chooseMessage(ctx context.Context) (n int, err error) {
 	a := t.opt.Agent
 	c := choices{title: "go back to before which message?", prompt: "number or part of the message (Enter: stay here): "}
-	for turn := a.Turns(); turn > 0; turn-- {
+	for turn := a.TurnNumber(); turn > 0; turn-- {
 		said := text.Clip(text.FirstLine(a.Turn(turn)), 60)
 		c.list = append(c.list, listed{name: said, cells: []string{said}})
 	}
