@@ -58,7 +58,7 @@ func (st Store) now() time.Time {
 // Create begins a session with CWD, Version, Provider and Model of h. The first append makes the file.
 func (st Store) Create(h Header) *Session {
 	h.V = formatVersion
-	h.ID = newID()
+	h.ID = NewID()
 	h.ForkOf, h.Outputs = "", nil
 	return st.fresh(h)
 }
@@ -69,7 +69,8 @@ func (st Store) fresh(h Header) *Session {
 	return &Session{store: st, path: filepath.Join(st.Dir, name), header: h, next: 1}
 }
 
-func newID() string { return strings.ToLower(rand.Text()[:8]) }
+// NewID is the ID of a new session.
+func NewID() string { return strings.ToLower(rand.Text()[:8]) }
 
 // Open opens a session by its ID, the beginning of one, or its name. One in use, or without
 // locks, is forked, and Notices says so. A newer artoo's is read-only. Errors are *Error.
@@ -129,7 +130,7 @@ func (st Store) fork(path string, back int) (*Session, error) {
 		return nil, lookupError("session %s: it has fewer messages", from.header.ID)
 	}
 	h := from.header
-	h.V, h.ID, h.ForkOf, h.Headless = formatVersion, newID(), from.header.ID, false
+	h.V, h.ID, h.ForkOf, h.Headless = formatVersion, NewID(), from.header.ID, false
 	h.Outputs = append([]string{filepath.Base(from.OutputDir())}, from.header.Outputs...)
 	s := st.fresh(h)
 	s.history, s.resumed, s.turn, s.owed = from.history, from.resumed, from.turn, from.owed

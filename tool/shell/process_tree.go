@@ -242,5 +242,8 @@ func signalOf(state *os.ProcessState) string {
 	return SignalName(int(status.Signal()))
 }
 
+// SignalNumber is the number of a signal by its name, such as SIGKILL; 0 for no such signal.
+func SignalNumber(name string) int { return int(unix.SignalNum(name)) }
+
 // SignalName is the name of a signal, such as SIGKILL; "" for no such number.
 func SignalName(number int) string { return unix.SignalName(syscall.Signal(number)) }

@@ -9,7 +9,8 @@ import (
 )
 
 // Confirmation is a question that the keys in its last line answer: an Approval, UndoQuestion,
-// TrustQuestion, ExtensionQuestion, BundleQuestion, DefinitionsQuestion or MemoryQuestion.
+// TrustQuestion, ExtensionQuestion, BundleQuestion, DefinitionsQuestion,
+// MemoryQuestion or TryQuestion.
 type Confirmation interface {
 	show(b *asking)            // shows the object of the question
 	prompt(lay *layout) string // the line to ask with, safe and without escapes

@@ -1,0 +1,249 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"artoo/agent/confine"
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/git"
+	"artoo/tool/journal"
+	"artoo/tool/patch"
+	repository "artoo/tool/project"
+	"artoo/tool/sandbox"
+	"artoo/tool/shell"
+)
+
+// Trials runs commands that the user typed on layers over a project, where there is no conversation. They
+// have no network, and the project's own programs may run. Its methods are called by one goroutine at a time.
+type Trials struct {
+	calls *calls
+	end   func() error
+}
+
+// NewTrials makes the Trials of a project. It needs Workspace; of Options only Env, Policy, Skills and Notice
+// count. What a trial keeps goes to the journal of the session. Without layers the error is a *Failure.
+func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
+	if err := needLayers(*opt.Confinement); err != nil {
+		return nil, err
+	}
+	p := project{opt: &opt, workspace: opt.Workspace}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	p.makeEnv()
+	p.makePolicy()
+	policy := *opt.Policy
+	policy.Mode = permission.ModeAsk // What a user typed is no matter of the mode.
+	opt.Policy = &policy
+	if err := p.workspace.openFiles(opt.Env, opt.Policy, nil); err != nil {
+		return nil, err
+	}
+	p.closers = append(p.closers, opt.Env.Files.Close)
+	if _, err := p.confine(); err != nil {
+		return nil, err
+	}
+	s := &session{opt: opt.Options}
+	k := &keeper{session: s, approved: new(madeFiles)}
+	if k.journal, err = p.openJournal(sessionID, ""); err != nil {
+		return nil, err
+	}
+	p.closers = append(p.closers, k.journal.Close)
+	return &Trials{calls: &calls{session: s, keeper: k}, end: p.close}, nil
+}
+
+// needLayers is the error that says why no command runs on a layer here; nil where one does.
+func needLayers(facts sandbox.Facts) error {
+	if facts.Layer {
+		return nil
+	}
+	f := &Failure{Kind: KindConfig, What: "layers", Err: errors.New("nothing here makes a throwaway layer"), Hint: "artoo doctor"}
+	for _, lack := range facts.Missing {
+		if lack.What == "layer" || lack.What == "sandbox" {
+			f.Err = fmt.Errorf("no throwaway layer can be made: %s: %s", lack.What, lack.Why)
+			if lack.Cure != "" {
+				f.Hint = lack.Cure
+			}
+		}
+	}
+	return f
+}
+
+// Close ends the sandbox and the journal.
+func (t *Trials) Close() error { return t.end() }
+
+// Trial is a command that has ended on its layer. Close gives the layer up.
+type Trial struct {
+	Exit    shell.Exit
+	Limit   string // the limit that ended it, in words; "" for none
+	Effects permission.Effects
+	Diff    string   // for people
+	Never   []string // its changes that are never applied
+	Stopped error    // why its changes cannot be kept as they are; nil if they can
+
+	trials  *Trials
+	command string
+	changes confine.Changes
+	git     *gitEffects
+}
+
+// Run runs a command, whose Path is absolute, until it has ended; the end of ctx ends it. Its streams
+// are files, or nil.
+func (t *Trials) Run(ctx context.Context, cmd *exec.Cmd) (r *Trial, err error) {
+	c := t.calls
+	hidden, err := c.session.hidden(cmd, false)
+	if err != nil {
+		return nil, err
+	}
+	confined, err := c.session.opt.Sandbox.Start(cmd, confine.Line{Place: sandbox.PlaceLayer, Exec: true, Hidden: hidden})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-confined.Done():
+	case <-ctx.Done():
+		confined.KillAll()
+		return nil, errors.Join(context.Cause(ctx), confined.Discard())
+	}
+	r = &Trial{Exit: confined.Exit(), Limit: confined.Limit(), trials: t, command: shell.Quote(cmd.Args...), git: &gitEffects{}}
+	if r.changes, err = confined.Changes(ctx); err != nil {
+		return nil, errors.Join(err, confined.Discard())
+	}
+	return r, nil
+}
+
+// Judge looks at the changes of the command.
+func (r *Trial) Judge(ctx context.Context) (err error) {
+	c := r.trials.calls
+	if r.git, err = c.gitEffects(ctx, r.changes); err != nil {
+		return fmt.Errorf("the changes of .git cannot be read: %w", err)
+	}
+	access := tool.Access{Kind: tool.KindRun, Command: r.command}
+	j := c.session.opt.Policy.Judge(ctx, access, permission.Decision{Place: permission.PlaceLayer}, r.changes.List(),
+		c.facts(ctx, r.changes, r.git))
+	r.Effects = j.Effects
+	for _, e := range j.Effects.By[permission.Never] {
+		r.Never = append(r.Never, e.String())
+	}
+	if j.Verdict == permission.Refuse && (len(j.Effects.Apply) > 0 || j.Effects.Git > 0) {
+		r.Stopped = errors.New(j.Reason())
+	}
+	r.Diff = diffOf(ctx, c.session.opt.Policy.Root, r.changes, r.files())
+	for _, row := range r.git.rows {
+		r.Diff += row.Diff
+	}
+	return context.Cause(ctx)
+}
+
+// files are the changes that a yes applies, except git's own data.
+func (r *Trial) files() []sandbox.Change {
+	return slices.DeleteFunc(slices.Clone(r.Effects.Apply), func(change sandbox.Change) bool { return r.git.has(change.Path) })
+}
+
+// Changed reports whether anything would be kept.
+func (r *Trial) Changed() bool { return len(r.Effects.Apply) > 0 || r.Effects.Git > 0 }
+
+// Rows names the changes, one a row.
+func (r *Trial) Rows() []string { return r.Effects.Short() }
+
+// Keep applies all changes of the command or, after an error, none, as one step of the journal. left are
+// build output and directories that stay as they are. A file that was changed since is a *Failure of
+// KindConflict.
+func (r *Trial) Keep(ctx context.Context) (left []string, err error) {
+	report, err := r.trials.calls.keeper.journal.ApplyLayer(ctx, 1, "try "+r.command, r.Effects.Apply, layerSource{r.changes},
+		journal.Then{Paths: r.git.touches(), Do: r.git.replay})
+	if errors.Is(err, journal.ErrConflict) {
+		if len(report.Left) > 0 {
+			err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
+		}
+		return nil, &Failure{Kind: KindConflict, What: "nothing was kept", Err: err, Hint: "the same command again"}
+	}
+	return lackNames(report.Left), err
+}
+
+// Patch writes the changes of the project's files as input of git apply. left are the paths that it lacks:
+// ignored files, data of git, and what no patch can hold.
+func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err error) {
+	root, at := r.trials.calls.session.opt.Policy.Root, r.trials.calls.session.opt.Workspace.Project
+	var paths []string
+	for _, c := range r.Effects.Apply {
+		paths = append(paths, c.Path)
+	}
+	ignored := at.IgnoredSince(ctx, r.trials.calls.session.opt.Env.Environ, r.trials.calls.session.opt.Workspace.Began, paths)
+	contents := layerContents{root: root, changes: r.changes, modes: map[string]bool{}}
+	var list []patch.Change
+	for _, c := range r.Effects.Apply {
+		rel, err := filepath.Rel(root, c.Path)
+		name := filepath.ToSlash(rel)
+		if err != nil || !filepath.IsLocal(rel) || repository.GitData(name) || r.git.has(c.Path) || ignored[c.Path] {
+			left = append(left, name)
+			continue
+		}
+		change := patch.Change{Path: name}
+		if c.Before.Exists() {
+			change.Before = &patch.File{Mode: c.Before.Mode, Target: c.Before.Target}
+		}
+		if c.Kind != sandbox.Deleted {
+			change.After = &patch.File{Mode: c.Mode, Target: c.Target}
+		}
+		contents.modes[name] = c.Kind == sandbox.Mode
+		list = append(list, change)
+	}
+	lacks, err := patch.Write(w, list, contents, objectHash(at))
+	return append(left, lacks...), err
+}
+
+// objectHash is the hash by which the repository of a project names objects.
+func objectHash(p repository.Project) func() hash.Hash {
+	newHash := sha1.New
+	config, err := os.ReadFile(filepath.Join(p.Common, "config"))
+	if err != nil {
+		config, err = os.ReadFile(filepath.Join(p.GitDir(), "config"))
+	}
+	if err == nil {
+		git.EachSetting(string(config), func(section, key, value string) {
+			if strings.EqualFold(section, "extensions") && strings.EqualFold(key, "objectformat") && strings.EqualFold(value, "sha256") {
+				newHash = sha256.New
+			}
+		})
+	}
+	return newHash
+}
+
+// layerContents are the files of a project as they are, and as a layer has them.
+type layerContents struct {
+	root    string
+	changes confine.Changes
+	modes   map[string]bool // the paths of which only the mode changed
+}
+
+// Before implements patch.Contents.
+func (l layerContents) Before(path string) (io.ReadCloser, error) {
+	return os.Open(filepath.Join(l.root, filepath.FromSlash(path)))
+}
+
+// After implements patch.Contents.
+func (l layerContents) After(path string) (io.ReadCloser, error) {
+	if l.modes[path] {
+		return l.Before(path)
+	}
+	return l.changes.Open(filepath.Join(l.root, filepath.FromSlash(path)))
+}
+
+// Close gives the layer up; with keepCaches, caches that the command wrote stay for the next one.
+func (r *Trial) Close(keepCaches bool) error {
+	return errors.Join(r.git.close(), r.changes.Discard(keepCaches))
+}

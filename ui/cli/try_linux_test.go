@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// TestTryChangesNothing is bar 18 of the paper on extending: commands that change a project in all ways, some of them
+// with artoo killed in the middle, change none of it where no one can answer.
+func TestTryChangesNothing(t *testing.T) {
+	t.Parallel()
+	artoo := buildProgram(t, moduleDir)
+	env := home(t, "ARTOO_SANDBOX=auto", "container=test")
+	if here, err := layersHere(artoo, env); err != nil || !here {
+		t.Log("nothing makes a layer here", err)
+		return
+	}
+	origin := projectFrom(t, `git init -q .; mkdir -p dir/deep; echo hello > notes.txt; echo x > dir/deep/x; ln -s notes.txt link
+		git add .; git -c user.name=a -c user.email=a@example.org commit -qm one`)
+	lines := []string{"echo bye >> notes.txt", "rm -rf dir", "rm -rf .git", "git commit -qam two", "git checkout -qb other", "mv notes.txt gone",
+		"chmod 600 notes.txt", "ln -sf /etc/passwd link", "rm -rf -- * .[a-z]*", "truncate -s 0 notes.txt", "mkdir new; echo 1 > new/1",
+		"mkfifo pipe", "cp -r dir copy", "rm dir/deep/x; echo file > dir/deep/y", "git stash -q; git gc -q", "touch -d 2001-01-01 notes.txt",
+		"dd if=/dev/zero of=zeros bs=1M count=5 2> zeros.log", "mv dir notes2; mv notes.txt dir", "echo evil > .git/hooks/pre-commit", "(setsid sh -c 'sleep 0.1; echo late > late') &"}
+	for i := range 2 * len(lines) {
+		line, kill := lines[i/2], i%2 == 1
+		if testing.Short() && i%4 > 1 { // the race detector's run takes half of them
+			continue
+		}
+		dir := copied(t, origin)
+		before := treeOf(t, dir)
+		if kill {
+			line += "\necho ready; sleep 60"
+		}
+		cmd := exec.Command(artoo, "try", "--", "bash", "-c", line)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		late := time.AfterFunc(waitLimit, func() { _ = cmd.Process.Kill() })
+		read := make([]byte, 1<<16)
+		for {
+			_, err := out.Read(read)
+			if kill && err == nil {
+				err = cmd.Process.Kill()
+				kill = false
+			}
+			if err != nil {
+				break
+			}
+		}
+		err = cmd.Wait() // It may be the command's status.
+		if late.Stop(); kill {
+			t.Errorf("%s: it was never ready: %v", line, err)
+		}
+		if after := treeOf(t, dir); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("%s: the project was\n%v\nand is\n%v", line, before, after)
+		}
+	}
+}
+
+// TestTryAsks keeps changes of a command only after a yes on the terminal, and then undo reverts them.
+func TestTryAsks(t *testing.T) {
+	t.Parallel()
+	artoo := buildProgram(t, moduleDir)
+	env := home(t, "ARTOO_SANDBOX=auto", "container=test", "TERM=xterm", "NO_COLOR=1")
+	if here, err := layersHere(artoo, env); err != nil || !here {
+		t.Log("nothing makes a layer here", err)
+		return
+	}
+	dir := projectFrom(t, `git init -q .; echo hello > notes.txt; git add .; git -c user.name=a -c user.email=a@example.org commit -qm one`)
+	notes := func() string {
+		data, err := os.ReadFile(filepath.Join(dir, "notes.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	try := func(line, answer string) (shown string) {
+		t.Helper()
+		cmd := exec.Command(artoo, "try", "--", "bash", "-c", line)
+		cmd.Dir, cmd.Env = dir, env
+		tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tty.Close()
+		shown = watch(t, cmd, tty, [2]string{"(n) ", answer})
+		_ = cmd.Wait() // the status is looked at where it counts
+		return fmt.Sprintf("%s\n[%d]", shown, cmd.ProcessState.ExitCode())
+	}
+	const line = "echo bye >> notes.txt; git checkout -qb other; exit 4"
+	for _, answer := range []string{"\r", "n\r", "\x03"} {
+		shown := try(line, answer)
+		if !strings.Contains(shown, "+bye") || !strings.Contains(shown, "other") || notes() != "hello\n" {
+			t.Errorf("after %q notes.txt is %q, and the terminal shows\n%s", answer, notes(), shown)
+		}
+	}
+	shown := try(line, "y\r")
+	if !strings.Contains(shown, "changes kept") || !strings.Contains(shown, "[4]") || notes() != "hello\nbye\n" {
+		t.Fatalf("notes.txt is %q, and the terminal shows\n%s", notes(), shown)
+	}
+	if head, err := os.ReadFile(filepath.Join(dir, ".git", "HEAD")); err != nil || string(head) != "ref: refs/heads/other\n" {
+		t.Errorf("HEAD is %q, %v", head, err)
+	}
+	undo := exec.Command(artoo, "undo", "--yes", "--yes")
+	undo.Dir, undo.Env = dir, env
+	if out, err := undo.CombinedOutput(); err != nil || notes() != "hello\n" {
+		t.Errorf("undo: %v\n%s", err, out)
+	}
+	// The user saves a file while artoo asks.
+	k := startTerminal(t, dir, env, artoo, "try", "--", "bash", "-c", "echo bye >> notes.txt")
+	at := k.expect("(n) ", 0)
+	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	k.type_("y\r")
+	k.expect("artoo: nothing was kept: ", at)
+	k.drain()
+	if err := k.cmd.Wait(); k.cmd.ProcessState.ExitCode() != 1 || notes() != "mine\n" {
+		t.Errorf("%v, notes.txt is %q", err, notes())
+	}
+}
