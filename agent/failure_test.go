@@ -18,7 +18,7 @@ import (
 
 func TestEveryKindHasOneRowOfTheExitTable(t *testing.T) {
 	want := map[agent.Kind]int{
-		agent.KindInternal: 1, agent.KindSchema: 1, agent.KindUsage: 2, agent.KindConfig: 2, agent.KindAuth: 3,
+		agent.KindInternal: 1, agent.KindSchema: 1, agent.KindUnmet: 1, agent.KindConflict: 1, agent.KindUsage: 2, agent.KindConfig: 2, agent.KindAuth: 3,
 		agent.KindBilling:  3,
 		agent.KindProvider: 4, agent.KindNetwork: 4, agent.KindTimeout: 4, agent.KindInvalid: 4, agent.KindRateLimit: 5,
 		agent.KindOverloaded: 5,

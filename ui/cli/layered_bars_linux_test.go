@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"artoo/provider/providertest"
+)
+
+// layeredRun starts artoo in a project of ten files, with a model that runs one line and then says that it is
+// done. It is nil where nothing makes layers.
+func layeredRun(t *testing.T, line string, args ...string) (cmd *exec.Cmd, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for i := range 10 {
+		writeFile(t, filepath.Join(dir, fmt.Sprint("f", i)), fmt.Sprintln("old", i))
+	}
+	m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
+		if last := lastMessage(t, r.Body); last.Role != "user" {
+			return providertest.Chat(providertest.Text("done"))
+		}
+		input, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Error(err)
+		}
+		return providertest.Chat(providertest.Call(fmt.Sprint("c", n), "bash", string(input)))
+	})
+	env := m.env(t, "container=test", "ARTOO_SANDBOX=auto", "ARTOO_STDIN=never")
+	artoo := buildProgram(t, moduleDir)
+	if here, err := layersHere(artoo, env); err != nil || !here {
+		t.Log("nothing makes a layer here", err)
+		return nil, ""
+	}
+	cmd = exec.Command(artoo, append([]string{"-p"}, append(args, "go")...)...)
+	cmd.Dir, cmd.Env = dir, env
+	return cmd, dir
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// filesOf are the regular files of a directory with their content, outside .git.
+func filesOf(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	names, err := filepath.Glob(filepath.Join(dir, "f*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s: %s", filepath.Base(name), data)
+	}
+	return b.String()
+}
+
+const layeredLine = "for i in 1 2 3 4 5; do echo new >f$i; done; rm f6 f7; echo more >fnew"
+
+// TestUntilLandsAllOrNothing kills runs at any moment, and edits the project meanwhile: 40 times, fewer with -short.
+func TestUntilLandsAllOrNothing(t *testing.T) {
+	runs := 40
+	if testing.Short() {
+		runs = 4
+	}
+	landed := 0
+	for n := range runs {
+		cmd, dir := layeredRun(t, layeredLine, "--until", "test -e fnew")
+		if cmd == nil {
+			return
+		}
+		before := filesOf(t, dir)
+		began := time.Now()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var kill *time.Timer
+		edited := n%4 == 3
+		if edited {
+			kill = time.AfterFunc(time.Duration(rand.Int64N(int64(time.Second))), func() {
+				_ = os.WriteFile(filepath.Join(dir, "f3"), []byte("mine\n"), 0o644)
+			})
+		} else if n > 0 {
+			kill = time.AfterFunc(time.Duration(rand.Int64N(int64(3*time.Second))), func() { _ = cmd.Process.Kill() })
+		}
+		err := cmd.Wait()
+		if kill != nil {
+			kill.Stop()
+		}
+		recover := exec.Command(cmd.Path, "undo", "--list") // puts right what a killed artoo left
+		recover.Dir, recover.Env = dir, cmd.Env
+		if out, err := recover.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		now := filesOf(t, dir)
+		if edited {
+			if mine := strings.Contains(now, "f3: mine"); err == nil && !strings.Contains(now, "fnew") || err != nil && (strings.Contains(now, "fnew") || !mine) {
+				t.Errorf("run %d, %v, after an edit: %s", n, err, now)
+			}
+			continue
+		}
+		all := !strings.Contains(now, "f6") && !strings.Contains(now, "f7") && strings.Count(now, ": new") == 5 && strings.Contains(now, "fnew: more")
+		if all {
+			landed++
+		}
+		if now != before && !all {
+			t.Errorf("run %d landed in part: %s", n, now)
+		}
+		if err == nil && !all {
+			t.Errorf("run %d ended with 0, and nothing landed", n)
+		}
+		if state := cmd.ProcessState; state.Exited() && state.ExitCode() != 0 && all {
+			t.Errorf("run %d ended with %d after %v, and landed", n, state.ExitCode(), time.Since(began))
+		}
+	}
+	if landed == 0 {
+		t.Error("no run landed")
+	}
+}
+
+// TestPatchesHoldTheLayer compares the project after git apply with what the line itself does: 50 runs, fewer with -short.
+func TestPatchesHoldTheLayer(t *testing.T) {
+	runs := 50
+	if testing.Short() {
+		runs = 3
+	}
+	acts := []string{"mv f%d g%[1]d", "rm -f f%d", "echo more >>f%d", "chmod 755 f%d", "ln -sf f0 l%d", "printf '\\0\\1\\377' >f%d", "mkdir -p d/%d && cp f0 d/%[1]d/x",
+		"printf 'no newline' >f%d", ": >f%d", "printf 'a b\\n' >'name %d'"}
+	for n := range runs {
+		var line strings.Builder
+		for range 1 + rand.IntN(12) {
+			fmt.Fprintf(&line, acts[rand.IntN(len(acts))]+" 2>/dev/null; ", 1+rand.IntN(9))
+		}
+		cmd, dir := layeredRun(t, line.String()+"true", "-o", "patch")
+		if cmd == nil {
+			return
+		}
+		shell := func(dir, line string) string {
+			t.Helper()
+			c := exec.Command("sh", "-c", line)
+			c.Dir = dir
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Fatalf("run %d: %s: %v\n%s", n, line, err, out)
+			}
+			return string(out)
+		}
+		const look = "find . -path ./.git -prune -o ! -type d -print | sort | while read -r f; do ls -l \"$f\" | cut -c1-10; echo \"$f $(readlink \"$f\") $(cksum <\"$f\")\"; done"
+		shell(dir, "git init -q . && git add -A && git -c user.name=a -c user.email=a@example.org commit -qm 1")
+		other, applied := t.TempDir(), t.TempDir()
+		shell(dir, "cp -a . "+other+" && cp -a . "+applied)
+		before := shell(dir, look)
+		patch, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("run %d, %s: %v", n, &line, err)
+		}
+		if now := shell(dir, look); now != before {
+			t.Errorf("run %d changed the project: %s", n, &line)
+		}
+		shell(other, line.String()+"true")
+		if len(patch) > 0 {
+			apply := exec.Command("git", "apply", "-")
+			apply.Dir, apply.Stdin = applied, strings.NewReader(string(patch))
+			if out, err := apply.CombinedOutput(); err != nil {
+				t.Fatalf("run %d, %s: %v\n%s\n%s", n, &line, err, out, patch)
+			}
+		}
+		if want, got := shell(other, look), shell(applied, look); want != got {
+			t.Errorf("run %d, %s:\n%s\ninstead of\n%s", n, &line, got, want)
+		}
+	}
+}
