@@ -164,6 +164,9 @@ func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) 
 	if found.Nearest != "" {
 		text += "; the nearest is " + found.Nearest
 	}
+	if t.program != nil { // A program is not asked: what it wrote is wrong.
+		return false, errors.New(text)
+	}
 	show := func() (string, bool) {
 		t.Note(oneLine(text))
 		return "switch to " + oneLine(found.Model) + " all the same? [y,n] (n) ", false
