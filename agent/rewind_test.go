@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,4 +108,25 @@ func contents(t *testing.T, root string) map[string]string {
 		all[e.Name()] = string(data)
 	}
 	return all
+}
+
+// Turns that a copy of the session left behind are not those since a message, though they have its number.
+func TestTurnsLeftBehindStayAsASessionGoesBack(t *testing.T) {
+	write := func(turn int) []fake.Step {
+		return []fake.Step{fake.Calls(fake.ToolCall(fmt.Sprint("c", turn), "write", fmt.Sprintf(`{"path":"f%d.txt","content":"x"}`, turn))), fake.Say("done")}
+	}
+	a, _, root := rewinding(t, slices.Concat(write(1), write(2), write(3), write(4))...)
+	for range 3 {
+		saying(t, a, "go on")
+	}
+	_, _, err := a.Rewind(2) // the conversation only
+	must(t, err)
+	saying(t, a, "another way")
+	plan, err := a.PlanBefore(t.Context(), 1)
+	must(t, err)
+	_, err = a.Journal().Apply(t.Context(), plan)
+	must(t, err)
+	if diff := cmp.Diff(map[string]string{"f1.txt": "x", "f2.txt": "x", "f3.txt": "x"}, contents(t, root)); diff != "" {
+		t.Error(diff)
+	}
 }

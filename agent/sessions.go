@@ -338,9 +338,7 @@ func (a *Agent) PlanBefore(ctx context.Context, n int) (journal.Plan, error) {
 	if j == nil {
 		return journal.Plan{}, journal.ErrNothing
 	}
-	first := a.TurnNumber() - n + 1
-	turns := slices.DeleteFunc(j.Turns(), func(turn int) bool { return turn < first })
-	return j.Plan(ctx, len(turns), false)
+	return j.PlanSince(ctx, a.TurnNumber()-n+1)
 }
 
 // Undid reports to the model, with the next message, the changes that the user undid or redid.

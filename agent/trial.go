@@ -202,12 +202,12 @@ func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err erro
 		contents.modes[name] = c.Kind == sandbox.Mode
 		list = append(list, change)
 	}
-	lacks, err := patch.Write(w, list, contents, objectHash(at))
+	lacks, err := patch.Write(w, list, contents, ObjectHash(at))
 	return append(left, lacks...), err
 }
 
-// objectHash is the hash by which the repository of a project names objects.
-func objectHash(p repository.Project) func() hash.Hash {
+// ObjectHash is the hash by which the repository of a project names objects.
+func ObjectHash(p repository.Project) func() hash.Hash {
 	newHash := sha1.New
 	config, err := os.ReadFile(filepath.Join(p.Common, "config"))
 	if err != nil {

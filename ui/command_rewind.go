@@ -49,9 +49,9 @@ func runRewind(ctx context.Context, t *Terminal, arg string) error {
 	if err != nil || !yes { // the end of the input ends the conversation at its prompt
 		return nil
 	}
+	var report journal.Report
 	if len(p.Restore) > 0 {
-		report, err := u.Journal.Apply(ctx, p)
-		if err != nil {
+		if report, err = u.Journal.Apply(ctx, p); err != nil {
 			return fmt.Errorf("nothing was changed: %w", err)
 		}
 		if half == rewindFiles {
@@ -64,7 +64,8 @@ func runRewind(ctx context.Context, t *Terminal, arg string) error {
 	}
 	old, now, err := a.Rewind(n)
 	if err != nil {
-		return fmt.Errorf("the conversation is as it was: %w", err)
+		a.Undid(report, false)
+		return fmt.Errorf("the conversation stays as it was; /redo brings the files back: %w", err)
 	}
 	t.Note(fmt.Sprintf("now in session %s, which goes on before that message; /resume %s returns to the original", oneLine(now), oneLine(old)))
 	return nil

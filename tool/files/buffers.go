@@ -1,6 +1,7 @@
 package files
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -27,7 +28,15 @@ func (t Place) AsEdited(data []byte) []byte {
 	}
 	said, ok := b.Read(t.Abs)
 	body, _ := cutReturns(strings.TrimPrefix(said, utf8Marked.Mark()))
-	if !ok || body == disk.Body || len(body) > MaxEdit {
+	if !ok || len(body) > MaxEdit {
+		return data
+	}
+	hash := sha256.Sum256([]byte(body))
+	if body == disk.Body {
+		t.grant.synced.Store(t.Abs, hash)
+		return data
+	}
+	if common, ok := t.grant.synced.Load(t.Abs); ok && common == hash { // The editor has not read yet what was written since.
 		return data
 	}
 	edited := Text{Charset: disk.Charset, Body: body}

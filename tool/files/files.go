@@ -47,6 +47,7 @@ type Files struct {
 
 	buffers Buffers
 	unsaved sync.Map // paths that the editor writes the next time
+	synced  sync.Map // see grant
 
 	// Seen is what the model knows of the files.
 	Seen Seen
@@ -66,7 +67,8 @@ type grant struct {
 	root  *os.Root
 	write bool
 
-	buffers Buffers // nil for none
+	buffers Buffers   // nil for none
+	synced  *sync.Map // hashes of the texts that editor and disk had in common last, by path
 }
 
 // Place is a resolved path.
@@ -168,7 +170,7 @@ func (f *Files) grant(dir string, write bool) error {
 	}
 	root, err := os.OpenRoot(real)
 	if err == nil {
-		more := append(slices.Clone(f.granted()), &grant{given: dir, real: real, root: root, write: write, buffers: f.buffers})
+		more := append(slices.Clone(f.granted()), &grant{given: dir, real: real, root: root, write: write, buffers: f.buffers, synced: &f.synced})
 		f.grants.Store(&more)
 	}
 	return err

@@ -29,6 +29,24 @@ func (j *Journal) Plan(ctx context.Context, n int, redo bool) (Plan, error) {
 	return j.planOf(ctx, records, redo)
 }
 
+// PlanSince plans the undo of a turn and of those after it. A turn of a higher number before one of a
+// lower number was left behind as a copy of the session went on without it, and stays.
+func (j *Journal) PlanSince(ctx context.Context, turn int) (Plan, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var records []*record
+	for _, r := range slices.Backward(j.steps) {
+		if !r.counts() {
+			continue
+		}
+		if r.Turn < turn || len(records) > 0 && r.Turn > records[len(records)-1].Turn {
+			break
+		}
+		records = append(records, r)
+	}
+	return j.planOf(ctx, records, false)
+}
+
 // PlanStep plans the undo of one step, whatever came after it.
 func (j *Journal) PlanStep(ctx context.Context, id int) (Plan, error) {
 	j.mu.Lock()

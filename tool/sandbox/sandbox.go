@@ -39,8 +39,7 @@ type Config struct {
 	// goroutine. It may be nil. What is not there yet cannot be protected.
 	Protected func() ([]string, error)
 
-	// Fixed are files and directories below Root, Write or Common that commands on a layer cannot
-	// write either.
+	// Fixed are files and directories below Root, Write or Common that no command can write.
 	Fixed []string
 
 	Common     string   // a git directory outside Root: a layer is laid over it too, for others it is readable

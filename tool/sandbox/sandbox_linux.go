@@ -371,13 +371,15 @@ func (s *Sandbox) closed(options Options) (denied, protected []string, err error
 		}
 		denied = slices.Concat(denied, open, s.places.own)
 	}
-	if options.Layer {
+	if !options.ReadOnly {
 		protected = s.config.Fixed
 	}
 	if s.config.Protected != nil && !options.Layer && !options.ReadOnly {
-		if protected, err = s.config.Protected(); err != nil {
+		found, err := s.config.Protected()
+		if err != nil {
 			return nil, nil, fmt.Errorf("sandbox: files that others run: %w", err)
 		}
+		protected = slices.Concat(protected, found)
 	}
 	return denied, protected, nil
 }

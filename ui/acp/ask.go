@@ -23,8 +23,8 @@ func (s *session) ask(ctx context.Context, q agent.Question) (agent.Answer, erro
 		return s.choose(ctx, q)
 	}
 	answers := answersOf(q)
-	call := questioned(q)
-	if !wholly(q, call) {
+	call, whole := questioned(q)
+	if !whole {
 		return agent.Answer{Reason: "the call is too long to be shown in an editor"}, nil
 	}
 	var options []option
@@ -90,9 +90,10 @@ func answersOf(q agent.Question) (list []answer) {
 	return append(list, noes...)
 }
 
-// questioned is the call that a question is about, as the client shows it.
-func questioned(q agent.Question) toolCall {
-	call := callOf(q.Call)
+// questioned is the call that a question is about, as the client shows it; whole reports whether that
+// is all that a yes would approve.
+func questioned(q agent.Question) (call toolCall, whole bool) {
+	call = callOf(q.Call)
 	call.ID = cmp.Or(call.ID, q.ID)
 	call.Status, call.Title = "pending", sanitize.Text(cutText(q.Title(), mostTitle), sanitize.Line)
 	if q.Call.Access.Command != "" { // whole: the user approves it
@@ -123,20 +124,16 @@ func questioned(q agent.Question) toolCall {
 	if len(event.Changes) > 0 {
 		add("changes: ", strings.Join(event.Changes, "; "))
 	}
-	if q.Diff != "" {
-		rest = append(rest, q.Diff)
+	add("", q.Diff)
+	if _, whole := diffs(q.Call.Access); !whole {
+		add("", q.Call.Access.Diff)
 	}
-	if rest != nil {
-		call.Content = append(call.Content, textContent(strings.Join(rest, "\n")))
+	more := strings.Join(rest, "\n")
+	if more != "" {
+		call.Content = append(call.Content, textContent(more))
 	}
-	return call
-}
-
-// wholly reports whether the client gets all that a yes would approve.
-func wholly(q agent.Question, call toolCall) bool {
-	size := len(q.Call.Access.Command) + len(q.Diff) + len(q.Input) + len(q.Plan) + len(q.Call.Access.Changed)
 	data, err := json.Marshal(call)
-	return err == nil && size <= mostText && len(q.Call.Access.Diff) <= mostDiff && len(q.Call.Input) <= mostInput && len(data) < maxOut-mostTitle
+	return call, err == nil && max(len(more), len(q.Call.Access.Command)) <= mostText && len(q.Call.Input) <= mostInput && len(data) < maxOut-mostTitle
 }
 
 // choose asks for one of the choices of a question.
@@ -146,7 +143,8 @@ func (s *session) choose(ctx context.Context, q agent.Question) (agent.Answer, e
 		options = append(options, option{strconv.Itoa(i), oneLine(cutText(choice, mostTitle)), "allow_once"})
 	}
 	options = append(options, option{"no", "no answer", "reject_once"})
-	id, err := s.permission(ctx, questioned(q), options)
+	call, _ := questioned(q)
+	id, err := s.permission(ctx, call, options)
 	i, numbered := strconv.Atoi(id)
 	if err != nil || numbered != nil {
 		return agent.Answer{}, err

@@ -27,10 +27,15 @@ type editor struct {
 	ctx     context.Context // the turn's; nil between turns
 }
 
-func (e *editor) during(ctx context.Context) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.ctx = ctx
+// during begins a turn; the func ends it.
+func (e *editor) during(ctx context.Context) (end func()) {
+	set := func(ctx context.Context) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.ctx = ctx
+	}
+	set(ctx)
+	return func() { var none context.Context; set(none) }
 }
 
 // turn is the context of the turn; agent.ErrNobody between turns.

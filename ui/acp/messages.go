@@ -73,10 +73,6 @@ type authMethod struct {
 	Args        []string `json:"args,omitempty"`
 }
 
-type authenticateRequest struct {
-	MethodID string `json:"methodId"`
-}
-
 type cancelRequest struct {
 	RequestID json.RawMessage `json:"requestId"`
 }

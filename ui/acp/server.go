@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -138,15 +139,14 @@ func (s *server) end() {
 	for _, r := range s.running {
 		r.cancel(errGone)
 	}
-	open := make([]*session, 0, len(s.sessions))
-	for _, one := range s.sessions {
-		open = append(open, one)
-	}
 	s.mu.Unlock()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.done.Wait()
+		s.done.Wait() // Some close their session.
+		s.mu.Lock()
+		open := slices.Collect(maps.Values(s.sessions))
+		s.mu.Unlock()
 		var closing sync.WaitGroup
 		for _, one := range open {
 			closing.Go(func() { s.guard(one.opened.Program.Close) })
@@ -254,6 +254,9 @@ func (s *server) enqueue(m message, in sessionRequest, run func(*server, context
 		}
 	}
 	l := s.lanes[r.session]
+	if one := s.sessions[in.SessionID]; one != nil && l == nil && m.Method == "session/prompt" {
+		one.begin()
+	}
 	if l != nil && len(l.jobs) >= mostQueued {
 		go s.wire.fail(m.ID, &Error{Code: codeInternal, Message: "too many requests of this session wait"})
 		return

@@ -42,6 +42,13 @@ const (
 	effortDefault = "default"
 )
 
+// begin marks that a turn runs, or is about to: a mode that comes after its prompt counts from its next step.
+func (s *session) begin() {
+	s.mu.Lock()
+	s.turn = true
+	s.mu.Unlock()
+}
+
 // whileItRuns has a job run between two steps of the turn, or at its end; false without a turn.
 func (s *session) whileItRuns(job func()) bool {
 	s.mu.Lock()
@@ -151,6 +158,8 @@ func (s *session) setOption(id, value string) error {
 
 // prompt is a turn.
 func (s *session) prompt(ctx context.Context, blocks []contentBlock) (any, error) {
+	s.begin()
+	defer s.step(true)
 	m, err := agentMessage(blocks)
 	if err != nil {
 		return nil, err
@@ -158,13 +167,8 @@ func (s *session) prompt(ctx context.Context, blocks []contentBlock) (any, error
 	if ctx.Err() != nil {
 		return promptResponse{"cancelled"}, nil
 	}
-	s.mu.Lock()
-	s.turn = true
-	s.mu.Unlock()
-	defer s.step(true)
 	before := s.chosen()
-	s.editor.during(ctx)
-	defer s.editor.during(nil)
+	defer s.editor.during(ctx)()
 	cb := newTurn(s)
 	if !s.noted {
 		s.noted = true

@@ -107,7 +107,8 @@ func (t *turn) OnToolResult(call agent.Call, result agent.CallResult) {
 	delete(t.output, call.ID)
 	c := toolCall{Kind: "tool_call_update", ID: call.ID, Status: "failed"}
 	if result.Status == agent.CallOK {
-		c.Status, c.Content = "completed", diffs(call.Access)
+		c.Status = "completed"
+		c.Content, _ = diffs(call.Access)
 	}
 	if c.Content == nil {
 		c.Content = []callContent{textContent(result.Text)}
@@ -170,7 +171,8 @@ func (t *turn) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) 
 
 // callOf is a call with all that the client may show of it.
 func callOf(call agent.Call) toolCall {
-	c := toolCall{ID: call.ID, Title: titleOf(call), ToolKind: kindOf(call.Access.Kind), Content: diffs(call.Access)}
+	c := toolCall{ID: call.ID, Title: titleOf(call), ToolKind: kindOf(call.Access.Kind)}
+	c.Content, _ = diffs(call.Access)
 	if call.Raw == "" && len(call.Input) <= mostInput && json.Valid(call.Input) {
 		c.RawInput = call.Input
 	}

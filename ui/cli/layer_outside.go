@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -75,7 +74,7 @@ func (a *app) runOnLayer(ctx context.Context) error {
 		},
 		Env: a.sameEnviron(), Streams: [3]*os.File{a.process.In, a.process.Out, a.process.Err}})
 	if err != nil {
-		return fail(agent.KindInternal, a.layerOption(), err, "")
+		return fail(agent.KindConfig, a.layerOption(), err, "artoo doctor")
 	}
 	signal.Ignore(syscall.SIGQUIT) // the other one leaves its trace
 	stop := context.AfterFunc(ctx, func() { o.over.Signal(signals.Caught()) })
@@ -362,7 +361,7 @@ func (o *outsider) write(ctx context.Context, w io.Writer, changes *sandbox.Chan
 			return ignored[path] && names.Within(filepath.Join(o.project.Root, c.Path), path)
 		})
 	})
-	left, err := patch.Write(w, list, layerContents{o.project.Root, changes}, sha1.New)
+	left, err := patch.Write(w, list, layerContents{o.project.Root, changes}, agent.ObjectHash(o.project))
 	for _, row := range []struct {
 		n    int
 		text string

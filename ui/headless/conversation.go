@@ -280,9 +280,9 @@ func (c *Conversation) do(t *task, cb *callbacks, sum *agent.Response) *agent.Fa
 	return nil
 }
 
-// set changes mode, model and effort, by the commands that do so in a conversation.
+// set changes model, effort and, once these hold, mode, by the commands that do so in a conversation.
 func (c *Conversation) set(t *task, cb *callbacks) error {
-	for _, line := range [][2]string{{"/approval ", t.set.Mode}, {"/model ", t.set.Model}, {"/effort ", t.set.Effort}} {
+	for _, line := range [][2]string{{"/model ", t.set.Model}, {"/effort ", t.set.Effort}, {"/approval ", t.set.Mode}} {
 		if line[1] == "" {
 			continue
 		}
