@@ -19,7 +19,8 @@ import (
 // Bisection finds the step of a journal that broke a command, on layers.
 type Bisection struct {
 	History journal.History
-	Broken  int // the index of the step, once Find has found it
+	Apart   []string // what steps changed of git's data and outside the project, which no state restores
+	Broken  int      // the index of the step, once Find has found it
 	Runs    int
 
 	trials  *Trials
@@ -37,10 +38,18 @@ func (t *Trials) Bisect(ctx context.Context, j *journal.Journal, cmd exec.Cmd, d
 	if err != nil {
 		return nil, err
 	}
+	b := &Bisection{trials: t, journal: j, cmd: cmd, dir: dir}
 	for i, changes := range h.Changes {
-		h.Changes[i] = slices.DeleteFunc(changes, func(c journal.Change) bool { return repository.GitData(c.Path) || filepath.IsAbs(c.Path) })
+		h.Changes[i] = slices.DeleteFunc(changes, func(c journal.Change) bool {
+			apart := repository.GitData(c.Path) || filepath.IsAbs(c.Path)
+			if apart && !slices.Contains(b.Apart, c.Path) {
+				b.Apart = append(b.Apart, c.Path)
+			}
+			return apart
+		})
 	}
-	return &Bisection{History: h, trials: t, journal: j, cmd: cmd, dir: dir}, nil
+	b.History = h
+	return b, nil
 }
 
 type verdict int

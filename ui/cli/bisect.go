@@ -83,11 +83,11 @@ func (a *app) bisect(ctx context.Context, id, command string) (err error) {
 	if err != nil {
 		return ownFailure("bisect", err)
 	}
-	if len(search.History.Left) > 0 {
-		var left []string
-		for _, l := range search.History.Left {
-			left = append(left, l.Path+" ("+string(l.Why)+")")
-		}
+	left := search.Apart
+	for _, l := range search.History.Left {
+		left = append(left, l.Path+" ("+string(l.Why)+")")
+	}
+	if len(left) > 0 {
 		a.screen.Note(sanitize.Text("stays as it is in every state: "+text.UpTo(20, left), sanitize.Line))
 	}
 	if err := search.Find(ctx); err != nil {
