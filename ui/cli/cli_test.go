@@ -199,7 +199,7 @@ func TestUsageErrors(t *testing.T) {
 		{"rules explain", "rules explain: which command?", "artoo rules explain 'git push'"},
 		{"login openai gemini", `login: cannot take "openai gemini"`, "artoo -- login openai gemini"},
 		{"doctor who", `doctor: cannot take "who"`, "artoo -- doctor who"},
-		{"acp now", `acp: cannot take "now"`, "artoo -- acp now"},
+		{"acp now", `acp: cannot take "now"`, "artoo acp, or artoo -- acp now"},
 		{"sessions rename abc def", `sessions: cannot take "rename abc def"`, "artoo -- sessions rename abc def"},
 		{"sessions rename", `sessions: cannot take "rename"`,
 			"artoo sessions [list|show|export|grep|rm|import], or artoo -- sessions rename"},
@@ -347,7 +347,7 @@ func TestCompletion(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"--output", ""}, []string{"text", "json", "jsonl"}},
+		{[]string{"--output", ""}, []string{"text", "json", "jsonl", "patch"}},
 		{[]string{"d"}, []string{"doctor", "demo"}},
 		{[]string{"login", "an"}, []string{"anthropic"}},
 		{[]string{"logout", "o"}, both},
