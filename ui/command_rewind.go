@@ -114,7 +114,7 @@ func (t *Terminal) rewindQuestion(u Undo, p journal.Plan, n int, half string) sc
 		q.Head = "no file changes"
 	}
 	said := text.Clip(text.FirstLine(t.opt.Agent.Turn(t.opt.Agent.TurnNumber()-n+1)), 60)
-	q.Verb, q.Object = "rewind", fmt.Sprintf("to before %q", said)
+	q.Verb, q.Object = "rewind", fmt.Sprintf(`to before "%s"`, said)
 	row := "the conversation stays as it is"
 	if half != rewindFiles {
 		row = "the conversation loses your last " + text.Counted(n, "message", "messages") + " and all that followed; this session keeps them"
