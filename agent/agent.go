@@ -46,8 +46,12 @@ type Agent struct {
 	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
 
-// AnsweredBy is the name, by its server, of the model that answered last; "" before it did.
+// AnsweredBy is the name, by its server, of the model that answered last, that of a fallback with its provider; ""
+// before one did.
 func (a *Agent) AnsweredBy() string {
+	if a.session.fellBack != "" {
+		return a.session.fellBack
+	}
 	if a.session.answered[0] != a.session.model.Name+"/"+a.session.model.Defaults.Model {
 		return ""
 	}
@@ -163,21 +167,21 @@ func newAgent(s *session, spent *spending) *Agent {
 
 // describe asks the server for the facts of the model, until it knows. A guess is taken over once,
 // so that it does not undo what the turns learn. The request that follows reports an error.
-func (a *Agent) describe(ctx context.Context) {
-	if a.session.model.Describe == nil {
+func (s *session) describe(ctx context.Context) {
+	if s.model.Describe == nil {
 		return
 	}
-	info, err := a.session.model.Describe(ctx)
-	if err != nil || info.Guess && a.session.guessed {
+	info, err := s.model.Describe(ctx)
+	if err != nil || info.Guess && s.guessed {
 		return
 	}
-	if a.session.guessed = info.Guess; !a.session.guessed {
-		a.session.model.Describe = nil
+	if s.guessed = info.Guess; !s.guessed {
+		s.model.Describe = nil
 	}
-	before := a.session.budget()
-	a.session.know(info)
-	if now := a.session.budget(); now != before { // else what was learned meanwhile holds
-		a.session.conv.SetBudget(now)
+	before := s.budget()
+	s.know(info)
+	if now := s.budget(); now != before { // else what was learned meanwhile holds
+		s.conv.SetBudget(now)
 	}
 }
 
@@ -223,6 +227,7 @@ func (a *Agent) Model() Model { return a.session.model }
 // SwitchModel makes another model answer from the next message on. Call it between turns.
 func (a *Agent) SwitchModel(m Model) {
 	before := a.session.offered()
+	a.session.fellBack = ""
 	a.session.setModel(m)
 	a.session.conv.SetBudget(a.session.budget())
 	a.notes.settings = a.session.settingsNow()

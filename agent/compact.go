@@ -246,6 +246,9 @@ func (s *summarizer) request(ctx context.Context, tokens int) (string, error) {
 	ask := s.ask
 	for {
 		reply, err := s.query(ctx, tokens, ask)
+		if err != nil && s.requests.fallBack(ctx, err) == nil {
+			continue
+		}
 		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !e.Elsewhere && e.Window > 0 {
 			s.requests.takeWindow(e.Window)
 		}

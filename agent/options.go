@@ -28,11 +28,13 @@ import (
 
 // Options are what an agent is made of. Only Model and Sessions have to be filled.
 type Options struct {
-	Model  Model
-	Tools  []tool.Tool        // The model may call these, see OwnTools.
-	Env    *tool.Env          // The tools work with it, and the Workspace's files are opened in it. nil is a new one.
-	Policy *permission.Policy // decides over calls; nil asks about all that changes something
-	Limits Limits
+	Model Model
+	// Fallbacks answer for the rest of a turn, in this order, in place of a model that fails for now.
+	Fallbacks []Fallback
+	Tools     []tool.Tool        // The model may call these, see OwnTools.
+	Env       *tool.Env          // The tools work with it, and the Workspace's files are opened in it. nil is a new one.
+	Policy    *permission.Policy // decides over calls; nil asks about all that changes something
+	Limits    Limits
 	// Ledger is what all runs of the user spend; nil counts this run only, without Limits.DailyCost.
 	Ledger *ledger.Ledger
 	// Sandbox confines commands, as far as Policy.Confinement allows it. nil confines none.

@@ -58,7 +58,7 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (provid
 	}
 	r.taken = false
 	r.response.Stop, r.response.Detail = "", ""
-	in := &incoming{began: time.Now(), prompt: r.money.promptTokens(), tries: 1}
+	in := &incoming{model: request.Model, began: time.Now(), prompt: r.money.promptTokens(), tries: 1}
 	limited := ctx // The message's timeout bounds it.
 	if r.timeout > 0 {
 		var stop context.CancelFunc
@@ -78,6 +78,7 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (provid
 		case provider.Started:
 			in.started, in.answers = e, true
 			r.checkModel(request.Model, e.Model)
+			in.model = r.response.Model
 			r.cb.OnThinkingDone()
 			continue
 		case provider.Done:
@@ -86,6 +87,7 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (provid
 			if by := r.response.Model; by != e.Message.Model {
 				e.Message.Answered = by
 			}
+			e.Message.InsteadOf = r.session.insteadOf()
 			return e, r.account(e, in)
 		}
 		r.cb.OnThinkingDone()
@@ -183,7 +185,10 @@ func (r *requests) broken(in *incoming, err error) error {
 // asked for.
 func (r *requests) checkModel(asked, answered string) {
 	answered = cmp.Or(answered, asked)
-	r.response.Model = answered
+	r.response.Provider, r.response.Model = r.session.model.Name, answered
+	if r.session.fellBack = ""; r.session.standIn != nil {
+		r.session.fellBack = r.session.model.Name + "/" + answered
+	}
 	r.session.answered = [2]string{r.session.model.Name + "/" + asked, answered}
 	if pair := asked + " " + answered; modelFamily(asked) != modelFamily(answered) && r.session.otherModel != pair {
 		r.session.otherModel = pair
@@ -217,6 +222,7 @@ func modelFamily(model string) string {
 }
 
 type incoming struct {
+	model   string // that was asked, or says that it answers
 	began   time.Time
 	started provider.Started
 	prompt  int // about how many tokens were sent
@@ -334,7 +340,7 @@ func (r *requests) accountFailure(in *incoming, err error) {
 }
 
 func (r *requests) recordUsage(in *incoming, id string, tries int, parts ...provider.Usage) error {
-	report := RequestReport{ID: id, Model: r.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: tries}
+	report := RequestReport{ID: id, Model: in.model, Millis: time.Since(in.began).Milliseconds(), Tries: tries}
 	report.CostUSD = new(float64)
 	for _, usage := range parts {
 		if usage.Total() == 0 && usage.CostUSD == nil {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -59,6 +60,15 @@ var retries = []retry{
 	{(*requests).truncatedTooEarly, byTruncation, 1, keepNone, (*requests).raiseLimit, nil},
 	{(*requests).isTruncated, byTruncation, 2, keepText, (*requests).askRest, (*requests).stillTruncated},
 	{(*requests).pausedByServer, byPause, 0, keepAll, (*requests).resendPaused, nil},
+}
+
+// again reports whether to request again: the same model after a change, or else the next one.
+func (r *requests) again(ctx context.Context, end ending) (again bool, err error) {
+	if again, err = r.retry(end); err != nil {
+		err = r.fallBack(ctx, err)
+		again = err == nil
+	}
+	return again, err
 }
 
 // retry reports whether to request again, after it made the row's change. The error is

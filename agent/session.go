@@ -28,10 +28,13 @@ import (
 // session is what the parts of an agent share: its options, the model that answers, and the
 // present session.
 type session struct {
-	opt    Options
-	model  Model    // who answers, with what was learned of it
-	parent *session // A sub-agent works for the parent; nil for none.
-	hooks  *hooks   // the parent's for a sub-agent
+	opt   Options
+	model Model // who answers, with what was learned of it
+	// standIn is set while a fallback answers; fallbacks are those that the turn has not tried.
+	standIn   *standIn
+	fallbacks []Fallback
+	parent    *session // A sub-agent works for the parent; nil for none.
+	hooks     *hooks   // the parent's for a sub-agent
 	// agentName is the name of a sub-agent ("task 2 (review)"); "" for others.
 	agentName string
 	source    string // how the session began, for hooks, until they were run; "" then
@@ -77,6 +80,7 @@ type session struct {
 	// otherModel is the last answer to "which model answers" of which the user was notified.
 	otherModel     string
 	answered       [2]string         // the last model that was asked, and the one that answered
+	fellBack       string            // the fallback that answered last in place of the model, "" for none
 	imagesNotified string            // The last notice about images that are not sent.
 	tooLarge       map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 }
@@ -185,7 +189,7 @@ func (s *session) notify(text string) {
 func (s *session) foreignRules() string { return s.model.rules(s.opt.Policy.Mode) }
 
 func (s *session) setModel(m Model) {
-	s.model, s.replyLimit, s.guessed = m, m.Defaults.MaxTokens, false
+	s.model, s.replyLimit, s.guessed, s.cached = m, m.Defaults.MaxTokens, false, 0
 	s.know(m.Info)
 }
 

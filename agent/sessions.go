@@ -406,7 +406,7 @@ func (a *Agent) Aside(ctx context.Context, text string, cb Callbacks) (*Response
 func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Response, error) {
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
-	a.describe(ctx)
+	a.session.describe(ctx)
 	if err := t.requests.compactNow(ctx, keep); err != nil {
 		return t.failed(ctx, err)
 	}

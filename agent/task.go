@@ -175,14 +175,16 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 // subAgent makes the agent for one call: its own conversation, the mode and rules of this moment,
 // no own tools.
 func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
+	opt, env := t.session.opt, *t.session.opt.Env
 	model := t.session.model
+	opt.Fallbacks = t.session.fallbacks // Those before them have failed.
 	if kind.Model != nil {
 		var err error
 		if model, err = kind.Model(); err != nil {
 			return nil, err
 		}
+		opt.Fallbacks = t.session.opt.Fallbacks
 	}
-	opt, env := t.session.opt, *t.session.opt.Env
 	named := func(name string) bool { return kind.Tools == nil || slices.Contains(kind.Tools, name) }
 	servers := named(builtin.CallTool)
 	if !servers {

@@ -36,7 +36,7 @@ type turn struct {
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
 	s := a.session
-	s.tooLarge = nil
+	s.tooLarge, s.fallbacks = nil, s.opt.Fallbacks
 	ctx, clock := s.startClock(ctx)
 	t := &turn{agent: a, subAgents: map[*pending]*subAgentCall{}, session: s, clock: clock, cb: &serial{cb: cb, mask: s.masked, clock: clock},
 		response: &Response{Provider: s.model.Name, Model: s.model.Defaults.Model}}
@@ -63,6 +63,7 @@ func (a *Agent) turnEnv() *tool.Env {
 func (t *turn) end() {
 	t.clock.stop()
 	t.cb.close()
+	t.session.chosenModel()
 	for i, d := range t.response.Denied {
 		t.response.Denied[i].Reason = t.session.masked(d.Reason)
 		for k, change := range d.Changes {
@@ -114,7 +115,7 @@ func (t *turn) appendSteering(ctx context.Context, steering func() []Message) er
 
 // finishReply appends a reply that is an answer or has calls. again reports that another request
 // has to follow.
-func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
+func (t *turn) finishReply(ctx context.Context, reply provider.Done) (again bool, err error) {
 	if reply.Stop == provider.StopRefusal {
 		// A refused turn stays out of the history: sent again it would be refused again.
 		t.requests.answer.WriteString(reply.Message.Text())
@@ -122,7 +123,7 @@ func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
 		why := cmp.Or(reply.Detail, "the model refused to answer")
 		return false, &Failure{Kind: KindRefused, Err: errors.New(why), Hint: hints[KindRefused]}
 	}
-	if again, err := t.requests.retry(ending{reply: reply}); again || err != nil {
+	if again, err := t.requests.again(ctx, ending{reply: reply}); again || err != nil {
 		return again, err
 	}
 	if len(reply.Message.Calls()) > 0 {
@@ -166,6 +167,9 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 	if strings.TrimSpace(text) != "" {
 		by := t.response
 		m := provider.Message{Role: provider.RoleAssistant, Provider: by.Provider, Model: by.Model, Partial: true}
+		if m.InsteadOf = t.session.insteadOf(); m.InsteadOf == by.Provider+"/"+by.Model { // No fallback began to answer.
+			m.InsteadOf = ""
+		}
 		m.Parts = slices.DeleteFunc(slices.Clone(t.requests.keep), isText)
 		m.Parts = append(m.Parts, provider.Text{Text: text})
 		err = withLost(err, t.session.conv.Append(m))
@@ -289,7 +293,7 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 		if err != nil {
 			return t.failed(ctx, err)
 		}
-		again, err := t.finishReply(reply)
+		again, err := t.finishReply(ctx, reply)
 		if err != nil {
 			return t.failed(ctx, err)
 		}
@@ -376,7 +380,7 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
 	t.requests.timeout = m.Timeout
-	a.describe(ctx)
+	a.session.describe(ctx)
 	response, err := t.converse(ctx, m)
 	return response, cmp.Or(err, t.endOnce(ctx))
 }
@@ -388,7 +392,7 @@ func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks,
 }
 
 // query makes one request, and again while one that fails can be fixed (see
-// retries), and streams the reply. It trims the history first.
+// retries) or a fallback takes over, and streams the reply. It trims the history first.
 func (r *requests) query(ctx context.Context) (provider.Done, error) {
 	for {
 		if err := r.trim(ctx); err != nil {
@@ -404,7 +408,7 @@ func (r *requests) query(ctx context.Context) (provider.Done, error) {
 			reply.Message = r.withoutOversized(reply.Message)
 			return reply, nil
 		}
-		if _, err := r.retry(ending{err: err, sent: request.Messages}); err != nil {
+		if _, err := r.again(ctx, ending{err: err, sent: request.Messages}); err != nil {
 			return provider.Done{}, err
 		}
 	}

@@ -26,6 +26,8 @@ type (
 	Bytes int64
 	// List adds up over the places that set it.
 	List []string
+	// Order is a list that replaces an earlier one.
+	Order []string
 	// Tools is a list that replaces an earlier one, unless it is relative to it.
 	Tools []string
 )
@@ -152,6 +154,14 @@ func (l *List) add(elements []string) { *l = append(*l, elements...) }
 
 // String is all elements in one line.
 func (l List) String() string { return strings.Join(l, ", ") }
+
+// Decode implements envconfig.Decoder.
+func (o *Order) Decode(text string) error { o.add(splitList(text)); return nil }
+
+func (o *Order) add(elements []string) { *o = elements }
+
+// String is all elements in one line.
+func (o Order) String() string { return strings.Join(o, ", ") }
 
 // Decode implements envconfig.Decoder.
 func (t *Tools) Decode(text string) error { t.add(splitList(text)); return nil }

@@ -142,7 +142,7 @@ func (o *Option) exampleTOML(wrong string) string {
 
 // noteOrigin remembers where the option's value came from.
 func (c loader) noteOrigin(o *Option, r rank, text string) {
-	if old := c.origins[o.Key]; o.adds() && old.rank != fromDefault {
+	if old := c.origins[o.Key]; o.adds && old.rank != fromDefault {
 		text = old.text + ", " + text
 	}
 	c.origins[o.Key] = origin{r, text}

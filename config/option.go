@@ -53,15 +53,13 @@ type Option struct {
 	zero    bool    // so is 0
 	max     float64 // largest number accepted; 0 for any
 	field   int     // index in Settings
+	adds    bool    // the values of several places add up instead of replacing each other
 }
 
 // Shown is the default as the help and the documentation show it, "" for none.
 func (o *Option) Shown() string {
 	return cmp.Or(o.DefaultNote, o.Default)
 }
-
-// adds reports whether the values of several places add up instead of replacing each other.
-func (o *Option) adds() bool { return o.Kind == KindList && o.Key != "tools" }
 
 // Options are all settings in the order of help and documentation. The slice is not to be changed.
 var Options = sync.OnceValue(func() (all []Option) {
@@ -83,7 +81,7 @@ var Options = sync.OnceValue(func() (all []Option) {
 func describe(f reflect.StructField) Option {
 	o := Option{
 		Kind: cmp.Or(kinds[f.Type], KindString), Default: f.Tag.Get("preset"), DefaultNote: f.Tag.Get("shown"), Meaning: f.Tag.Get("meaning"),
-		synonym: f.Tag.Get("synonym"),
+		synonym: f.Tag.Get("synonym"), adds: f.Type == reflect.TypeFor[List](),
 		unsplit: f.Tag.Get("unsplit") != "", empty: f.Tag.Get("empty") != "", zero: f.Tag.Get("zero") != "",
 	}
 	keys := strings.Split(f.Tag.Get("toml"), ",")
@@ -119,7 +117,7 @@ func describe(f reflect.StructField) Option {
 var kinds = map[reflect.Type]Kind{
 	reflect.TypeFor[Switch](): KindBool, reflect.TypeFor[Whole](): KindInt, reflect.TypeFor[Number](): KindFloat,
 	reflect.TypeFor[Time](): KindDuration, reflect.TypeFor[Bytes](): KindBytes,
-	reflect.TypeFor[List](): KindList, reflect.TypeFor[Tools](): KindList,
+	reflect.TypeFor[List](): KindList, reflect.TypeFor[Order](): KindList, reflect.TypeFor[Tools](): KindList,
 }
 
 // field is the option's field.

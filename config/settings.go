@@ -17,13 +17,15 @@ package config
 //	meaning         for people, lower case, without full stop
 //
 // A number or time without preset is 0 as long as it is not set, and 0 cannot be
-// written for it. A list of several places adds up, except tools.
+// written for it. A List of several places adds up, other lists replace each other.
 type Settings struct {
 	_ heading `section:"provider" group:"Model"`
 
 	// Model is "" for the default of the provider, Provider where Choose decides.
-	Model          string `split_words:"true" toml:"model" flag:"-m --model ID" shown:"the provider's current one" meaning:"model id, or provider/model"`
-	Provider       string `split_words:"true" toml:"provider,default" flag:"--provider NAME" shown:"the one you have a key for" meaning:"provider name: a known one or one of the config file"`
+	Model    string `split_words:"true" toml:"model" flag:"-m --model ID" shown:"the provider's current one" meaning:"model id, or provider/model"`
+	Provider string `split_words:"true" toml:"provider,default" flag:"--provider NAME" shown:"the one you have a key for" meaning:"provider name: a known one or one of the config file"`
+	// Fallback are names as Model takes them.
+	Fallback       Order  `split_words:"true" toml:"fallback" shown:"none" meaning:"models that answer, in this order, for the rest of a turn whose model is overloaded, fails or cannot be reached"`
 	APIKey         Secret `split_words:"true" toml:"api_key" meaning:"key for the chosen provider, over every other source"`
 	APIKeyFile     string `split_words:"true" toml:"api_key_file" meaning:"file whose first line is that key"`
 	BaseURL        string `split_words:"true" toml:"base_url" shown:"the provider's own" meaning:"endpoint for the chosen provider; alone it means the provider \x60compatible\x60"`

@@ -262,7 +262,7 @@ func onlyText(m provider.Message) bool {
 			return false
 		}
 	}
-	return utf8.ValidString(string(m.Role) + m.Provider + m.Model + m.Answered)
+	return utf8.ValidString(string(m.Role) + m.Provider + m.Model + m.Answered + m.InsteadOf)
 }
 
 // after is the number of items up to the one with the ID, 0 if it is not there.

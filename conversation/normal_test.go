@@ -13,7 +13,7 @@ import (
 // not read back.
 func TestAllFieldsAreKept(t *testing.T) {
 	image := provider.Image{MediaType: "image/png", Data: []byte{1, 2}, Name: "n", Bytes: 2, SHA256: "s"}
-	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Answered: "a", Partial: true,
+	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Answered: "a", InsteadOf: "q/n", Partial: true,
 		Parts: []provider.Part{
 			provider.Text{Note: provider.NoteGit, Text: "t", Opaque: "o", Skill: "s"},
 			provider.Reasoning{Text: "t", Form: "f", Opaque: "o"},

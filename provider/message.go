@@ -26,6 +26,8 @@ type Message struct {
 	Model    string
 	// Answered is the model that the server says it was, where it is another; or "".
 	Answered string
+	// InsteadOf is the provider/model that was asked first, where this one answered in its place; or "".
+	InsteadOf string
 	// Partial marks an assistant message that broke off; it holds text only.
 	Partial bool
 }
@@ -167,18 +169,19 @@ func (m Message) Calls() []ToolCall {
 }
 
 type messageJSON[P any] struct {
-	Role     Role   `json:"role"`
-	Provider string `json:"provider,omitempty"`
-	Model    string `json:"model,omitempty"`
-	Answered string `json:"answered,omitempty"`
-	Partial  bool   `json:"partial,omitempty"`
-	Parts    []P    `json:"parts"`
+	Role      Role   `json:"role"`
+	Provider  string `json:"provider,omitempty"`
+	Model     string `json:"model,omitempty"`
+	Answered  string `json:"answered,omitempty"`
+	InsteadOf string `json:"instead_of,omitempty"`
+	Partial   bool   `json:"partial,omitempty"`
+	Parts     []P    `json:"parts"`
 }
 
 // MarshalJSON writes each part as an object whose first key is "type".
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := messageJSON[Part]{Role: m.Role, Provider: m.Provider, Model: m.Model, Answered: m.Answered, Partial: m.Partial,
-		Parts: []Part{}}
+	out := messageJSON[Part]{Role: m.Role, Provider: m.Provider, Model: m.Model, Answered: m.Answered,
+		InsteadOf: m.InsteadOf, Partial: m.Partial, Parts: []Part{}}
 	line, err := Marshal(out)
 	if err != nil {
 		return nil, err
@@ -203,7 +206,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*m = Message{Role: in.Role, Provider: in.Provider, Model: in.Model, Answered: in.Answered, Partial: in.Partial}
+	*m = Message{Role: in.Role, Provider: in.Provider, Model: in.Model, Answered: in.Answered, InsteadOf: in.InsteadOf, Partial: in.Partial}
 	if len(in.Parts) > 0 {
 		m.Parts = make([]Part, len(in.Parts))
 	}

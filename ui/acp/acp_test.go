@@ -394,7 +394,7 @@ func TestASession(t *testing.T) {
 		`"sessionUpdate":"tool_call_update","toolCallId":"1","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"noting\n"}}]`,
 		`"sessionUpdate":"tool_call_update","toolCallId":"1","status":"completed","content":[{"type":"diff"`,
 		`"sessionUpdate":"plan","entries":[{"content":"look","priority":"medium","status":"completed"},{"content":"write","priority":"medium","status":"in_progress"}]`,
-		`"sessionUpdate":"usage_update","used":`,
+		`"sessionUpdate":"usage_update","used":`, `"_meta":{"artoo/model":"fake/m"}`,
 	} {
 		if !strings.Contains(c.all(), part) {
 			t.Errorf("no update has %s in\n%s", part, c.all())

@@ -275,6 +275,12 @@ type usageUpdate struct {
 	Used int    `json:"used"`
 	Size int    `json:"size"`
 	Cost *cost  `json:"cost,omitempty"`
+	// Meta is artoo's own, as the protocol allows.
+	Meta *usageMeta `json:"_meta,omitempty"`
+}
+
+type usageMeta struct {
+	Model string `json:"artoo/model"` // that answered last, provider/model
 }
 
 type cost struct {

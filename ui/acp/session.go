@@ -25,8 +25,9 @@ type session struct {
 	opened Opened
 	agent  *agent.Agent
 	editor editor
-	noted  bool // The user has seen the program's notes.
-	titled bool // The client has a title.
+	noted  bool   // The user has seen the program's notes.
+	titled bool   // The client has a title.
+	by     string // the provider and the model that answered last, "" before one did
 
 	mu    sync.Mutex // guards both below
 	turn  bool       // A turn runs.
@@ -188,6 +189,9 @@ func (s *session) prompt(ctx context.Context, blocks []contentBlock) (any, error
 	response, err := s.opened.Program.Send(ctx, m, cb)
 	close(over)
 	stop()
+	if response != nil && response.Model != "" {
+		s.by = response.Provider + "/" + response.Model
+	}
 	s.report(before)
 	if ctx.Err() != nil {
 		return promptResponse{"cancelled"}, nil
@@ -243,6 +247,9 @@ func (s *session) reportUsage() {
 		return
 	}
 	usage := usageUpdate{Kind: "usage_update", Used: c.Used, Size: c.Window}
+	if s.by != "" {
+		usage.Meta = &usageMeta{s.by}
+	}
 	if spent := s.agent.Cost().CostUSD; spent != nil {
 		usage.Cost = &cost{*spent, "USD"}
 	}

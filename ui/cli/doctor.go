@@ -119,6 +119,9 @@ func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
 	if invalid == nil && (server != nil || err != nil) {
 		all = append(all, doctor.CheckServer(server, err, client))
 	}
+	if invalid == nil && err == nil {
+		all = append(all, doctor.CheckFallbacks(a.doctorFallbacks()))
+	}
 	if local != nil && client != nil {
 		local.Host = registry.Host(provider.Server{Name: local.Provider.Name, BaseURL: local.Address, HTTP: client, Local: true})
 		all = append(all, local.Check)

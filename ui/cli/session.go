@@ -84,7 +84,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	opt.MCP, opt.ServersTrusted = a.mcpConfig(a.mcpServers()), a.repoSettings.trusted()
 	given := opt.Options
 	opt.Options = agent.Options{
-		Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Skills: given.Skills, Env: given.Env, Policy: given.Policy, Workspace: given.Workspace,
+		Model: model, Fallbacks: a.fallbacks(), Tools: tools, PlanTools: later, SubAgents: agents, Skills: given.Skills, Env: given.Env, Policy: given.Policy, Workspace: given.Workspace,
 		Hooks:  a.hooks(),
 		Notice: given.Notice, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
 		Limits: a.limits(), Ledger: a.ledger, Until: a.until(),
@@ -434,13 +434,16 @@ func (a *app) goOnWith(s *conversation.Session) {
 	a.cfg = a.cfg.With(last)
 }
 
-// lastChoice is who answered last. A coding CLI is not asked for the model that it took itself.
+// lastChoice is who answered last, for a fallback the one in whose place it did. A coding CLI is not asked for the model that it took itself.
 func lastChoice(s *conversation.Session) config.Choice {
 	head := s.Header()
 	last := config.Choice{Provider: head.Provider, Model: head.Model}
 	for _, m := range slices.Backward(s.Messages()) {
 		if m.Provider == "" || m.Model == "" {
 			continue
+		}
+		if name, model, ok := strings.Cut(m.InsteadOf, "/"); ok {
+			return config.Choice{Provider: name, Model: model}
 		}
 		switch f, _ := provider.FactsOf(m.Provider); {
 		case f.Program == "":

@@ -261,6 +261,7 @@ func (c *Conversation) do(t *task, cb *callbacks, sum *agent.Response) *agent.Fa
 	end := turnEndEvent{Type: "turn_end", ID: t.id, Joined: t.joined}
 	if response != nil {
 		end.Result, end.StopReason, end.Turns, end.Usage, end.CostUSD = response.Text, string(response.Stop), response.Steps, response.Usage, response.CostUSD
+		end.Provider, end.Model = response.Provider, response.Model
 		add(sum, response)
 	}
 	failure := agent.Classify(err)

@@ -314,6 +314,9 @@ func (c *callbacks) OnNotice(n agent.Notice) {
 			e.Discard = c.stale
 		}
 		c.event(e)
+		if n.Kind == agent.NoticeModel { // Another model makes the next try.
+			c.event(noticeEvent{"notice", n.Kind, n.Text})
+		}
 	case n.Kind == agent.NoticeInput:
 		c.input(*n.Input)
 	case n.Kind == agent.NoticeUsage:

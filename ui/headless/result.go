@@ -79,7 +79,7 @@ func NewResult(info Info, response *agent.Response, failure *agent.Failure, code
 		r.Answered = response.Answered
 		r.Requests = append(r.Requests, response.Requests...)
 		if response.Model != "" {
-			r.Model = response.Model
+			r.Provider, r.Model = cmp.Or(response.Provider, r.Provider), response.Model
 		}
 	}
 	if failure != nil {
@@ -215,6 +215,8 @@ type turnEndEvent struct {
 	ID         string         `json:"id"`               // that of accepted
 	Joined     []string       `json:"joined,omitempty"` // ids of messages that reached the model in this turn
 	Result     string         `json:"result"`
+	Provider   string         `json:"provider"` // that answered last; "" where nothing was sent
+	Model      string         `json:"model"`
 	StopReason string         `json:"stop_reason"`
 	Turns      int            `json:"turns"`
 	Usage      provider.Usage `json:"usage"`

@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"artoo/provider"
+)
+
+// Fallback is a model that answers in place of one that fails for now.
+type Fallback struct {
+	Name string // as the user wrote it, for notices
+	// Model makes it. The error says why it cannot be asked: the next one is then tried. One agent at a time calls
+	// it, on the goroutine of its turn.
+	Model func(ctx context.Context) (Model, error)
+}
+
+// standIn answers for the rest of a turn in place of the model that the user chose.
+type standIn struct {
+	first   string // the user's choice, provider/model
+	restore func() // puts it back
+}
+
+// fallBack has the next fallback answer for the rest of the turn where the model fails for now. Else the error is err.
+func (r *requests) fallBack(ctx context.Context, err error) error {
+	s := r.session
+	if !passing(err) || ctx.Err() != nil || s.model.Wait != nil { // What a coding CLI did would be done again.
+		return err
+	}
+	for len(s.fallbacks) > 0 {
+		next := s.fallbacks[0]
+		s.fallbacks = s.fallbacks[1:]
+		switched, why := r.switchTo(ctx, next)
+		switch {
+		case ctx.Err() != nil:
+			return err
+		case why != nil:
+			r.cb.notice(NoticeWarning, fmt.Sprintf("fallback %s is skipped: %v", next.Name, why))
+		case switched:
+			r.attempt, r.keep = attempt{}, nil
+			r.cb.OnNotice(Notice{Kind: NoticeModel, Text: fmt.Sprintf("%v; %s answers for the rest of this turn", err, s.model),
+				Retry: &provider.Retry{Try: 1, Tries: 1, Discard: true}})
+			return nil
+		}
+	}
+	return err
+}
+
+// passing reports whether another model may do what this one failed at.
+func passing(err error) bool {
+	switch Classify(err).Kind {
+	case KindOverloaded, KindProvider, KindNetwork, KindTimeout:
+		return true
+	}
+	return false
+}
+
+// switchTo makes a fallback the model that answers. The error says why it cannot; without one it is the model that
+// failed already.
+func (r *requests) switchTo(ctx context.Context, f Fallback) (switched bool, err error) {
+	s := r.session
+	free := s.alone(ctx)
+	m, err := guard(func() (Model, error) { return f.Model(ctx) })
+	free()
+	if err != nil || m.String() == s.model.String() {
+		return false, err
+	}
+	asked := s.model.Defaults
+	m.Defaults = provider.Options{MaxTokens: s.replyLimit, Temperature: asked.Temperature, Effort: asked.Effort}.Or(m.Defaults)
+	first, back := s.model.String(), s.holdModel()
+	s.setModel(m)
+	s.describe(ctx)
+	s.conv.SetBudget(s.budget())
+	if err := r.cannotAnswer(); err != nil {
+		back()
+		return false, err
+	}
+	if s.standIn == nil {
+		s.standIn = &standIn{first, back}
+	}
+	return true, nil
+}
+
+// cannotAnswer says why the present model cannot be sent the next request; nil if it can.
+func (r *requests) cannotAnswer() error {
+	s, l := r.session, r.session.opt.Limits
+	if (l.MaxCost > 0 || l.DailyCost > 0) && s.model.Info.Price == nil && !s.model.Info.Billed {
+		return errors.New("its price is not known, and money is capped")
+	}
+	if budget := s.conv.Budget(); s.conv.OverBudget() && r.money.aside == 0 || budget > 0 && r.money.aside > budget {
+		return errors.New("its window is too small for the conversation")
+	}
+	return nil
+}
+
+// holdModel keeps what is known of the model that answers now, until restore puts it back.
+func (s *session) holdModel() (restore func()) {
+	model, limit, guessed, budget := s.model, s.replyLimit, s.guessed, s.conv.Budget()
+	return func() {
+		s.model, s.replyLimit, s.guessed, s.cached = model, limit, guessed, 0
+		s.conv.SetOverhead(s.system, s.specs)
+		s.conv.SetBudget(budget)
+	}
+}
+
+// chosenModel has the user's choice answer again.
+func (s *session) chosenModel() {
+	if s.standIn != nil {
+		s.standIn.restore()
+	}
+	s.standIn = nil
+}
+
+// insteadOf is the model in whose place the present one answers, "" for none.
+func (s *session) insteadOf() string {
+	if s.standIn == nil {
+		return ""
+	}
+	return s.standIn.first
+}
