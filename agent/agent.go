@@ -151,7 +151,12 @@ func New(opt Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	tally, err := newTally(opt)
+	if err != nil {
+		return nil, err
+	}
 	a := newAgent(&session{opt: opt, hooks: hooks, running: make(chan struct{}, 1)}, &spending{})
+	a.keeper.tally = tally
 	if err := a.open(opt.Sessions.First); err != nil {
 		return nil, err
 	}

@@ -220,6 +220,9 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 		c.deny(p, "a question beside the session (/btw) only reads, and nobody is asked", false)
 		return nil
 	}
+	if p.decision.Verdict != permission.Refuse && c.passesCap(ctx, p) {
+		return nil
+	}
 	if d := &p.decision; d.Verdict == permission.Ask && len(d.Keep) > 0 {
 		lost, err := guard(func() (string, error) { return c.keeper.unsaved(d.Keep), nil })
 		if err != nil {
@@ -240,6 +243,21 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 	}
 	c.deny(p, p.decision.Reason(), false)
 	return p.halt
+}
+
+// passesCap denies a call of a file tool that would pass a cap on effects, and reports whether it did.
+func (c *calls) passesCap(ctx context.Context, p *pending) bool {
+	if c.keeper.tally == nil || p.call.Access.Kind != tool.KindWrite {
+		return false
+	}
+	list, err := effectsOf(p.call.Access)
+	if err == nil {
+		err = c.keeper.tally.admit(ctx, list)
+	}
+	if err != nil {
+		c.deny(p, err.Error(), false)
+	}
+	return err != nil
 }
 
 func (c *calls) deny(p *pending, reason string, nobody bool) {

@@ -138,7 +138,7 @@ func (c *calls) runBatch(ctx context.Context, calls []provider.ToolCall, batch [
 	for _, p := range batch {
 		stop = cmp.Or(stop, p.stop)
 	}
-	return stop, lost
+	return cmp.Or(stop, c.keeper.tally.end()), lost
 }
 
 // runTogether executes calls side by side and finishes them in order, each as soon as it can.
@@ -174,6 +174,9 @@ func (c *calls) execute(ctx context.Context, p *pending, slots chan struct{}) {
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		p.interrupted(cause)
+		return
+	}
+	if c.passesCap(ctx, p) { // The user may have changed the input, or the file.
 		return
 	}
 	var err error

@@ -45,7 +45,7 @@ func (c *calls) environment(p *pending) *tool.Env {
 			return confined, nil
 		case errors.As(err, new(*crash)): // no word on the place
 			return nil, err
-		case p.readsAlone() && !c.session.opt.Policy.Confinement.Required:
+		case p.readsAlone() && !c.session.opt.Policy.Confinement.Binding():
 			// Its words alone say that it only reads: the sandbox only makes sure of it.
 			c.loose.Do(func() { c.cb.notice(NoticeWarning, "reading commands run unconfined: "+err.Error()) })
 			if c.env.Start != nil {
@@ -120,6 +120,9 @@ func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
 func (c *calls) unconfined(ctx context.Context, p *pending) (tool.Result, error) {
 	can := &c.session.opt.Policy.Confinement
 	switch {
+	case can.Inside():
+		p.fail("not run: there is no layer", "Not run: the layer that this run needs cannot be had: "+p.refused.Error())
+		return tool.Result{}, nil
 	case can.Required:
 		p.fail("not run: ARTOO_SANDBOX=on, and there is no sandbox", "Not run: the sandbox cannot be had, and ARTOO_SANDBOX=on requires it: "+p.refused.Error())
 		return tool.Result{}, nil
@@ -181,7 +184,8 @@ func (c *calls) keepBefore(ctx context.Context, p *pending) (kept bool, err erro
 		c.keeper.step = c.keeper.journal.Begin(c.session.turnNumber(), what)
 		_, err := c.keeper.step.Before(access.Paths...)
 		return true, err
-	case access.Kind != tool.KindRun && !(access.Kind == tool.KindServer && access.Local) || p.reads || p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceReadOnly:
+	case access.Kind != tool.KindRun && !(access.Kind == tool.KindServer && access.Local) || p.reads || p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceReadOnly,
+		access.Kind == tool.KindServer && c.keeper.tally != nil:
 		return false, nil
 	case c.keeper.step == nil: // else it was kept when it was decided
 		c.keeper.step = c.keeper.journal.Begin(c.session.turnNumber(), what)

@@ -23,6 +23,7 @@ import (
 // command that may write the whole project. nil is that of an agent without any.
 type confinedServers struct {
 	confiner *confine.Confiner // nil where nothing confines them
+	layered  bool              // Each works on a layer of its own.
 	notify   func(text string)
 	made     *madeGuarded // the files that servers make; nothing tells which server made one
 
@@ -48,13 +49,13 @@ func (s *confinedServers) start(cmd *exec.Cmd, server extension.Server) (shell.S
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.running) == 0 {
+	if len(s.running) == 0 && !s.layered {
 		if err := s.made.begin(); err != nil {
 			return nil, err
 		}
 	}
-	confined, err := s.confiner.StartMCP(cmd)
-	if err != nil && len(s.running) == 0 {
+	confined, err := s.confiner.StartMCP(cmd, s.layered)
+	if err != nil && len(s.running) == 0 && !s.layered {
 		s.made.rest()
 	}
 	if hidden, ok := errors.AsType[confine.HiddenError](err); ok {
@@ -75,7 +76,11 @@ func (s *confinedServers) start(cmd *exec.Cmd, server extension.Server) (shell.S
 	if s.running == nil {
 		s.running = map[confine.Confined]string{}
 	}
-	if s.running[confined] = server.Name; len(s.running) == 1 {
+	if s.running[confined] = server.Name; s.layered {
+		s.watches.Go(func() { s.awaitLayered(confined) })
+		return confined, nil
+	}
+	if len(s.running) == 1 {
 		over := make(chan struct{})
 		s.over = over
 		s.watches.Go(func() { s.made.watch(over) })
@@ -96,6 +101,49 @@ func (s *confinedServers) await(confined confine.Confined) {
 	if err := guarded(s.made.rest); err != nil {
 		s.notify(err.Error())
 	}
+}
+
+// awaitLayered waits for the end of a server on a layer, which is gone then unless a call landed it.
+func (s *confinedServers) awaitLayered(confined confine.Confined) {
+	<-confined.Done()
+	s.mu.Lock()
+	_, left := s.running[confined]
+	delete(s.running, confined)
+	s.mu.Unlock()
+	if !left {
+		return
+	}
+	if confined.Wrote(context.Background()) {
+		s.notify("server ended; what it wrote since its last call is discarded")
+	}
+	if err := confined.Discard(); err != nil {
+		s.notify("a layer could not be removed: " + err.Error())
+	}
+}
+
+// landing ends a server that wrote on its layer, which the caller lands or discards; nil for one that did not. It
+// starts again when it is next used.
+func (s *confinedServers) landing(ctx context.Context, servers *mcp.Manager, name string) (confine.Confined, error) {
+	if s == nil || !s.layered {
+		return nil, nil
+	}
+	s.mu.Lock()
+	var found confine.Confined
+	for confined, of := range s.running {
+		if of == name && confined.Wrote(ctx) {
+			found = confined
+		}
+	}
+	delete(s.running, found)
+	s.mu.Unlock()
+	if found == nil {
+		return nil, nil
+	}
+	if err := servers.End(name); err != nil {
+		return nil, errors.Join(err, found.Discard())
+	}
+	<-found.Done()
+	return found, nil
 }
 
 // wait waits until what ended servers made is looked after.

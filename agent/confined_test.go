@@ -66,6 +66,8 @@ func (c *confinement) Start(cmd *exec.Cmd, line confine.Line) (confine.Confined,
 	return confinedCommand{started, c, line}, err
 }
 
+func (c confinedCommand) Wrote(context.Context) bool { return true }
+
 func (c *confinement) places() (list []permission.Place) {
 	for _, line := range c.lines {
 		list = append(list, line.Place)

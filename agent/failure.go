@@ -62,7 +62,7 @@ var Exits = []Exit{
 		"the provider or the way to it failed, after the retries"},
 	{5, []Kind{KindRateLimit, KindOverloaded}, "too busy, after the retries: try later"},
 	{6, []Kind{KindApproval}, "a call was refused because no one could answer"},
-	{7, []Kind{KindCap}, "steps, tokens, money, time, or a reply still cut after its continuation"},
+	{7, []Kind{KindCap}, "steps, tokens, money, time, effects, or a reply still cut after its continuation"},
 	{8, []Kind{KindContext}, "the context is full and could not be reduced"},
 	{9, []Kind{KindRefused}, "the model refused"},
 }

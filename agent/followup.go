@@ -30,6 +30,9 @@ func (c *calls) followUp(ctx context.Context, p *pending, result *tool.Result) e
 }
 
 func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.Result) error {
+	if p.call.Access.Kind == tool.KindServer && p.call.Access.Local && !p.call.Access.Reads {
+		return c.landServer(ctx, p, result)
+	}
 	if p.confined == nil {
 		return nil
 	}
@@ -49,13 +52,32 @@ func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.R
 	case permission.PlaceReadOnly:
 		return c.offerSandbox(ctx, p, result)
 	}
+	if judged, err := c.landLayer(ctx, p, result); err != nil || !judged {
+		return err
+	}
+	return c.offerMore(ctx, p, result)
+}
+
+// landServer decides about what a server on a layer of its own changed. The call's approval is that of its changes.
+func (c *calls) landServer(ctx context.Context, p *pending, result *tool.Result) (err error) {
+	if p.confined, err = c.keeper.servers.landing(ctx, c.session.opt.Env.MCP, p.call.Access.Server); err != nil || p.confined == nil {
+		return err
+	}
+	p.decision.Place, p.decision.Covers = permission.PlaceLayer, max(p.decision.Covers, permission.Content)
+	_, err = c.landLayer(ctx, p, result)
+	return err
+}
+
+// landLayer decides about the changes of a command that has ended on a layer; judged is false where they count for
+// nothing whatever they are.
+func (c *calls) landLayer(ctx context.Context, p *pending, result *tool.Result) (judged bool, err error) {
 	if why := p.unlessDone(result); why != "" {
 		lost, err := p.discard(c.session.opt.Policy)
 		if err != nil {
-			return err
+			return false, err
 		}
 		c.discarded(p, lost, why, false, result)
-		return nil
+		return false, nil
 	}
 	within, cancel := context.WithTimeout(ctx, longestJudging)
 	defer cancel()
@@ -66,7 +88,7 @@ func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.R
 			why = fmt.Sprintf("reading them took longer than %v", longestJudging)
 		}
 		c.loses(p, why, result)
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 	landed := false
 	defer func() {
@@ -75,10 +97,8 @@ func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.R
 		}
 	}()
 	c.nameDenials(p, result)
-	if landed, err = c.judge(ctx, within, p, changes, result); err != nil {
-		return err
-	}
-	return c.offerMore(ctx, p, result)
+	landed, err = c.judge(ctx, within, p, changes, result)
+	return true, err
 }
 
 // longestJudging is how long the effects of a command may take to be read and judged.
@@ -223,7 +243,7 @@ func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Resul
 	denials := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
 		return slices.Contains([]string{sandbox.DenialHome, sandbox.DenialExec, sandbox.DenialLoopback}, d.Kind)
 	})
-	if !result.IsError || len(denials) == 0 || c.judging(p).Mode == permission.ModePlan || c.session.opt.Policy.Confinement.Layered || ctx.Err() != nil {
+	if !result.IsError || len(denials) == 0 || c.judging(p).Mode == permission.ModePlan || c.session.opt.Policy.Confinement.Inside() || ctx.Err() != nil {
 		return nil
 	}
 	answer, err := c.askAfter(ctx, p, Question{Kind: QuestionOutside,

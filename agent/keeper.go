@@ -27,6 +27,7 @@ type keeper struct {
 	made     madeFiles        // files that the session made
 	approved *madeFiles       // those that tools wrote or the user approved, guarded ones among them; a sub-agent shares them
 	servers  *confinedServers // nil without any
+	tally    *tally           // It counts what the run changes; a sub-agent shares it. nil without caps.
 	runs     sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
 }
 
@@ -182,6 +183,9 @@ func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effec
 	lost []string, err error) {
 	if k.journal == nil {
 		return nil, nil, errors.New("undo journal unavailable; changes not applied")
+	}
+	if err := k.tally.admit(ctx, effectsOn(e.Apply, changes.Open)); err != nil {
+		return nil, nil, err
 	}
 	report, err := k.journal.ApplyLayer(ctx, k.session.turnNumber(), what, e.Apply, layerSource{changes}, then)
 	if errors.Is(err, journal.ErrConflict) && len(report.Left) > 0 {

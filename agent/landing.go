@@ -33,10 +33,18 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.C
 	}
 	defer func() { err = errors.Join(err, git.close()) }()
 	j := c.judging(p).Judge(within, p.call.Access, p.decision, changes.List(), c.facts(within, changes, git))
+	var over error
+	if j.Verdict != permission.Refuse {
+		over = c.keeper.tally.admit(within, effectsOn(j.Effects.Apply, changes.Open))
+	}
 	switch {
 	case context.Cause(ctx) != nil:
 		c.discarded(p, j, "the turn was stopped", false, result)
 		return false, context.Cause(ctx)
+	case over != nil:
+		j.Verdict, result.IsError = permission.Refuse, true
+		c.discarded(p, j, over.Error(), false, result)
+		return false, c.keeper.tally.end()
 	case j.Verdict == permission.Run:
 		return c.land(ctx, p, changes, git, j, result), nil
 	case j.Verdict == permission.Refuse && len(j.Effects.Short()) == 0:
@@ -95,7 +103,7 @@ func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, g
 	if j.Class == permission.Nothing {
 		return true
 	}
-	left, lost, err := c.keeper.applyLayer(ctx, "run "+p.call.Access.Command, j.Effects, changes, journal.Then{Paths: git.touches(), Do: git.replay})
+	left, lost, err := c.keeper.applyLayer(ctx, "run "+cmp.Or(p.call.Access.Command, p.call.Access.Object), j.Effects, changes, journal.Then{Paths: git.touches(), Do: git.replay})
 	if err != nil {
 		c.warn(result, "nothing was applied: "+err.Error())
 		result.Summary += ", nothing applied"

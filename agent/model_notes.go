@@ -136,7 +136,7 @@ func (s *session) settingsNow() settings {
 	policy := s.opt.Policy
 	w := s.opt.Workspace
 	now := settings{Rights: policy.Rights(w != nil && w.Headless), Allow: policy.AllowRules, Ask: policy.AskRules,
-		Deny: policy.DenyRules}
+		Deny: policy.DenyRules, Caps: s.opt.Limits.Effects.String()}
 	for _, t := range s.offered() {
 		if t.For == "" { // the others come and go with the files that they are for
 			now.Tools = append(now.Tools, t.Name)
@@ -177,6 +177,7 @@ type settings struct {
 	// ReadDirs and WriteDirs are open besides the project, absolute.
 	ReadDirs, WriteDirs []string
 	Allow, Ask, Deny    []permission.Rule
+	Caps                string // the caps on effects; "" for none
 	// ServersRead means that the user lists tools of MCP servers as reading.
 	ServersRead bool
 }
@@ -211,6 +212,9 @@ func (s settings) String() string {
 	row("Approval", s.approval())
 	if s.Rights.Confinement.Layered {
 		row("This run", "all of it works on a layer over the project: what it changes is handed over as a patch, or lands at the end. Do not commit")
+	}
+	if s.Caps != "" {
+		row("Caps on what this run changes", s.Caps+". A change beyond them is refused whole, and ends the run. Commands work on layers, in the background too")
 	}
 	if s.Rights.Mode == permission.ModePlan {
 		row("Denied by rule, also for reading", ruleList(s.Deny))

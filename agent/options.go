@@ -229,6 +229,8 @@ type Limits struct {
 	MaxTime        time.Duration // per run, without waiting for the user
 	// DailyCost is US dollars per local day, over all runs that share Options.Ledger.
 	DailyCost float64
+	// Effects bound what the run changes, which then takes place by file tools and on layers alone.
+	Effects EffectCaps
 }
 
 // Workspace is the project an agent works in, and what it may reach besides.

@@ -157,7 +157,7 @@ func (p *project) confine() (*confine.Confiner, error) {
 		facts = new(sandbox.Probe(context.Background(), "").For(p.workspace.Project.Root))
 	}
 	p.opt.Policy.Confinement = p.workspace.Confinement(*facts, p.opt.Required || p.opt.Layered != "")
-	p.opt.Policy.Confinement.Layered = p.opt.Layered != ""
+	p.opt.Policy.Confinement.Layered, p.opt.Policy.Confinement.Capped = p.opt.Layered != "", p.opt.Limits.Effects.Any()
 	if facts.Mechanism == sandbox.None {
 		return nil, nil
 	}

@@ -42,7 +42,7 @@ func (p *project) makeServers(confiner *confine.Confiner) {
 		outside = host.Start
 		p.end("what servers left behind did not end well", host.Close)
 	}
-	p.confined = &confinedServers{confiner: confiner, notify: p.warn}
+	p.confined = &confinedServers{confiner: confiner, notify: p.warn, layered: p.opt.Limits.Effects.Any()}
 	config.Start = func(cmd *exec.Cmd, s extension.Server) (shell.Started, error) {
 		if s.Confined() {
 			return p.confined.start(cmd, s)

@@ -215,6 +215,7 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 		return nil, err
 	}
 	sub.keeper.journal, sub.keeper.approved, sub.keeper.servers = t.agent.keeper.journal, t.agent.keeper.approved, t.agent.keeper.servers
+	sub.keeper.tally = t.agent.keeper.tally
 	return sub, nil
 }
 

@@ -45,6 +45,9 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 	if a.steps != nil {
 		t.requests.steps = a.steps
 	}
+	if s.parent == nil {
+		a.keeper.tally.begin()
+	}
 	t.calls = &calls{session: s, cb: t.cb, response: t.response, keeper: a.keeper, background: a.background, own: t,
 		env: a.turnEnv(), repeats: repeats{}}
 	return t, ctx
@@ -250,16 +253,16 @@ func (t *turn) stepsUsed(ctx context.Context) error {
 	}
 	over := capFailure(text.Count(used, "step")+" in this turn",
 		`artoo -c "go on" (in a conversation: go on), or a higher --max-turns`)
-	if err := t.lastWords(ctx); err != nil && ctx.Err() != nil {
+	if err := t.lastWords(ctx, "The steps of this turn are used up"); err != nil && ctx.Err() != nil {
 		return err
 	}
 	return over
 }
 
 // lastWords has the model report how far it came, without calls.
-func (t *turn) lastWords(ctx context.Context) error {
+func (t *turn) lastWords(ctx context.Context, why string) error {
 	t.requests.closing = true
-	if err := t.remindOf("The steps of this turn are used up: no tool can be called now. " +
+	if err := t.remindOf(why + ": no tool can be called now. " +
 		"Say in a few sentences what is done, what is left, and how to go on."); err != nil {
 		return err
 	}
@@ -317,6 +320,11 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 		err = t.calls.run(ctx, calls)
 		if errors.Is(err, errPlan) {
 			return t.planned()
+		}
+		if over := t.calls.keeper.tally.end(); over != nil && errors.Is(err, over) && t.session.parent == nil {
+			if err := t.lastWords(ctx, "A cap on what this run may change is reached"); err != nil && ctx.Err() != nil {
+				return t.failed(ctx, err)
+			}
 		}
 		if err != nil {
 			return t.failed(ctx, err)

@@ -57,7 +57,7 @@ func (p *Policy) String() string {
 
 // caps are the settings that a policy can bound.
 func caps() []string {
-	return []string{"max_cost", "daily_cost", "max_turns", "max_total_tokens", "max_time"}
+	return []string{"max_cost", "daily_cost", "max_turns", "max_total_tokens", "max_time", "max_files", "max_lines"}
 }
 
 // forbidden is the error for what a key of the policy does not allow.

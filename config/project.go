@@ -18,14 +18,15 @@ const ProjectFile = ".artoo/config.toml"
 type projectSettings struct {
 	rules   []RuleText    // they ask and deny
 	without []withoutTool // tools that are not offered
+	only    []string      // patterns of paths, one of which has to match what a run changes; nil for any
 }
 
 // withoutTool is a tool, or with a * at its end several, and where that stands.
 type withoutTool struct{ name, where string }
 
 // ApplyProject applies data, the trusted own file of the project at root. It can only take tools
-// away and bring rules that ask and deny; all else is an *Error with file, line and key. Call it
-// at most once.
+// away, bring rules that ask and deny, and tighten the caps on effects; all else is an *Error with file,
+// line and key. Call it at most once.
 func (c *Config) ApplyProject(root string, data []byte) error {
 	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
 	d, err := parseDocument(shorten(path), data)
@@ -35,7 +36,7 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	p := project{document: d, root: root, user: "your own config.toml"}
+	p := project{document: d, root: root, user: "your own config.toml", caps: loader{&Config{origins: map[string]origin{}}}}
 	if file, err := c.Paths.ConfigFile(); err == nil {
 		p.user = shorten(file)
 	}
@@ -55,6 +56,8 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 			switch {
 			case section == "agent" && key == "tools":
 				p.takeTools(t)
+			case section == "agent" && slices.Contains(effectCaps(), key):
+				p.caps.applyKey(t, key, fileOption(key))
 			case section == "permissions" && (key == "ask" || key == "deny"):
 				p.takeRules(t, key)
 			default:
@@ -62,8 +65,40 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 			}
 		}
 	}
+	p.only = p.caps.Only
 	c.project = p.projectSettings
+	c.tighten(p)
 	return d.err()
+}
+
+// effectCaps are the settings that bound what a run changes.
+func effectCaps() []string { return []string{"max_files", "max_lines", "only", "no_delete"} }
+
+// tighten takes over the caps on effects that are stricter than the present ones.
+func (c *Config) tighten(p project) {
+	caps := p.caps
+	for key, stricter := range map[string]bool{
+		"max_files": caps.MaxFiles > 0 && (c.MaxFiles == 0 || caps.MaxFiles < c.MaxFiles),
+		"max_lines": caps.MaxLines > 0 && (c.MaxLines == 0 || caps.MaxLines < c.MaxLines),
+		"no_delete": bool(caps.NoDelete && !c.NoDelete),
+	} {
+		if stricter {
+			o := fileOption(key)
+			c.field(o).Set(caps.field(o))
+			c.origins[key] = origin{fromFile, p.origin([]string{"agent", key})}
+		}
+	}
+}
+
+// OnlyPaths are the lists of patterns of which one each has to match a path that a run changes: the user's and
+// that of the project's own file. nil is any path.
+func (c *Config) OnlyPaths() (lists [][]string) {
+	for _, list := range [][]string{c.Only, c.project.only} {
+		if len(list) > 0 {
+			lists = append(lists, list)
+		}
+	}
+	return lists
 }
 
 // project is a project's own file as it is read.
@@ -72,6 +107,7 @@ type project struct {
 	projectSettings
 	root string
 	user string // the user's own file
+	caps loader // those on effects
 }
 
 // misplaced notes a key that a project must not bring.
@@ -86,7 +122,7 @@ func (p *project) misplaced(path []string) {
 		hint = fmt.Sprintf("allow under [project.%s] in %s", quoteTOML(p.root), p.user)
 	}
 	p.wrong(path, dotted(path)+
-		": a project can only tighten: agent.tools with -NAME, permissions.ask and permissions.deny", hint)
+		": a project can only tighten: agent.tools with -NAME, the caps on effects, permissions.ask and permissions.deny", hint)
 }
 
 func (p *project) takeTools(t *table) {

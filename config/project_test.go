@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestAProjectCanOnlyTighten(t *testing.T) {
 	const mine = "~/.config/artoo/config.toml"
 	for text, want := range map[string][2]string{
 		"[provider]\nbase_url = \"http://evil\"": {"line 2: provider.base_url: a project can only tighten: " +
-			"agent.tools with -NAME, permissions.ask and permissions.deny", "provider.base_url in " + mine},
+			"agent.tools with -NAME, the caps on effects, permissions.ask and permissions.deny", "provider.base_url in " + mine},
 		"[permissions]\n\nallow = [\"bash\"]": {"line 3: permissions.allow: a project can only tighten",
 			`allow under [project."/src/shop"] in ` + mine},
 		"[permissions]\napproval = \"auto\"":  {"line 2: permissions.approval: ", "permissions.approval in " + mine},
@@ -81,6 +82,26 @@ func TestAProjectCanOnlyTighten(t *testing.T) {
 			want[1] != "" && e.Hint != want[1] {
 			t.Errorf("%s: %v, %+v", text, err, e)
 		}
+	}
+}
+
+func TestAProjectTightensTheCapsOnEffects(t *testing.T) {
+	world(t)
+	t.Setenv("ARTOO_MAX_FILES", "3")
+	t.Setenv("ARTOO_MAX_LINES", "100")
+	t.Setenv("ARTOO_ONLY", "docs/**,*.md")
+	c := mustLoad(t, LoadOptions{})
+	if err := c.ApplyProject("/src/shop", []byte("[agent]\nmax_files = 9\nmax_lines = 10\nonly = [\"src/**\"]\nno_delete = true\n")); err != nil {
+		t.Fatal(err)
+	}
+	if c.MaxFiles != 3 || c.MaxLines != 10 || !bool(c.NoDelete) {
+		t.Errorf("%d files, %d lines, no delete %v", c.MaxFiles, c.MaxLines, c.NoDelete)
+	}
+	if want := [][]string{{"docs/**", "*.md"}, {"src/**"}}; !slices.EqualFunc(c.OnlyPaths(), want, slices.Equal) {
+		t.Errorf("%q", c.OnlyPaths())
+	}
+	if got := c.Origin("max_lines"); got != "/src/shop/.artoo/config.toml line 3" {
+		t.Error(got)
 	}
 }
 

@@ -87,6 +87,15 @@ type Access struct {
 	Diff string
 	// Added and Removed count the diff's lines.
 	Added, Removed int
+	// Outcomes are what a KindWrite call makes of files; nil for a tool that does not tell.
+	Outcomes []Outcome
+}
+
+// Outcome is what a call makes of the file at an absolute path that is in Access.Paths.
+type Outcome struct {
+	Path string
+	Data []byte // the whole content
+	Gone bool   // It is deleted or moved.
 }
 
 // Result is what a call came to.

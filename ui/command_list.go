@@ -245,6 +245,9 @@ func limits(l agent.Limits) string {
 	if l.MaxTime > 0 {
 		set = append(set, l.MaxTime.String()+" a run")
 	}
+	if l.Effects.Any() {
+		set = append(set, l.Effects.String())
+	}
 	return cmp.Or(strings.Join(set, ", "), "none")
 }
 

@@ -37,10 +37,11 @@ type Line struct {
 // Confined is a command that runs confined. What follows holds once it has ended.
 type Confined interface {
 	shell.Started
-	Denials() []sandbox.Denial // Denials lists refused acts. It may be called while the command runs.
-	Hides(path string) bool    // Hides reports whether it could not see an absolute path of the machine.
-	Protect() error            // makes what programs run read-only again: a landing replaced files
-	Limit() string             // the limit that ended it, in words; "" for none
+	Denials() []sandbox.Denial      // Denials lists refused acts. It may be called while the command runs.
+	Hides(path string) bool         // Hides reports whether it could not see an absolute path of the machine.
+	Wrote(ctx context.Context) bool // reports whether it changed something on its layer by now
+	Protect() error                 // makes what programs run read-only again: a landing replaced files
+	Limit() string                  // the limit that ended it, in words; "" for none
 	// Changes are what it did on a layer; they hold the layer until Discard. An error gives the
 	// layer up.
 	Changes(ctx context.Context) (Changes, error)
@@ -129,8 +130,9 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 
 // StartMCP starts an MCP server: it writes the whole project except what programs run
 // automatically, has an empty home, and keeps the machine's network. The error is a HiddenError
-// where the sandbox does not show its program.
-func (c *Confiner) StartMCP(cmd *exec.Cmd) (Confined, error) {
+// where the sandbox does not show its program. On a layer it writes all of the project there, and the
+// project itself does not change.
+func (c *Confiner) StartMCP(cmd *exec.Cmd, onLayer bool) (Confined, error) {
 	c.servers.once.Do(func() { c.servers.confiner, c.servers.broken = c.networked() })
 	if c.servers.broken != nil {
 		return nil, c.servers.broken
@@ -141,6 +143,9 @@ func (c *Confiner) StartMCP(cmd *exec.Cmd) (Confined, error) {
 	}
 	if at := c.servers.confiner.sandbox; at.Hides(program) {
 		return nil, HiddenBy(at.Hides, program)
+	}
+	if onLayer {
+		return c.servers.confiner.run(cmd, sandbox.Options{Layer: true, Exec: true, Grace: background})
 	}
 	return c.servers.confiner.run(cmd, sandbox.Options{Job: true, Whole: true, Exec: true})
 }

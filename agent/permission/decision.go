@@ -89,7 +89,7 @@ const (
 	HookAllows      Code = "hook-allows"       // the hook Object allows the call
 	NotReplayed     Code = "not-replayed"      // git cannot make Object again, and nothing lands without it
 	ServerTool      Code = "server-tool"       // the call is one of a tool of the MCP server Object
-	NothingOutside  Code = "nothing-outside"   // the run works on a layer, and nothing runs outside the sandbox
+	NothingOutside  Code = "nothing-outside"   // the run works on a layer, or its effects are capped, and nothing runs outside the sandbox
 	FixedHere       Code = "fixed-here"        // the run works on a layer, and Object is read-only there
 	ToolChanged     Code = "tool-changed"      // the MCP server Object has changed the tool's definition
 )
@@ -136,7 +136,7 @@ var sentences = map[Code]string{
 	HookFailed:     "the hook OBJECT",
 	HookAsks:       "asked by the hook OBJECT",
 	HookAllows:     "allowed by the hook OBJECT",
-	NothingOutside: "nothing runs outside the sandbox while artoo works on a layer",
+	NothingOutside: "nothing runs outside the sandbox in a run on a layer or with caps on effects",
 	FixedHere:      "OBJECT is read-only while artoo works on a layer",
 	NeverApplied:   "none of its changes can be applied",
 	ServerTool:     "no rule allows this tool of the MCP server OBJECT",

@@ -24,13 +24,13 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 	case !can.Sandbox:
 	case l.reads && access.Unconfined == "" && !access.Background:
 		d.Place = PlaceReadOnly
-	case p.leaves(&d, l, access), !can.Layered && p.coveredOutside(l):
+	case p.leaves(&d, l, access), !can.Inside() && p.coveredOutside(l):
 		whole.Outside = true
 		if r, err := ParseRule(wide); err == nil && wide != "" {
 			r.Outside = true
 			wide = r.String()
 		}
-	case access.Background:
+	case access.Background && !can.Capped:
 		d.Place = PlaceBackground
 	default:
 		if d.Place = PlaceLayer; !can.Layer {

@@ -158,7 +158,7 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 	if l.denies != nil {
 		return Decision{}.by(Refuse, RuleDenies, *l.denies)
 	}
-	if p.Confinement.Layered && d.Place == PlaceHost {
+	if p.Confinement.Inside() && d.Place == PlaceHost {
 		return Decision{}.because(Refuse, append([]Reason{{Code: NothingOutside}}, d.Reasons...)...)
 	}
 	if p.Mode == ModePlan && !l.reads && (d.Place != PlaceLayer || l.asks != nil || l.mayDeny != nil) {
@@ -225,7 +225,7 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 		return d.because(Ask, Reason{Code: ReadingDenied, Rule: r.String()})
 	}
 	switch {
-	case p.Confinement.Layered && d.Place == PlaceHost: // the rights, which come from no line
+	case p.Confinement.Inside() && d.Place == PlaceHost: // the rights, which come from no line
 		return d.because(Refuse, Reason{Code: NothingOutside})
 	case p.NoProject:
 		return d.because(Ask, Reason{Code: NoProject})

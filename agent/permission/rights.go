@@ -137,7 +137,15 @@ type Confinement struct {
 	// Layered means that artoo itself works on a layer over the project, and with Layer alone: writes need no
 	// approval except in guarded files, nothing runs outside, and git's data is read-only.
 	Layered bool
+	// Capped means that what the run may change is capped: commands run on layers alone, in the background too.
+	Capped bool
 }
+
+// Inside reports whether nothing may run outside the sandbox.
+func (c Confinement) Inside() bool { return c.Layered || c.Capped }
+
+// Binding reports whether a call must not run where its place cannot be had.
+func (c Confinement) Binding() bool { return c.Required || c.Inside() }
 
 // holds is the confinement now: where commands could read denied files, little runs unasked.
 func (p *Policy) holds() Confinement {

@@ -163,6 +163,12 @@ func (r Rule) matchesPath(root, file string, wide bool) bool {
 	}
 }
 
+// FileRule is a rule for the files that a pattern names. The error is a *RuleError.
+func FileRule(glob string) (Rule, error) { return ParseRule("write(" + glob + ")") }
+
+// MatchesPath reports whether the rule, one for files, covers an absolute path of the project at root.
+func (r Rule) MatchesPath(root, file string) bool { return r.matchesPath(root, file, false) }
+
 // matchesGlob reports whether one of the patterns matches a path with slashes.
 func matchesGlob(globs []string, at string, wide bool) bool {
 	fold := wide && foldsPaths

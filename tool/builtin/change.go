@@ -106,6 +106,10 @@ func planned(f *files.Files, access *tool.Access, key string, changes ...change)
 		access.Added, access.Removed = access.Added+c.added, access.Removed+c.removed
 		access.OtherNames = access.OtherNames || c.source().HasOtherNames()
 		access.MovesSecret = cmp.Or(access.MovesSecret, c.moves)
+		if c.from != nil {
+			access.Outcomes = append(access.Outcomes, tool.Outcome{Path: c.from.Abs, Gone: true})
+		}
+		access.Outcomes = append(access.Outcomes, tool.Outcome{Path: c.Abs, Data: c.new, Gone: c.op == 'D'})
 	}
 	f.Seen.Plan(key, digest(changes))
 }

@@ -67,7 +67,7 @@ func TestACellOfANotebookIsReplaced(t *testing.T) {
  print(a + 2)
 -output:
 -3
-`}
+`, Outcomes: []tool.Outcome{{Path: w.path("n.ipynb"), Data: []byte(w.content("n.ipynb"))}}}
 	if diff := cmp.Diff(want, access); diff != "" {
 		t.Error(diff)
 	}

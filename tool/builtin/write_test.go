@@ -20,7 +20,8 @@ func TestWriteNew(t *testing.T) {
 	}
 	want := tool.Access{
 		Kind: tool.KindWrite, Paths: []string{w.path("docs/a.md")}, Verb: "write", Object: "docs/a.md", Added: 2,
-		Diff: "--- /dev/null\n+++ b/docs/a.md\n@@ -0,0 +1,2 @@\n+one\n+two\n",
+		Diff:     "--- /dev/null\n+++ b/docs/a.md\n@@ -0,0 +1,2 @@\n+one\n+two\n",
+		Outcomes: []tool.Outcome{{Path: w.path("docs/a.md"), Data: []byte("one\ntwo\n")}},
 	}
 	if diff := cmp.Diff(want, access); diff != "" {
 		t.Error(diff)

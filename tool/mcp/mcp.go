@@ -341,6 +341,21 @@ func (m *Manager) Restart(server string) error {
 	return err
 }
 
+// End ends a server, which starts again when it is next used, and waits for that.
+func (m *Manager) End(server string) error {
+	s, err := m.find(server)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	l := s.link
+	s.mu.Unlock()
+	if l != nil {
+		s.drop(l)
+	}
+	return nil
+}
+
 // Close ends all servers with everything that they started, within about four seconds, and waits
 // for their goroutines. Calls that run end with an error.
 func (m *Manager) Close() error {

@@ -27,6 +27,25 @@ func (p *Process) Changes(ctx context.Context) (*Changes, error) {
 	if !p.line.Layer || p.room == "" {
 		return nil, errors.New("sandbox: the command had no layer")
 	}
+	c, err := p.changes(ctx)
+	if err != nil {
+		return nil, errors.Join(err, p.Discard())
+	}
+	return c, nil
+}
+
+// Wrote reports whether the command changed something on its layer by now, or that this cannot be read. It may be
+// called while the command runs.
+func (p *Process) Wrote(ctx context.Context) bool {
+	if !p.line.Layer || p.room == "" {
+		return false
+	}
+	c, err := p.changes(ctx)
+	return err != nil || len(c.Entries) > 0
+}
+
+// changes reads the changes on the layer.
+func (p *Process) changes(ctx context.Context) (*Changes, error) {
 	c := &Changes{room: p.room, roots: p.line.Writable, keep: p.keepCaches, discard: p.Discard}
 	d := differ{ctx: ctx, changes: c, begun: p.begun, hidden: map[string]bool{}, above: map[string]bool{},
 		buffer: make([]byte, 64<<10), isCache: p.sandbox.isCache}
@@ -40,7 +59,7 @@ func (p *Process) Changes(ctx context.Context) (*Changes, error) {
 		d.root = i
 		upper := spot{unix.AT_FDCWD, filepath.Join(p.room, upperName(i))}
 		if err := d.entry(upper, spot{unix.AT_FDCWD, root}, root, false); err != nil {
-			return nil, fmt.Errorf("sandbox: read the layer, %d entries so far: %w", len(d.entries), errors.Join(err, p.Discard()))
+			return nil, fmt.Errorf("sandbox: read the layer, %d entries so far: %w", len(d.entries), err)
 		}
 	}
 	c.Entries = d.entries

@@ -167,6 +167,9 @@ func (p *Process) Protect() error { return nil }
 // Changes are the changes a command made on a layer.
 func (p *Process) Changes(context.Context) (*Changes, error) { return nil, ErrUnconfined }
 
+// Wrote reports whether the command changed something on a layer: there is none.
+func (p *Process) Wrote(context.Context) bool { return false }
+
 // Denials lists what the kernel denied the command, as far as the system tells.
 func (p *Process) Denials() []Denial { return nil }
 

@@ -192,7 +192,7 @@ func (a *app) noteAll(notes []string) {
 }
 
 // layerLack is why no layer can be had here, and what to do about it.
-func (a *app) layerLack() *agent.Failure {
+func (a *app) layerLack(option string) *agent.Failure {
 	why, cure := "nothing makes layers here", "artoo doctor says why"
 	for _, lack := range a.facts.Missing {
 		if lack.What == "layer" || lack.What == "sandbox" {
@@ -205,5 +205,5 @@ func (a *app) layerLack() *agent.Failure {
 	case a.cfg.Sandbox == "off":
 		why, cure = "the sandbox is off", "ARTOO_SANDBOX=auto"
 	}
-	return usage(a.layerOption(), "needs a layer over the project: "+why, cure)
+	return usage(option, "needs a layer over the project: "+why, cure)
 }

@@ -49,7 +49,7 @@ func (a *app) runOnLayer(ctx context.Context) error {
 		return err
 	}
 	if !a.facts.Layer {
-		return a.layerLack()
+		return a.layerLack(a.layerOption())
 	}
 	o := &outsider{app: a}
 	o.environ, _ = a.childEnviron()

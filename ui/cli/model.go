@@ -220,6 +220,9 @@ func (a *app) Providers() ([]config.Choice, error) {
 
 // model makes the provider that answers for a model, with the model's facts.
 func (a *app) model(choice config.Choice) (agent.Model, error) {
+	if caps := a.effectCaps(); caps.Any() && isProgram(choice.Provider) {
+		return agent.Model{}, usage(caps.String(), choice.Provider+" runs tools of its own, which no cap on effects binds", "a model that is asked directly")
+	}
 	if err := a.checkModel(choice); err != nil {
 		return agent.Model{}, err
 	}

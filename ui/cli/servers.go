@@ -54,11 +54,12 @@ func (a *app) addRepositoryServers(data []byte) {
 }
 
 // mcpServers are the servers in use: of the repository's those that are approved as they are.
-// Where artoo works on a layer, those that would run outside are none.
+// Where artoo works on a layer, or its effects are capped, those that would run outside are none.
 func (a *app) mcpServers() []extension.Server {
 	return slices.DeleteFunc(slices.Clone(a.cfg.MCPServers), func(s extension.Server) bool {
 		// The editor's are asked about when they start.
-		return s.Source == extension.SourceRepository && a.approvedServer(s) != nil || a.layer != nil && len(s.Command) > 0 && !s.Confined()
+		return s.Source == extension.SourceRepository && a.approvedServer(s) != nil ||
+			(a.layer != nil || a.effectCaps().Any()) && len(s.Command) > 0 && !s.Confined()
 	})
 }
 

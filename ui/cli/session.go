@@ -18,6 +18,7 @@ import (
 	"artoo/provider/demo"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/extension"
 	"artoo/tool/journal"
 	"artoo/tool/lsp"
 	"artoo/tool/project"
@@ -66,6 +67,9 @@ func (a *app) open(ctx context.Context) (err error) {
 	a.sweep()
 	tools, later, agents, err := a.tools()
 	if err != nil {
+		return err
+	}
+	if err := a.canCap(tools); err != nil {
 		return err
 	}
 	if opt.Servers, err = a.servers(tools); err != nil {
@@ -137,7 +141,28 @@ func (a *app) sweep() {
 
 func (a *app) limits() agent.Limits {
 	return agent.Limits{MaxTurns: a.steps(), HighestTurns: a.cfg.Policy.HighestTurns(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
-		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost)}
+		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost), Effects: a.effectCaps()}
+}
+
+// effectCaps bound what the run changes.
+func (a *app) effectCaps() agent.EffectCaps {
+	return agent.EffectCaps{MaxFiles: int(a.cfg.MaxFiles), MaxLines: int(a.cfg.MaxLines), Only: a.cfg.OnlyPaths(), NoDelete: bool(a.cfg.NoDelete)}
+}
+
+// canCap is an error if what the run changes is capped, and commands or servers could pass the caps here.
+func (a *app) canCap(tools []tool.Tool) error {
+	caps := a.effectCaps()
+	if !caps.Any() || a.facts.Layer {
+		return nil
+	}
+	runs := slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Kind == tool.KindRun })
+	serves := slices.ContainsFunc(a.cfg.MCPServers, func(s extension.Server) bool { return len(s.Command) > 0 })
+	if !runs && !serves {
+		return nil
+	}
+	lack := a.layerLack(caps.String())
+	lack.Hint += ", or --tools -bash,-shell --mcp none: then file tools alone change files"
+	return lack
 }
 
 func (a *app) checks() (checks []agent.Check) {

@@ -1,0 +1,419 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/sandbox"
+	"artoo/tool/text"
+)
+
+// EffectCaps bound what a run may change, from its start on. The zero value bounds nothing.
+type EffectCaps struct {
+	MaxFiles int // paths that differ from what they were at the start: a renamed file is two; 0 is no cap
+	MaxLines int // lines added and removed; a binary file has one per 80 bytes; 0 is no cap
+	// Only are lists of patterns, as rules for files have them. A path has to match one of each list.
+	Only     [][]string
+	NoDelete bool // Nothing that was there at the start is removed, renamed or emptied.
+}
+
+// Any reports whether there is a cap.
+func (e EffectCaps) Any() bool {
+	return e.MaxFiles > 0 || e.MaxLines > 0 || len(e.Only) > 0 || e.NoDelete
+}
+
+// String is the caps as the user would write them.
+func (e EffectCaps) String() string {
+	var words []string
+	if e.MaxFiles > 0 {
+		words = append(words, fmt.Sprintf("--max-files %d", e.MaxFiles))
+	}
+	if e.MaxLines > 0 {
+		words = append(words, fmt.Sprintf("--max-lines %d", e.MaxLines))
+	}
+	for _, list := range e.Only {
+		words = append(words, "--only "+strings.Join(list, " --only "))
+	}
+	if e.NoDelete {
+		words = append(words, "--no-delete")
+	}
+	return strings.Join(words, " ")
+}
+
+// tally counts what a run, with its sub-agents, has changed. One call that changes something runs at a time.
+type tally struct {
+	caps EffectCaps
+	only [][]permission.Rule
+	root string
+	seed maphash.Seed
+
+	mu        sync.Mutex
+	originals map[string]content // by path: what was there before the run changed it
+	over      error              // The present turn ends with it; nil as long as no cap is passed.
+}
+
+// newTally is nil without caps, to which it binds the policy. The error names a pattern that is none, or says
+// that commands could pass the caps.
+func newTally(opt Options) (*tally, error) {
+	caps := opt.Limits.Effects
+	if !caps.Any() {
+		return nil, nil
+	}
+	opt.Policy.Confinement.Capped = true
+	if can := opt.Policy.Confinement; (opt.Sandbox == nil || !can.Layer) && slices.ContainsFunc(opt.Tools, func(t tool.Tool) bool {
+		return t.Kind == tool.KindRun
+	}) {
+		return nil, &Failure{Kind: KindUsage, What: caps.String(), Err: errors.New("nothing makes layers here, and commands could change more"),
+			Hint: "leave out the tools that run commands"}
+	}
+	t := &tally{caps: caps, root: opt.Policy.Root, seed: maphash.MakeSeed(), originals: map[string]content{}}
+	for _, list := range caps.Only {
+		var rules []permission.Rule
+		for _, glob := range list {
+			r, err := permission.FileRule(glob)
+			if err != nil {
+				return nil, &Failure{Kind: KindUsage, What: "--only " + glob, Err: err, Hint: "--only 'docs/**'"}
+			}
+			rules = append(rules, r)
+		}
+		t.only = append(t.only, rules)
+	}
+	return t, nil
+}
+
+// content is what is at a path. The zero value is nothing.
+type content struct {
+	exists bool
+	mode   fs.FileMode // type and permission bits
+	size   int64
+	sum    uint64
+	binary bool
+	lines  []uint64 // hashes of a text's lines, where these count
+}
+
+// perLine is how many bytes of a binary file count as a line. Longer texts than longestText bytes count as
+// binary, too.
+const (
+	perLine     = 80
+	longestText = 32 << 20
+	sniffed     = 8000 // A zero byte among the first ones makes a file binary, as for git.
+)
+
+func (c content) count() int {
+	if c.binary {
+		return int((c.size + perLine - 1) / perLine)
+	}
+	return len(c.lines)
+}
+
+// same reports whether two contents are equal; of directories only the mode counts.
+func (c content) same(d content) bool {
+	if !c.exists || !d.exists {
+		return c.exists == d.exists
+	}
+	return c.mode == d.mode && (c.mode.IsDir() || c.size == d.size && c.sum == d.sum)
+}
+
+// linesTo is how many lines are removed and added on the way from one content to another; more than most
+// need not be exact.
+func (c content) linesTo(d content, most int) int {
+	switch {
+	case c.exists && d.exists && c.mode.Type() == d.mode.Type() && c.size == d.size && c.sum == d.sum:
+		return 0
+	case c.binary || d.binary:
+		return c.count() + d.count()
+	}
+	return distance(c.lines, d.lines, most)
+}
+
+// mostSteps bounds the search for the shortest way from one text to another: beyond it all lines count.
+const mostSteps = 20_000
+
+// distance is how many elements have to be removed and added to make b of a: Myers' greedy algorithm
+// without the way itself. Beyond most it is any higher number.
+func distance(a, b []uint64, most int) int {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	all := len(a) + len(b)
+	if len(a) == 0 || len(b) == 0 {
+		return all
+	}
+	limit := min(all, most, mostSteps)
+	furthest := make([]int, 2*limit+3) // the furthest place in a, by the diagonal
+	for steps := 0; steps <= limit; steps++ {
+		for k := -steps; k <= steps; k += 2 {
+			at := limit + 1 + k
+			x := furthest[at-1] + 1
+			if k == -steps || k != steps && furthest[at-1] < furthest[at+1] {
+				x = furthest[at+1]
+			}
+			for x < len(a) && x-k >= 0 && x-k < len(b) && a[x] == b[x-k] {
+				x++
+			}
+			if furthest[at] = x; x >= len(a) && x-k >= len(b) {
+				return steps
+			}
+		}
+	}
+	return all
+}
+
+// effect is what a path is going to be. read is called once at most.
+type effect struct {
+	path  string // absolute
+	built bool   // It is build output that git ignores.
+	read  func(t *tally, now content) (content, error)
+}
+
+// effectsOf are those of a call of a file tool; the error says that it does not tell.
+func effectsOf(access tool.Access) (list []effect, err error) {
+	if len(access.Outcomes) == 0 {
+		return nil, errors.New("it does not tell beforehand what it writes")
+	}
+	for _, o := range access.Outcomes {
+		list = append(list, effect{path: o.Path, read: func(t *tally, now content) (content, error) {
+			if o.Gone {
+				return content{}, nil
+			}
+			mode := fs.FileMode(0o644)
+			if now.exists {
+				mode = now.mode.Perm()
+			}
+			return t.content(mode, int64(len(o.Data)), "", func() (io.ReadCloser, error) {
+				return io.NopCloser(bytes.NewReader(o.Data)), nil
+			})
+		}})
+	}
+	return list, nil
+}
+
+// effectsOn are the changes of a layer that are to land.
+func effectsOn(changes []sandbox.Change, open func(path string) (*os.File, error)) (list []effect) {
+	for _, c := range changes {
+		list = append(list, effect{path: c.Path, built: c.Output != "", read: func(t *tally, _ content) (content, error) {
+			if c.Kind == sandbox.Deleted {
+				return content{}, nil
+			}
+			if c.Kind == sandbox.Mode {
+				now, err := t.at(c.Path)
+				now.mode = c.Mode
+				return now, err
+			}
+			return t.content(c.Mode, c.Size, c.Target, func() (io.ReadCloser, error) { return open(c.Path) })
+		}})
+	}
+	return list
+}
+
+// content reads a content.
+func (t *tally) content(mode fs.FileMode, size int64, target string, open func() (io.ReadCloser, error)) (c content, err error) {
+	c = content{exists: true, mode: mode, size: size}
+	switch mode.Type() {
+	case fs.ModeSymlink:
+		c.size, c.sum = int64(len(target)), maphash.String(t.seed, target)
+		c.lines = []uint64{c.sum}
+		return c, nil
+	case 0:
+	default:
+		c.size = 0
+		return c, nil
+	}
+	file, err := open()
+	if err != nil {
+		return c, err
+	}
+	defer file.Close()
+	var all, line maphash.Hash
+	all.SetSeed(t.seed)
+	line.SetSeed(t.seed)
+	in := bufio.NewReaderSize(file, 64<<10)
+	head, err := in.Peek(int(min(size, sniffed)))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return c, err
+	}
+	c.binary = size > longestText || bytes.IndexByte(head, 0) >= 0
+	c.size = 0
+	for begun := false; ; {
+		part, err := in.ReadSlice('\n')
+		c.size += int64(len(part))
+		all.Write(part)
+		if begun = begun || len(part) > 0; !c.binary {
+			line.Write(part)
+		}
+		if begun && !c.binary && !errors.Is(err, bufio.ErrBufferFull) {
+			c.lines = append(c.lines, line.Sum64())
+			line.Reset()
+			begun = false
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			c.sum = all.Sum64()
+			return c, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return c, err
+		}
+	}
+}
+
+// at is what is at a path of the project now.
+func (t *tally) at(path string) (content, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return content{}, nil
+	}
+	if err != nil {
+		return content{}, err
+	}
+	target := ""
+	if info.Mode().Type() == fs.ModeSymlink {
+		if target, err = os.Readlink(path); err != nil {
+			return content{}, err
+		}
+	}
+	return t.content(info.Mode(), info.Size(), target, func() (io.ReadCloser, error) { return os.Open(path) })
+}
+
+// admit reports whether changes may land: nil, or the cap that they would pass, which ends the turn. It changes
+// nothing, and has to be called before they land. What was passed stays so until the next turn. A nil tally admits all.
+func (t *tally) admit(ctx context.Context, list []effect) error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	why, err := t.passed(ctx, list)
+	switch {
+	case err != nil:
+		return fmt.Errorf("what it changes cannot be counted: %w", err)
+	case why == "":
+		return nil
+	}
+	t.over = capFailure(why, "a message that asks for less, or without the cap on effects")
+	return t.over
+}
+
+// end is the error with which a turn ends since a cap was passed, nil for none. A nil tally has none.
+func (t *tally) end() error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
+// begin begins a turn.
+func (t *tally) begin() {
+	if t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.over = nil
+	}
+}
+
+// passed names the cap that would be passed, "" for none; mu is held.
+func (t *tally) passed(ctx context.Context, list []effect) (why string, err error) {
+	after := map[string]content{}
+	for _, e := range list {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		now, err := t.at(e.path)
+		if err != nil {
+			return "", err
+		}
+		was, known := t.originals[e.path]
+		if !known {
+			was = now
+		}
+		is, err := e.read(t, now)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case !t.caps.NoDelete || !was.exists || now.same(is):
+		case !is.exists:
+			return t.name(e.path) + " was there at the start, and would be removed or renamed: --no-delete", nil
+		case is.mode.Type() != was.mode.Type():
+			return t.name(e.path) + " was there at the start, and would be replaced: --no-delete", nil
+		case is.mode.IsRegular() && was.size > 0 && is.size == 0:
+			return t.name(e.path) + " was there at the start, and would be emptied: --no-delete", nil
+		}
+		if e.built && !known {
+			continue
+		}
+		t.originals[e.path], after[e.path] = was, is
+	}
+	changed, lines := []string(nil), 0
+	for _, path := range slices.Sorted(maps.Keys(t.originals)) {
+		is, proposed := after[path]
+		if !proposed {
+			if is, err = t.at(path); err != nil {
+				return "", err
+			}
+		}
+		was := t.originals[path]
+		if was.same(is) {
+			continue
+		}
+		changed = append(changed, path)
+		if t.caps.MaxLines > 0 {
+			lines += was.linesTo(is, t.caps.MaxLines-lines)
+		}
+		if lines > t.caps.MaxLines {
+			return fmt.Sprintf("more than %s would be added and removed since the start: --max-lines %d",
+				text.Count(t.caps.MaxLines, "line"), t.caps.MaxLines), nil
+		}
+	}
+	// A directory that comes or goes with what it holds is not counted by itself.
+	changed = slices.DeleteFunc(slices.Clone(changed), func(path string) bool {
+		was, is := t.originals[path], after[path]
+		if _, proposed := after[path]; !proposed {
+			is, _ = t.at(path) // It was read above.
+		}
+		dir := (was.exists || is.exists) && (!was.exists || was.mode.IsDir()) && (!is.exists || is.mode.IsDir())
+		at, _ := slices.BinarySearch(changed, path+string(filepath.Separator))
+		return dir && was.exists != is.exists && at < len(changed) && strings.HasPrefix(changed[at], path+string(filepath.Separator))
+	})
+	for _, path := range changed {
+		if _, proposed := after[path]; !proposed {
+			continue
+		}
+		for i, rules := range t.only {
+			if !slices.ContainsFunc(rules, func(r permission.Rule) bool { return r.MatchesPath(t.root, path) }) {
+				return t.name(path) + " would be changed: --only " + strings.Join(t.caps.Only[i], " --only "), nil
+			}
+		}
+	}
+	if t.caps.MaxFiles > 0 && len(changed) > t.caps.MaxFiles {
+		return fmt.Sprintf("%s would be changed since the start: --max-files %d", text.Count(len(changed), "path"), t.caps.MaxFiles), nil
+	}
+	return "", nil
+}
+
+// name is a path as seen from the project.
+func (t *tally) name(path string) string {
+	if rel, err := filepath.Rel(t.root, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
