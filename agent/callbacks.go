@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 
 	"artoo/agent/permission"
 	"artoo/provider"
@@ -138,7 +139,9 @@ func (NopCallbacks) Ask(context.Context, Question) (Answer, error) { return Answ
 
 // Response is what a turn came to; with an error, what there is.
 type Response struct {
-	Text     string // the final reply; with an error, the partial one
+	Text string // the final reply; with an error, the partial one
+	// JSON is the answer, where Options.Schema was set and it fits; nil otherwise.
+	JSON     json.RawMessage
 	Stop     provider.StopReason
 	Detail   string // the provider's explanation of Stop; may be ""
 	Steps    int    // model requests, continuations included

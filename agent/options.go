@@ -47,6 +47,9 @@ type Options struct {
 	Checks []Check
 	// Until decides whether the model is done; nil takes its word. It needs Sandbox and a layer.
 	Until *Until
+	// Schema is what the answer of each turn has to fit; nil takes any text. An answer that does not fit is asked
+	// for once more. Tools may be called before it, and sub-agents answer in words.
+	Schema *Schema
 	// Journal opens the journal of a session; from is the one it is a copy of, "" for none. nil
 	// keeps nothing.
 	Journal func(session, from string) (*journal.Journal, error)

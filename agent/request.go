@@ -16,6 +16,9 @@ import (
 
 // request builds the next request, within the caps, and reserves its highest cost.
 func (r *requests) request(ctx context.Context) (provider.Request, error) {
+	if err := r.askForSchema(); err != nil {
+		return provider.Request{}, err
+	}
 	options := provider.Options{MaxTokens: r.attempt.maxTokens}.Or(r.session.model.Defaults)
 	fitting := r.fitReply(r.withThinking(options))
 	reply, err := r.money.reserve(ctx, fitting)
@@ -36,12 +39,17 @@ func (r *requests) request(ctx context.Context) (provider.Request, error) {
 	if r.attempt.nudge != "" {
 		messages = append(slices.Clip(messages), provider.UserText(r.attempt.nudge))
 	}
+	var schema []byte
+	if s := r.session.schema(); s != nil && !r.closing && r.answer.Len() == 0 { // a server would begin the rest of an answer anew
+		schema = s.text
+	}
 	return provider.Request{
 		Options:   options,
 		System:    r.session.system,
 		Tools:     r.session.specs(),
 		Messages:  messages,
-		NoCalls:   r.closing,
+		NoCalls:   r.closing || r.attempt.last,
+		Schema:    schema,
 		SessionID: r.session.sessionID,
 	}, nil
 }

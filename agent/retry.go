@@ -53,6 +53,7 @@ var retries = []retry{
 	//  cause                   counted   most  of the reply  what is changed        what it comes to at last
 	{(*requests).takesNoImages, byImages, 1, keepNone, (*requests).disableImages, nil},
 	{(*requests).imagesRefused, byImages, 0, keepNone, (*requests).leaveImagesOut, nil},
+	{(*requests).schemaRefused, bySchema, 1, keepNone, (*requests).askedInstead, nil},
 	{(*requests).tooLong, byTrim, 1, keepNone, (*requests).trimRefused, (*requests).stillTooLong},
 	{(*requests).toolsRefused, byTools, 1, keepNone, (*requests).withoutFunctions, nil},
 	{(*requests).emptyAndLong, byTrim, 1, keepNone, (*requests).trimEmpty, (*requests).stillEmptyAndLong},
@@ -234,9 +235,9 @@ func (end ending) truncatedCall() bool {
 	return call
 }
 
-// truncatedTooEarly reports whether a longer reply may be whole.
+// truncatedTooEarly reports whether a longer reply may be whole, and the rest of this one would not do.
 func (r *requests) truncatedTooEarly(end ending) bool {
-	return end.reply.Stop == provider.StopMaxTokens && end.truncatedCall() && r.longest() > r.limit
+	return end.reply.Stop == provider.StopMaxTokens && (end.truncatedCall() || r.session.schema() != nil) && r.longest() > r.limit
 }
 
 // longest is the longest reply the model can give now, in tokens.

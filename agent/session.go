@@ -82,6 +82,7 @@ type session struct {
 	answered       [2]string         // the last model that was asked, and the one that answered
 	fellBack       string            // the fallback that answered last in place of the model, "" for none
 	imagesNotified string            // The last notice about images that are not sent.
+	schemaNotified string            // The user knows that this model is held to the schema by an instruction alone.
 	tooLarge       map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 }
 

@@ -32,6 +32,7 @@ type turn struct {
 	resumes   int    // Hooks had the model go on so often.
 	unchanged int    // rounds of Until without a change
 	state     string // what was changed when Until looked last
+	corrected bool   // the model was asked again for an answer that fits the schema
 }
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
@@ -85,6 +86,7 @@ func (t *turn) appendUser(text string, attachments []provider.Part) error {
 		t.offerPlan()
 		t.requests.notes = append(t.requests.notes, t.agent.notes.next(t.session)...)
 	}
+	t.requests.notes = append(t.requests.notes, t.requests.schemaNote()...)
 	m := provider.UserText(text, slices.Concat(attachments, t.requests.notes)...)
 	var found bool
 	if m.Parts, found = t.session.maskedParts(m.Parts); found {
@@ -309,6 +311,9 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 			if err == nil && !again {
 				again, err = t.unmet(ctx)
 			}
+			if err == nil && !again {
+				again, err = t.misfit(reply)
+			}
 			if err != nil {
 				return t.failed(ctx, err)
 			}
@@ -425,7 +430,7 @@ func (r *requests) query(ctx context.Context) (provider.Done, error) {
 // offerPlan offers the tools of plan mode from the moment on at which it is on. They
 // stay: each change of the tools costs the provider's cache.
 func (t *turn) offerPlan() {
-	if t.session.opt.Policy.Mode != permission.ModePlan {
+	if t.session.opt.Policy.Mode != permission.ModePlan || t.session.schema() != nil { // a plan fits no schema
 		return
 	}
 	var more []tool.Tool

@@ -194,11 +194,13 @@ type requests struct {
 	truncated bool          // The window left less than the limit should be.
 	timeout   time.Duration // It bounds each request with its tries; 0 for no limit.
 
-	steps   *atomic.Int64   // made so far, those of sub-agents too
-	taken   bool            // one of them is for the request that comes next
-	closing bool            // the last request of the turn, without calls
-	notes   []provider.Part // artoo sent these notes with the user's message.
-	perChar float64         // bytes of a character of the user's message
+	steps   *atomic.Int64 // made so far, those of sub-agents too
+	taken   bool          // one of them is for the request that comes next
+	closing bool          // the last request of the turn, without calls
+	// schemaAsked says that the turn's messages ask for the schema.
+	schemaAsked bool
+	notes       []provider.Part // artoo sent these notes with the user's message.
+	perChar     float64         // bytes of a character of the user's message
 }
 
 // attempt is what the next request for the present reply does otherwise than the first one.
@@ -207,6 +209,7 @@ type attempt struct {
 	maxTokens int           // goes over the reply limit, 0 for that
 	nudge     string        // is sent besides, and no part of the history
 	paused    bool          // ends with the reply that the server paused, as it is
+	last      bool          // may not call tools, since the server holds the model to the schema only so
 }
 
 type counter int
@@ -218,6 +221,7 @@ const (
 	byNudge
 	byTruncation
 	byPause
+	bySchema
 	counters
 )
 

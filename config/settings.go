@@ -103,6 +103,7 @@ type Settings struct {
 	_ heading `section:"ui" group:"Output and terminal"`
 
 	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl,patch" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line; patch: the changes, which the project itself does not get"`
+	Schema string `split_words:"true" toml:"-" flag:"--schema FILE|JSON" meaning:"headless: the answer must be JSON that fits this JSON Schema, given in a file or as it is"`
 	Quiet  Switch `split_words:"true" toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
 	UI     string `split_words:"true" toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
 	Color  string `split_words:"true" toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`

@@ -57,6 +57,10 @@ type Error struct {
 // CodeNoImages is the Code of an error about a model that takes no images.
 const CodeNoImages = "no_images"
 
+// CodeNoSchema is the Code of an error about a schema that the server does not hold this model to. Structures
+// reports false from then on.
+const CodeNoSchema = "no_schema"
+
 // Error names the provider and the failure, in one line without a full stop.
 func (e *Error) Error() string {
 	why := e.why()

@@ -59,6 +59,7 @@ const (
 	NoteServers      Note = "servers"      // tools of MCP servers that have changed
 	NoteUndo         Note = "undo"         // files that the user brought back
 	NoteHook         Note = "hook"         // hooks add it
+	NoteSchema       Note = "schema"       // the schema that the answer has to fit, or how it did not
 	NoteReminder     Note = "reminder"     // said between two steps; the newest alone is sent
 	NoteSummary      Note = "summary"      // stands for what is no longer sent
 )

@@ -23,6 +23,14 @@ type Provider interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
 }
 
+// Structurer is a Provider whose server may hold a model to a schema.
+type Structurer interface {
+	Provider
+	// Structures reports whether the answer to req would be held to req.Schema. It asks no server, and
+	// several goroutines may call it.
+	Structures(req Request) bool
+}
+
 // Waiter is a Provider whose own tools may change files of the project.
 type Waiter interface {
 	Provider
@@ -54,10 +62,13 @@ func (o Options) Or(d Options) Options {
 // System before Messages, so that a body is a prefix of the next one.
 type Request struct {
 	Options
-	System    string
-	Tools     []ToolSpec
-	Messages  []Message
-	NoCalls   bool   // no tool may be called in this reply; Tools are as ever, for the history speaks of them
+	System   string
+	Tools    []ToolSpec
+	Messages []Message
+	NoCalls  bool // no tool may be called in this reply; Tools are as ever, for the history speaks of them
+	// Schema is the JSON Schema that the answer has to fit, or nil. A Structurer holds the model to it
+	// where it can; others do not send it.
+	Schema    json.RawMessage
 	SessionID string // a stable, meaningless name of the conversation for providers that route caches by it; may be empty
 }
 

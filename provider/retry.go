@@ -58,6 +58,12 @@ func (r *Retrier) Stream(ctx context.Context, req Request) iter.Seq2[Event, erro
 	}
 }
 
+// Structures implements Structurer by the Provider's.
+func (r *Retrier) Structures(req Request) bool {
+	s, ok := r.Provider.(Structurer)
+	return ok && s.Structures(req)
+}
+
 type retrying struct {
 	*Retrier
 	req    Request

@@ -28,7 +28,27 @@ type toolChoice struct {
 }
 
 type outputConfig struct {
-	Effort string `json:"effort"`
+	Effort string        `json:"effort,omitempty"`
+	Format *outputFormat `json:"format,omitempty"`
+}
+
+type outputFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// format is the form that an answer is held to, or nil. Only Claude is known to be held: other servers may
+// drop the field without a word.
+func format(req provider.Request, l wire.Learned) *outputFormat {
+	f := parseFamily(req.Model)
+	if req.Schema == nil || l.Without(wire.Structure) || !f.claude || f.major > 0 && f.major < 4 {
+		return nil
+	}
+	schema, ok := wire.Structured(req.Schema, wire.Strictness{Object: true})
+	if !ok {
+		return nil
+	}
+	return &outputFormat{Type: "json_schema", Schema: schema}
 }
 
 type tool struct {
@@ -116,6 +136,12 @@ func fill(name string, req provider.Request, l wire.Learned) body {
 		b.ToolChoice = &toolChoice{Type: "none"}
 	}
 	b.think(req.Effort, h.messages, l)
+	if held := format(req, l); held != nil {
+		if b.OutputConfig == nil {
+			b.OutputConfig = &outputConfig{}
+		}
+		b.OutputConfig.Format = held
+	}
 	b.mark()
 	return b
 }

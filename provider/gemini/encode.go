@@ -31,6 +31,8 @@ type generationConfig struct {
 	MaxOutputTokens int             `json:"maxOutputTokens,omitempty"`
 	Temperature     *float64        `json:"temperature,omitempty"`
 	Thinking        *thinkingConfig `json:"thinkingConfig,omitempty"`
+	MIMEType        string          `json:"responseMimeType,omitempty"`
+	JSONSchema      json.RawMessage `json:"responseJsonSchema,omitempty"`
 }
 
 type tools struct {
@@ -111,7 +113,10 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	if !l.Without(wire.Thinking) {
 		g.Thinking = f.think(req.Effort, g.MaxOutputTokens)
 	}
-	if g != (generationConfig{}) {
+	if g.JSONSchema = format(req, l); g.JSONSchema != nil {
+		g.MIMEType = "application/json"
+	}
+	if g.MaxOutputTokens != 0 || g.Temperature != nil || g.Thinking != nil || g.JSONSchema != nil {
 		b.Generation = &g
 	}
 	h := history{family: f, learned: l, ids: wire.IDsOf(name, req, idLimit), names: map[string]string{}}
@@ -121,6 +126,19 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	h.flush()
 	b.Contents = h.contents
 	return provider.Marshal(b)
+}
+
+// format is the schema that an answer is held to, or nil. Before Gemini 3 that does not go with tools.
+func format(req provider.Request, l wire.Learned) json.RawMessage {
+	f := parseFamily(req.Model)
+	if req.Schema == nil || l.Without(wire.Structure) || !f.gemini || len(req.Tools) > 0 && f.version < 300 {
+		return nil
+	}
+	schema, ok := wire.Structured(req.Schema, wire.Strictness{})
+	if !ok {
+		return nil
+	}
+	return schema
 }
 
 // declare lists the tools, without those whose schema the server refuses.

@@ -20,6 +20,17 @@ type body struct {
 	Options  options     `json:"options"`
 	Tools    []wire.Tool `json:"tools,omitempty"`
 	Messages []message   `json:"messages"`
+	// Format stands behind the history, which stays a prefix so.
+	Format json.RawMessage `json:"format,omitempty"`
+}
+
+// format is the schema that an answer is held to, or nil. The server constrains from the first token
+// on: no tool can be called then.
+func format(req provider.Request, l wire.Learned) json.RawMessage {
+	if l.Without(wire.Structure) || len(req.Tools) > 0 && !req.NoCalls {
+		return nil
+	}
+	return req.Schema
 }
 
 type options struct {
@@ -76,7 +87,7 @@ func encode(name string, req provider.Request, f facts, keepAlive string) (raw [
 		h.add(m)
 	}
 	h.flush()
-	b.Messages = h.messages
+	b.Messages, b.Format = h.messages, req.Schema
 	raw, err = provider.Marshal(b)
 	return raw, measure(len(raw), h.messages), err
 }

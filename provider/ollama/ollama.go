@@ -42,10 +42,15 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider  = (*Provider)(nil)
-	_ provider.Describer = (*Provider)(nil)
-	_ provider.LocalHost = (*Provider)(nil)
+	_ provider.Structurer = (*Provider)(nil)
+	_ provider.Describer  = (*Provider)(nil)
+	_ provider.LocalHost  = (*Provider)(nil)
 )
+
+// Structures implements provider.Structurer.
+func (p *Provider) Structures(req provider.Request) bool {
+	return format(req, p.learned.Of(req.Model)) != nil
+}
 
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
@@ -138,6 +143,7 @@ func (a *attempt) encode(l wire.Learned, _ http.Header) ([]byte, error) {
 	if l.Without(wire.Temperature) {
 		req.Temperature = nil
 	}
+	req.Schema = format(req, l)
 	body, size, err := encode(a.Name, req, a.facts.without(l), cmp.Or(a.KeepAlive, DefaultKeepAlive))
 	a.dec.window = a.facts.window
 	a.dec.cut = func(read int) string { return cut(size, read, a.facts.window, a.loaded) }

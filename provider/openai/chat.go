@@ -26,7 +26,12 @@ type Chat struct {
 	facts   listing.Facts
 }
 
-var _ provider.Provider = (*Chat)(nil)
+var _ provider.Structurer = (*Chat)(nil)
+
+// Structures implements provider.Structurer.
+func (p *Chat) Structures(req provider.Request) bool {
+	return p.Quirks.format(req, p.learned.Of(req.Model)) != nil
+}
 
 // Stream implements provider.Provider.
 func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {

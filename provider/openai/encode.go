@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"strings"
 
 	"artoo/provider"
@@ -25,7 +26,27 @@ type body struct {
 	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
 	Tools               []wire.Tool    `json:"tools,omitempty"`
 	Messages            []message      `json:"messages"`
-	ToolChoice          string         `json:"tool_choice,omitempty"` // behind the history, which stays a prefix so
+	// These stand behind the history, which stays a prefix so.
+	ToolChoice     string          `json:"tool_choice,omitempty"`
+	ResponseFormat *responseFormat `json:"response_format,omitempty"`
+	Routing        *routing        `json:"provider,omitempty"`
+}
+
+// responseFormat is the form of the answer; the Responses API has the fields of the schema flat.
+type responseFormat struct {
+	Type       string      `json:"type"`
+	JSONSchema *jsonSchema `json:"json_schema,omitempty"`
+}
+
+type jsonSchema struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
+}
+
+// routing has OpenRouter ask only servers that know all fields.
+type routing struct {
+	RequireParameters bool `json:"require_parameters"`
 }
 
 type streamOptions struct {
@@ -86,6 +107,9 @@ func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte
 	if q.ParallelCalls && len(b.Tools) > 0 {
 		b.ParallelToolCalls = new(true)
 	}
+	if b.ResponseFormat = q.format(req, l); b.ResponseFormat != nil && q.Structure == StructureRouted {
+		b.Routing = &routing{RequireParameters: true}
+	}
 	h := history{
 		quirks: q,
 		blocks: q.CacheControl && strings.Contains(strings.ToLower(req.Model), "claude"),
@@ -104,6 +128,33 @@ func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte
 	}
 	b.Messages = h.messages
 	return provider.Marshal(b)
+}
+
+// strict are the schemas that OpenAI's own models can be held to.
+func strict(schema json.RawMessage) (*jsonSchema, bool) {
+	held, ok := wire.Structured(schema, wire.Strictness{Object: true, Required: true, Recursive: true})
+	return &jsonSchema{Name: "answer", Schema: held, Strict: true}, ok
+}
+
+// format is the form that an answer is held to, or nil.
+func (q Quirks) format(req provider.Request, l wire.Learned) *responseFormat {
+	if req.Schema == nil || l.Without(wire.Structure) {
+		return nil
+	}
+	form := &responseFormat{Type: "json_schema"}
+	switch q.Structure {
+	case StructureStrict, StructureRouted:
+		var ok bool
+		if form.JSONSchema, ok = strict(req.Schema); ok {
+			return form
+		}
+	case StructureLast:
+		if len(req.Tools) == 0 || req.NoCalls {
+			form.JSONSchema = &jsonSchema{Name: "answer", Schema: req.Schema, Strict: true}
+			return form
+		}
+	}
+	return nil
 }
 
 // think says how hard to think, in the server's form. An unset effort sends nothing.

@@ -33,6 +33,8 @@ type Quirks struct {
 	PromptCacheKey bool
 	// NoImages leaves a word in the place of each image.
 	NoImages bool
+	// Structure says when the server is asked to hold an answer to a schema.
+	Structure StructureStyle
 	// MergeUsers joins neighbouring user messages, for chat templates that insist on turns.
 	MergeUsers bool
 }
@@ -46,6 +48,18 @@ const (
 	EffortField    EffortStyle = "reasoning_effort" // {"reasoning_effort":"low"}
 	EffortObject   EffortStyle = "reasoning"        // OpenRouter: {"reasoning":{"effort":"low"}} or {"enabled":false}
 	EffortThinking EffortStyle = "thinking"         // DeepSeek: {"thinking":{"type":"enabled"},"reasoning_effort":"low"}
+)
+
+// StructureStyle says when a server is asked to hold an answer to a schema.
+type StructureStyle string
+
+// The ways in use.
+const (
+	StructureNone   StructureStyle = ""       // never
+	StructureStrict StructureStyle = "strict" // always, by schemas that OpenAI's strict mode takes
+	StructureRouted StructureStyle = "routed" // so, too, and OpenRouter takes only servers that do
+	// StructureLast is by any schema, where no tool can be called: the server constrains from the first token on.
+	StructureLast StructureStyle = "last"
 )
 
 // Echo chooses the reasoning that is sent back with a reply.
@@ -66,13 +80,13 @@ func QuirksFor(name string) Quirks {
 		return Quirks{
 			MaxTokensField: maxCompletion, SystemRole: "developer", StreamOptions: true,
 			Effort: EffortField, EffortWords: effortWords("none", "xhigh"),
-			ParallelCalls: true, PromptCacheKey: true,
+			ParallelCalls: true, PromptCacheKey: true, Structure: StructureStrict,
 		}
 	case "openrouter":
 		return Quirks{
 			UsageInclude: true, ReasoningFields: []string{"reasoning", "reasoning_content"},
 			Effort: EffortObject, EffortWords: effortWords("none", "xhigh"),
-			Echo: EchoDetails, CacheControl: true,
+			Echo: EchoDetails, CacheControl: true, Structure: StructureRouted,
 		}
 	case "deepseek":
 		return Quirks{
@@ -84,7 +98,7 @@ func QuirksFor(name string) Quirks {
 	return Quirks{
 		StreamOptions: true,
 		Effort:        EffortField, EffortWords: effortWords("none", "high"),
-		Echo: EchoSame, MergeUsers: true,
+		Echo: EchoSame, MergeUsers: true, Structure: StructureLast,
 	}
 }
 

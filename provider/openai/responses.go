@@ -24,7 +24,7 @@ type Responses struct {
 	facts   listing.Facts
 }
 
-var _ provider.Provider = (*Responses)(nil)
+var _ provider.Structurer = (*Responses)(nil)
 
 // SpeaksResponses reports whether the server at address speaks the Responses API: OpenAI
 // itself, also for "", and any address that ends in /responses.
@@ -39,6 +39,23 @@ func SpeaksResponses(address string) bool {
 	host := strings.ToLower(u.Hostname())
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || // the latter are its regions
 		strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/responses")
+}
+
+// Structures implements provider.Structurer.
+func (p *Responses) Structures(req provider.Request) bool {
+	return textFormat(req, p.learned.Of(req.Model)) != nil
+}
+
+// textFormat is the form that an answer is held to, or nil.
+func textFormat(req provider.Request, l wire.Learned) *responsesText {
+	if req.Schema == nil || l.Without(wire.Structure) {
+		return nil
+	}
+	schema, ok := strict(req.Schema)
+	if !ok {
+		return nil
+	}
+	return &responsesText{responsesFormat{"json_schema", schema}}
 }
 
 // Stream implements provider.Provider.
@@ -70,7 +87,18 @@ type responsesBody struct {
 	Tools             []responsesTool     `json:"tools,omitempty"`
 	Instructions      string              `json:"instructions,omitempty"`
 	Input             []json.RawMessage   `json:"input"`
-	ToolChoice        string              `json:"tool_choice,omitempty"` // behind the history, which stays a prefix so
+	// These stand behind the history, which stays a prefix so.
+	ToolChoice string         `json:"tool_choice,omitempty"`
+	Text       *responsesText `json:"text,omitempty"`
+}
+
+type responsesText struct {
+	Format responsesFormat `json:"format"`
+}
+
+type responsesFormat struct {
+	Type string `json:"type"`
+	*jsonSchema
 }
 
 type responsesReasoning struct {
@@ -123,7 +151,7 @@ func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte,
 			return nil, err
 		}
 	}
-	b.Input = h.input
+	b.Input, b.Text = h.input, textFormat(req, l)
 	return provider.Marshal(b)
 }
 

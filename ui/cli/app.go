@@ -76,9 +76,10 @@ type app struct {
 	approving    sync.Mutex   // one question about a server of the editor's at a time
 	agent        *agent.Agent // nil before there is one
 	outcome      outcome
-	layer        *layer // the way to the artoo outside, of one that works on a layer; nil of all others
-	notify       string // the user chose it in this conversation; may be ""
-	free         bool   // it costs nothing: nothing is counted
+	schema       *agent.Schema // Answers have to fit it; nil for any text.
+	layer        *layer        // the way to the artoo outside, of one that works on a layer; nil of all others
+	notify       string        // the user chose it in this conversation; may be ""
+	free         bool          // it costs nothing: nothing is counted
 	// scripted answers in place of the chosen provider, for a test of oneself; nil
 	// otherwise.
 	scripted provider.Provider

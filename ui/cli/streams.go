@@ -106,7 +106,7 @@ func (a *app) newScreen() *screen.Screen {
 	} else {
 		o.Out = a.terminalOutput(o.Out, o.OutTTY, o)
 	}
-	if a.streams.headless && slices.Contains([]string{string(headless.JSON), string(headless.JSONL)}, cfg.Output) {
+	if json := []string{string(headless.JSON), string(headless.JSONL)}; a.streams.headless && (cfg.Schema != "" || slices.Contains(json, cfg.Output)) {
 		o.Out, o.OutTTY, o.OutPipe, o.Hold = io.Discard, false, false, true // stdout is the JSON's
 	}
 	return screen.New(o)
@@ -339,5 +339,6 @@ func (a *app) info() headless.Info {
 		session = a.agent.SessionID()
 	}
 	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: string(cmp.Or(a.facts.Mechanism, sandbox.None)),
-		Mode: a.mode(), Stdin: a.outcome.stdin, Began: a.began, Patch: a.layer.kept()}
+		Mode: a.mode(), Stdin: a.outcome.stdin, Began: a.began, Patch: a.layer.kept(),
+		Schema: a.cfg != nil && a.cfg.Schema != ""}
 }

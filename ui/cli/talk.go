@@ -31,6 +31,9 @@ func (a *app) talk(ctx context.Context, words []string) error {
 	} else if layered {
 		return a.runOnLayer(ctx)
 	}
+	if err := a.readSchema(); err != nil {
+		return err
+	}
 	if a.streams.headless {
 		return a.headless(ctx, prompt, dash)
 	}

@@ -258,9 +258,9 @@ func (c *Conversation) do(t *task, cb *callbacks, sum *agent.Response) *agent.Fa
 	if t.set != nil {
 		return nil
 	}
-	end := turnEndEvent{Type: "turn_end", ID: t.id, Joined: t.joined}
+	end := turnEndEvent{Type: "turn_end", ID: t.id, Joined: t.joined, Result: c.Info.answer(response)}
 	if response != nil {
-		end.Result, end.StopReason, end.Turns, end.Usage, end.CostUSD = response.Text, string(response.Stop), response.Steps, response.Usage, response.CostUSD
+		end.StopReason, end.Turns, end.Usage, end.CostUSD = string(response.Stop), response.Steps, response.Usage, response.CostUSD
 		end.Provider, end.Model = response.Provider, response.Model
 		add(sum, response)
 	}
@@ -383,7 +383,7 @@ func add(sum, r *agent.Response) {
 	case cost != nil && r.CostUSD != nil:
 		cost = new(*cost + *r.CostUSD)
 	}
-	*sum = agent.Response{Text: r.Text, Stop: r.Stop, Detail: r.Detail, Steps: sum.Steps + r.Steps, Usage: sum.Usage.Add(r.Usage), CostUSD: cost,
+	*sum = agent.Response{Text: r.Text, JSON: r.JSON, Stop: r.Stop, Detail: r.Detail, Steps: sum.Steps + r.Steps, Usage: sum.Usage.Add(r.Usage), CostUSD: cost,
 		Requests: append(sum.Requests, r.Requests...), Denied: append(sum.Denied, r.Denied...), Answered: append(sum.Answered, r.Answered...),
 		ToolErrors: sum.ToolErrors + r.ToolErrors, Provider: r.Provider, Model: r.Model}
 }

@@ -34,7 +34,7 @@ type Runner struct {
 	Ask    Asker          // nil: no one can answer
 	// AnyKind lets Ask answer all kinds of questions, and not only whether something may be done.
 	AnyKind bool
-	Info    Info
+	Info    Info // With Schema, text format writes the answer's JSON, and the screen must not write to stdout.
 	// Stopped is called, on Run's goroutine or one of the agent's, when stdout
 	// cannot be written. The run is being ended then. It may be called twice.
 	Stopped func(error)
@@ -54,6 +54,9 @@ func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.P
 	}
 	response, err := r.Agent.SendMessage(ctx, text, cb, attachments...)
 	r.Screen.Finish()
+	if r.Format == Text && response.JSON != nil {
+		cb.broken(WriteLine(r.Out, response.JSON))
+	}
 	cb.checkScreen()
 	var signal *SignalError
 	if err != nil && errors.As(context.Cause(ctx), &signal) {

@@ -26,7 +26,7 @@ const (
 type Result struct {
 	V          int                   `json:"v"`
 	Type       string                `json:"type"`
-	Result     string                `json:"result"`
+	Result     any                   `json:"result"` // the answer's text; with a schema, the answer that fits it, or nil
 	SessionID  string                `json:"session_id"`
 	Provider   string                `json:"provider"`
 	Model      string                `json:"model"`
@@ -60,6 +60,7 @@ type Info struct {
 	Stdin                      string // Input.State
 	Began                      time.Time
 	Patch                      string // the file with what did not land, or ""
+	Schema                     bool   // answers have to fit a schema
 }
 
 // NewResult makes the object. response may be nil: the run failed before its
@@ -69,11 +70,11 @@ func NewResult(info Info, response *agent.Response, failure *agent.Failure, code
 		V: 1, Type: "result", SessionID: info.SessionID, Provider: info.Provider, Model: info.Model,
 		DurationMS: time.Since(info.Began).Milliseconds(), Denied: []agent.Denial{}, Sandbox: info.Sandbox,
 		Stdin:    info.Stdin,
-		ExitCode: code, Requests: []agent.RequestReport{}, Patch: info.Patch,
+		ExitCode: code, Requests: []agent.RequestReport{}, Patch: info.Patch, Result: info.answer(response),
 	}
 	r.Stdin = cmp.Or(r.Stdin, "none")
 	if response != nil {
-		r.Result, r.StopReason, r.Turns = response.Text, string(response.Stop), response.Steps
+		r.StopReason, r.Turns = string(response.Stop), response.Steps
 		r.Usage, r.CostUSD = response.Usage, response.CostUSD
 		r.Denied = append(r.Denied, response.Denied...)
 		r.Answered = response.Answered
@@ -86,6 +87,19 @@ func NewResult(info Info, response *agent.Response, failure *agent.Failure, code
 		r.Error = &ResultError{Kind: string(failure.Kind), Message: failure.Error(), Hint: failure.Hint}
 	}
 	return r
+}
+
+// answer is what response answers, in the form that results have it; response may be nil.
+func (i Info) answer(response *agent.Response) any {
+	switch {
+	case response == nil && i.Schema, i.Schema && response.JSON == nil:
+		return nil
+	case response == nil:
+		return ""
+	case i.Schema:
+		return response.JSON
+	}
+	return response.Text
 }
 
 // WriteLine writes v as one JSON line, in one write. Characters that a terminal obeys or hides become
@@ -214,7 +228,7 @@ type turnEndEvent struct {
 	Type       string         `json:"type"`             // turn_end
 	ID         string         `json:"id"`               // that of accepted
 	Joined     []string       `json:"joined,omitempty"` // ids of messages that reached the model in this turn
-	Result     string         `json:"result"`
+	Result     any            `json:"result"`
 	Provider   string         `json:"provider"` // that answered last; "" where nothing was sent
 	Model      string         `json:"model"`
 	StopReason string         `json:"stop_reason"`

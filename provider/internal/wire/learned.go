@@ -152,6 +152,9 @@ func (x Exchange) once(ctx context.Context, mayLearn bool, yield func(provider.E
 	for ev, err := range Stream(ctx, x.Endpoint, prepare, x.Decoder()) {
 		if e := provider.AsError(err); e != nil && mayLearn {
 			learned, notice := x.learn(e, sent)
+			if learned && x.Memory.Of(x.Request.Model).Without(Structure) && !sent.Without(Structure) {
+				e.Code, e.Retry, learned = provider.CodeNoSchema, new(false), false
+			}
 			if learned && !said {
 				return true, notice
 			}

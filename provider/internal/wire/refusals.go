@@ -51,6 +51,7 @@ const (
 	ReasoningEcho // reasoning of the history
 	BareCalls     // calls without reasoning: it goes back with each
 	UnsignedCalls
+	Structure // the schema that the answer is held to: the error says so, since the model has to be asked for it
 	// These come with their objects:
 	longReply    // the longest is named
 	fullWindow   // prompt and reply share the window
@@ -126,6 +127,14 @@ var refusals = []refusal{
 	{at: Gemini, says: []string{`signature`, `thought`, invalid},
 		omit: oldReasoning, notice: noticeReasoning, maybe: true},
 
+	// The schema of the answer.
+	{at: Chat | Responses, says: []string{`response_format|text\.format|json_schema|structured output|custom grammar`}, omit: Structure},
+	{at: Chat, status: http.StatusNotFound, says: []string{`no endpoints found`}, omit: Structure}, // OpenRouter: require_parameters
+	{at: Messages, says: []string{`output_config\.format|output_format|structured output|compiled grammar`}, omit: Structure},
+	{at: Gemini, says: []string{`response_?(?:json_?)?schema|response_? ?mime_? ?type`}, omit: Structure},
+	{at: Ollama, says: []string{`\bformat\b|grammar`}, omit: Structure},
+	{at: Ollama, status: http.StatusInternalServerError, says: []string{`\bformat\b|grammar`}, omit: Structure},
+
 	// How to think.
 	{at: Messages, says: []string{`anthropic-beta|interleaved-thinking`},
 		omit: Interleaving}, // losing it is not worth a notice
@@ -147,6 +156,8 @@ var refusals = []refusal{
 	{at: Chat, says: []string{`schema|grammar`}, omit: RichSchemas},
 	{at: Chat, status: http.StatusInternalServerError, says: []string{`schema|grammar`},
 		omit: RichSchemas}, // llama.cpp
+	{at: Chat, says: []string{`schema|grammar`}, omit: Structure}, // it was none of a tool
+	{at: Chat, status: http.StatusInternalServerError, says: []string{`schema|grammar`}, omit: Structure},
 	{at: Chat, says: []string{`tool call id`, `length of 9`},
 		omit: LongCallIDs}, // Mistral
 	{at: Chat, says: []string{`role 'user' after role 'tool'`}, omit: UserAfterTool},
