@@ -63,7 +63,7 @@ func (r *requests) switchTo(ctx context.Context, f Fallback) (switched bool, err
 	free := s.alone(ctx)
 	m, err := guard(func() (Model, error) { return f.Model(ctx) })
 	free()
-	if err != nil || m.String() == s.model.String() {
+	if err != nil || m.String() == s.model.String() || m.String() == s.insteadOf() {
 		return false, err
 	}
 	asked := s.model.Defaults

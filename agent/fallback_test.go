@@ -50,8 +50,10 @@ func TestAFallbackAnswersForTheRestOfTheTurn(t *testing.T) {
 	second := steps(fake.Call("a", "look", `{}`), fake.Step{Text: []string{"half"}, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "b"}})
 	third := steps(fake.Step{Text: []string{"third"}, Usage: provider.Usage{Input: 100, Output: 10}})
 	opt := withFallbacks(first, second, third)
-	b := opt.Fallbacks[1].Model
-	opt.Fallbacks[1].Model = func(ctx context.Context) (agent.Model, error) {
+	user := opt.Model // It has failed already.
+	opt.Fallbacks = slices.Insert(opt.Fallbacks, 1, agent.Fallback{Name: "m", Model: func(context.Context) (agent.Model, error) { return user, nil }})
+	b := opt.Fallbacks[2].Model
+	opt.Fallbacks[2].Model = func(ctx context.Context) (agent.Model, error) {
 		m, err := b(ctx)
 		m.Info.Price = &provider.Price{Input: 1e6, Output: 1e6} // a dollar a token
 		return m, err

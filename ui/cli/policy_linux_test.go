@@ -103,6 +103,7 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 		"model":                      {args: "-m other", says: "policy.toml line 7: model compatible/other is not allowed"},
 		"model in a conversation":    {args: "--interactive", stdin: "/model other\ny\n", says: "policy.toml line 7"},
 		"model of a sub-agent":       {call: `task {"prompt":"hello","agent":"x"}`, user: "[agents.x]\nmodel = \"other\"\n", says: "policy.toml line 7"},
+		"model of a fallback":        {args: "doctor --offline", env: "ARTOO_FALLBACK=other", says: "other would be skipped: /etc/artoo/policy.toml line 7: model compatible/other is not allowed"},
 		"host":                       {env: "ARTOO_BASE_URL=http://localhost:PORT/v1", says: "policy.toml line 6: host localhost:PORT is not allowed"},
 		"host of a page":             {call: `web_fetch {"url":"http://localhost:PORT/page"}`, args: "--allow web_fetch(localhost:PORT)", says: "policy.toml line 6"},
 		"host of a redirect":         {call: `web_fetch {"url":"http://127.0.0.1:PORT/away"}`, args: "--allow web_fetch(localhost:PORT) --allow web_fetch(127.0.0.1:PORT)", says: "policy.toml line 6"},
