@@ -54,6 +54,28 @@ func Sessions(state, root string) ([]Session, error) {
 	return sessions, err
 }
 
+// Orphans returns the journals of all projects below the state directory whose session is kept no more or never was, as
+// that of a command whose changes were kept. Those that a running artoo has are left out. kept reports whether there is a
+// session of an ID.
+func Orphans(state string, kept func(id string) bool) (list []Session, err error) {
+	projects, err := os.ReadDir(filepath.Join(state, "journal"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, p := range projects {
+		err = errors.Join(err, eachIn(filepath.Join(state, "journal", p.Name()), func(s Session) (err error) {
+			if s.ephemeral() || kept(s.ID) {
+				return nil
+			}
+			if s.InUse, err = inUse(s.Dir); err == nil && !s.InUse {
+				list = append(list, s)
+			}
+			return err
+		}))
+	}
+	return list, err
+}
+
 // Recover finishes or takes back steps that killed processes left unfinished in the
 // project, whatever their session: for the start of the next artoo. cfg is as for
 // Open, but for Dir. It reads a few bytes of each journal of the project.
@@ -157,7 +179,11 @@ func readPast(dir string) (*past, error) {
 
 // eachSession calls f with every journal of the project, and returns all errors.
 func eachSession(state, root string, f func(Session) error) error {
-	dir := projectDir(state, root)
+	return eachIn(projectDir(state, root), f)
+}
+
+// eachIn is eachSession for the directory with the journals of a project.
+func eachIn(dir string, f func(Session) error) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // no such directory either
 		return nil

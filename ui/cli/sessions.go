@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -219,25 +220,42 @@ func (s *sessionsCommand) readAge(text string) (err error) {
 	return nil
 }
 
-// remove is `artoo sessions rm`: the sessions with their outputs, and their undo journals.
+// remove is `artoo sessions rm`: the sessions with their outputs, and their undo journals. Journals without a session,
+// as those of artoo try, count as sessions.
 func (s *sessionsCommand) remove(ids []string) error {
-	if s.age > 0 {
-		list, err := s.store.List()
-		if err != nil {
-			return err
-		}
-		for _, info := range list {
-			if time.Since(info.Updated) > s.age {
-				ids = append(ids, info.ID)
-			}
+	list, err := s.store.List()
+	if err != nil {
+		return err
+	}
+	state, err := s.cfg.Paths.StateDir()
+	if err != nil {
+		return err
+	}
+	orphans, err := journal.Orphans(state, func(id string) bool {
+		return slices.ContainsFunc(list, func(info conversation.Info) bool { return info.ID == id })
+	})
+	if err != nil {
+		s.warn("some undo journals could not be read: " + err.Error())
+	}
+	for _, o := range orphans {
+		list = append(list, conversation.Info{ID: o.ID, Path: o.Dir, Updated: o.Time, First: "(an undo journal alone)"})
+	}
+	for _, info := range list {
+		if s.age > 0 && time.Since(info.Updated) > s.age {
+			ids = append(ids, info.ID)
 		}
 	}
-	removed, err := s.store.Remove(ids...)
-	state, stateErr := s.cfg.Paths.StateDir()
-	if err = errors.Join(err, stateErr); stateErr == nil {
-		for _, info := range removed {
-			err = errors.Join(err, removeJournals(state, info.ID))
+	alone := func(id string) bool {
+		return slices.ContainsFunc(orphans, func(o journal.Session) bool { return o.ID == id })
+	}
+	removed, err := s.store.Remove(slices.DeleteFunc(slices.Clone(ids), alone)...)
+	for _, info := range list {
+		if err == nil && alone(info.ID) && slices.Contains(ids, info.ID) {
+			removed = append(removed, info)
 		}
+	}
+	for _, info := range removed {
+		err = errors.Join(err, removeJournals(state, info.ID))
 	}
 	err = errors.Join(err, printEach(s.process.Out, removed, *s.json, func(info conversation.Info) string {
 		return "deleted: " + sessionLine(info)

@@ -118,6 +118,18 @@ func TestTryAsks(t *testing.T) {
 	if out, err := undo.CombinedOutput(); err != nil || notes() != "hello\n" {
 		t.Errorf("undo: %v\n%s", err, out)
 	}
+	list := exec.Command(artoo, "undo", "--list")
+	list.Dir, list.Env = dir, env
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _, _ := strings.Cut(string(out), " ")
+	remove := exec.Command(artoo, "sessions", "rm", id)
+	remove.Dir, remove.Env = dir, env
+	if out, err := remove.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "deleted: "+id) {
+		t.Errorf("the journal of the command stays: %v\n%s", err, out)
+	}
 	// The user saves a file while artoo asks.
 	k := startTerminal(t, dir, env, artoo, "try", "--", "bash", "-c", "echo bye >> notes.txt")
 	at := k.expect("(n) ", 0)
