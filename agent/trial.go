@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"artoo/agent/confine"
 	"artoo/agent/permission"
@@ -100,8 +101,9 @@ type Trial struct {
 	git     *gitEffects
 }
 
-// Run runs a command, whose Path is absolute, until it has ended; the end of ctx ends it. Its streams
-// are files, or nil.
+// Run runs a command, whose Path is absolute, until it has ended. Its streams are files, or nil. The end of ctx ends
+// the command; where a signal of the user's is its cause, that has a method Sent, the command gets the signal and may
+// go on. One that the signal ends has no Trial, and the error is the cause.
 func (t *Trials) Run(ctx context.Context, cmd *exec.Cmd) (r *Trial, err error) {
 	c := t.calls
 	hidden, err := c.session.hidden(cmd, false)
@@ -115,14 +117,27 @@ func (t *Trials) Run(ctx context.Context, cmd *exec.Cmd) (r *Trial, err error) {
 	select {
 	case <-confined.Done():
 	case <-ctx.Done():
-		confined.KillAll()
-		return nil, errors.Join(context.Cause(ctx), confined.Discard())
+		var sent interface{ Sent() syscall.Signal }
+		if errors.As(context.Cause(ctx), &sent) {
+			confined.Signal(sent.Sent())
+			<-confined.Done() // A second signal ends artoo, and with it the sandbox.
+		}
+		if sent == nil || signaled(confined.Exit(), sent.Sent()) {
+			confined.KillAll()
+			return nil, errors.Join(context.Cause(ctx), confined.Discard())
+		}
+		ctx = context.WithoutCancel(ctx)
 	}
 	r = &Trial{Exit: confined.Exit(), Limit: confined.Limit(), trials: t, command: shell.Quote(cmd.Args...), git: &gitEffects{}}
 	if r.changes, err = confined.Changes(ctx); err != nil {
 		return nil, errors.Join(err, confined.Discard())
 	}
 	return r, nil
+}
+
+// signaled reports whether a command ended as a signal has it end, by itself or as shells say it.
+func signaled(exit shell.Exit, signal syscall.Signal) bool {
+	return exit.Signal != "" || exit.Code == 128+int(signal)
 }
 
 // Judge looks at the changes of the command.

@@ -56,14 +56,19 @@ func (a *app) try(ctx context.Context, words []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, trials.Close()) }()
-	ctx, a.outcome.signals = headless.Watch(ctx)
+	watched, signals := headless.Watch(ctx)
+	a.outcome.signals = signals
 	defer func() { a.outcome.signals.End() }()
-	run, err := trials.Run(ctx, &exec.Cmd{Path: path, Args: words, Env: environ, Dir: a.project.Dir,
+	run, err := trials.Run(watched, &exec.Cmd{Path: path, Args: words, Env: environ, Dir: a.project.Dir,
 		Stdin: a.process.In, Stdout: a.process.Out, Stderr: a.process.Err})
 	if err != nil {
 		return ownFailure("try", err)
 	}
-	kept := false
+	if signals.Caught() != nil { // The command took the signal, and ended by itself.
+		signals.End()
+		watched, a.outcome.signals = headless.Watch(ctx)
+	}
+	ctx, kept := watched, false
 	defer func() { err = errors.Join(err, run.Close(kept)) }()
 	if err := run.Judge(ctx); err != nil {
 		return ownFailure("try", err)

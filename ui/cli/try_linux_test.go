@@ -143,3 +143,56 @@ func TestTryAsks(t *testing.T) {
 		t.Errorf("%v, notes.txt is %q", err, notes())
 	}
 }
+
+// TestTryPassesCtrlCOn: the command gets the first Ctrl-C, and artoo goes on as a shell does; a second one ends both.
+func TestTryPassesCtrlCOn(t *testing.T) {
+	t.Parallel()
+	artoo := buildProgram(t, moduleDir)
+	env := home(t, "ARTOO_SANDBOX=auto", "container=test", "TERM=xterm", "NO_COLOR=1")
+	if here, err := layersHere(artoo, env); err != nil || !here {
+		t.Log("nothing makes a layer here", err)
+		return
+	}
+	dir := projectFrom(t, `git init -q .`)
+	for name, c := range map[string]struct {
+		line  string
+		again bool   // Ctrl-C is typed twice
+		asks  bool   // artoo asks then
+		ends  string // how
+	}{
+		"taken":   {"trap 'echo end >log; exit 3' INT; echo ready; while :; do sleep 0.05; done", false, true, "3"},
+		"died of": {"echo 1 >log; echo ready; while :; do sleep 0.05; done", false, false, "interrupt"},
+		"ignored": {"trap 'echo ignored' INT; echo 1 >log; echo ready; while :; do sleep 0.05; done", true, false, "interrupt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := startTerminal(t, dir, env, artoo, "try", "--", "bash", "-c", c.line)
+			at := k.expect("ready", 0)
+			k.type_("\x03")
+			if c.again {
+				at = k.expect("ignored", at)
+				again := time.NewTicker(100 * time.Millisecond) // One that comes at once is no second wish.
+				defer again.Stop()
+				for open := true; open; {
+					select {
+					case _, open = <-k.lines:
+					case <-again.C:
+						_ = k.cmd.Process.Signal(os.Interrupt) // it may have ended
+					}
+				}
+			}
+			if c.asks {
+				k.expect("(n) ", at)
+				k.type_("n\r")
+			}
+			k.drain()
+			_ = k.cmd.Wait() // its state is looked at
+			if got := howEnded(k.cmd.ProcessState); got != c.ends {
+				t.Errorf("it ended with %s, not %s", got, c.ends)
+			}
+			if _, err := os.Lstat(filepath.Join(dir, "log")); err == nil {
+				t.Error("the project was changed")
+			}
+		})
+	}
+}

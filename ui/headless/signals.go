@@ -36,6 +36,12 @@ const sameSignal = 500 * time.Millisecond
 // SignalError is the cause of a context that a signal ended.
 type SignalError struct{ Signal os.Signal }
 
+// Sent is the signal, for a command that is to get it, too.
+func (e *SignalError) Sent() syscall.Signal {
+	number, _ := e.Signal.(syscall.Signal) // All that are watched are such.
+	return number
+}
+
 // Error names the signal.
 func (e *SignalError) Error() string {
 	name := e.Signal.String()
