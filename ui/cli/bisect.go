@@ -11,7 +11,6 @@ import (
 
 	"artoo/agent"
 	"artoo/conversation"
-	"artoo/tool"
 	"artoo/tool/journal"
 	"artoo/tool/shell"
 	"artoo/tool/tempdir"
@@ -35,20 +34,11 @@ func (a *app) bisect(ctx context.Context, id, command string) (err error) {
 	if err := a.load(false, true); err != nil {
 		return err
 	}
-	state, err := a.cfg.Paths.StateDir()
+	session, j, err := a.openJournal("bisect", id, "end it first")
 	if err != nil {
 		return err
 	}
-	environ, _ := a.childEnviron()
-	a.recover(environ)
-	sessions, err := journal.Sessions(state, a.project.Root)
-	if err != nil {
-		a.warn("some undo journals could not be read: " + err.Error())
-	}
-	session, err := chosenSession(sessions, id)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, j.Close()) }()
 	dir, err := tempdir.Make("")
 	if err != nil {
 		return err
@@ -64,21 +54,14 @@ func (a *app) bisect(ctx context.Context, id, command string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, trials.Close()) }()
-	j, err := journal.Open(a.workspace().JournalConfig(session.Dir, state, &tool.Env{Environ: environ, Files: opt.Env.Files}))
-	if errors.Is(err, journal.ErrInUse) {
-		return fail(agent.KindUsage, "bisect", errors.New("a running artoo has session "+session.ID), "end it first")
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
 	ctx, a.outcome.signals = headless.Watch(ctx)
 	defer func() { a.outcome.signals.End() }()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		return fail(agent.KindConfig, "bash", err, "install it")
 	}
-	search, err := trials.Bisect(ctx, j, exec.Cmd{Path: bash, Args: []string{bash, "-c", command}, Env: environ, Dir: a.project.Dir,
+	environ, _ := a.childEnviron()
+	search, err := trials.Bisect(ctx, j.Journal, exec.Cmd{Path: bash, Args: []string{bash, "-c", command}, Env: environ, Dir: a.project.Dir,
 		Stdout: a.process.Err, Stderr: a.process.Err}, dir.Path)
 	if err != nil {
 		return ownFailure("bisect", err)
@@ -93,7 +76,7 @@ func (a *app) bisect(ctx context.Context, id, command string) (err error) {
 	if err := search.Find(ctx); err != nil {
 		return ownFailure("bisect", err)
 	}
-	return a.printBroken(search, session.ID, j, command)
+	return a.printBroken(search, session.ID, j.Journal, command)
 }
 
 // printBroken prints the step that broke the command, with its diff.

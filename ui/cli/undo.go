@@ -16,6 +16,7 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/tool"
+	"artoo/tool/files"
 	"artoo/tool/journal"
 	"artoo/ui"
 	"artoo/ui/headless"
@@ -79,37 +80,63 @@ func (a undoCommand) run(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	state, err := a.cfg.Paths.StateDir()
+	if *a.list {
+		state, err := a.cfg.Paths.StateDir()
+		if err != nil {
+			return err
+		}
+		return printEach(a.process.Out, a.changedTurns(a.journals(state)), *a.json, changedText)
+	}
+	session, j, err := a.openJournal("undo", id, "/undo in it")
 	if err != nil {
 		return err
 	}
+	err = a.undoIn(ctx, j.Journal, session.ID, n)
+	return errors.Join(err, j.Close())
+}
+
+// journals are those of the project, once what killed artoos left is recovered.
+func (a *app) journals(state string) []journal.Session {
 	environ, _ := a.childEnviron()
 	a.recover(environ)
 	sessions, err := journal.Sessions(state, a.project.Root)
 	if err != nil {
 		a.warn("some undo journals could not be read: " + err.Error())
 	}
-	if *a.list {
-		return printEach(a.process.Out, a.changedTurns(sessions), *a.json, changedText)
-	}
-	session, err := chosenSession(sessions, id)
+	return sessions
+}
+
+// openedJournal is a journal with the files that it may read.
+type openedJournal struct {
+	*journal.Journal
+	files *files.Files
+}
+
+// Close closes both.
+func (j openedJournal) Close() error { return errors.Join(j.Journal.Close(), j.files.Close()) }
+
+// openJournal opens the journal of the session that id means, see chosenSession, for the subcommand what. hint is for a
+// user whose other artoo has it.
+func (a *app) openJournal(what, id, hint string) (session journal.Session, j openedJournal, err error) {
+	state, err := a.cfg.Paths.StateDir()
 	if err != nil {
-		return err
+		return session, j, err
 	}
-	files, err := a.workspace().OpenFiles(nil)
-	if err != nil {
-		return err
+	if session, err = chosenSession(a.journals(state), id); err != nil {
+		return session, j, err
 	}
-	defer files.Close()
-	j, err := journal.Open(a.workspace().JournalConfig(session.Dir, state, &tool.Env{Environ: environ, Files: files}))
+	if j.files, err = a.workspace().OpenFiles(nil); err != nil {
+		return session, j, err
+	}
+	environ, _ := a.childEnviron()
+	j.Journal, err = journal.Open(a.workspace().JournalConfig(session.Dir, state, &tool.Env{Environ: environ, Files: j.files}))
 	if errors.Is(err, journal.ErrInUse) {
-		return fail(agent.KindUsage, "undo", errors.New("a running artoo has session "+session.ID), "/undo in it")
+		err = fail(agent.KindUsage, what, errors.New("a running artoo has session "+session.ID), hint)
 	}
 	if err != nil {
-		return err
+		err = errors.Join(err, j.files.Close())
 	}
-	err = a.undoIn(ctx, j, session.ID, n)
-	return errors.Join(err, j.Close())
+	return session, j, err
 }
 
 func (a undoCommand) count() (int, error) {
