@@ -198,7 +198,7 @@ func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err erro
 		paths = append(paths, c.Path)
 	}
 	ignored := at.IgnoredSince(ctx, r.trials.calls.session.opt.Env.Environ, r.trials.calls.session.opt.Workspace.Began, paths)
-	contents := layerContents{root: root, changes: r.changes, modes: map[string]bool{}}
+	contents := LayerContents{Root: root, Layer: r.changes, Modes: map[string]bool{}}
 	var list []patch.Change
 	for _, c := range r.Effects.Apply {
 		rel, err := filepath.Rel(root, c.Path)
@@ -214,7 +214,7 @@ func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err erro
 		if c.Kind != sandbox.Deleted {
 			change.After = &patch.File{Mode: c.Mode, Target: c.Target}
 		}
-		contents.modes[name] = c.Kind == sandbox.Mode
+		contents.Modes[name] = c.Kind == sandbox.Mode
 		list = append(list, change)
 	}
 	lacks, err := patch.Write(w, list, contents, ObjectHash(at))
@@ -238,24 +238,26 @@ func ObjectHash(p repository.Project) func() hash.Hash {
 	return newHash
 }
 
-// layerContents are the files of a project as they are, and as a layer has them.
-type layerContents struct {
-	root    string
-	changes confine.Changes
-	modes   map[string]bool // the paths of which only the mode changed
+// LayerContents are the files of a project as they are, and as a layer has them.
+type LayerContents struct {
+	Root  string // of the project
+	Layer interface {
+		Open(path string) (*os.File, error)
+	}
+	Modes map[string]bool // the paths below Root, with slashes, of which only the mode changed; may be nil
 }
 
 // Before implements patch.Contents.
-func (l layerContents) Before(path string) (io.ReadCloser, error) {
-	return os.Open(filepath.Join(l.root, filepath.FromSlash(path)))
+func (l LayerContents) Before(path string) (io.ReadCloser, error) {
+	return os.Open(filepath.Join(l.Root, filepath.FromSlash(path)))
 }
 
 // After implements patch.Contents.
-func (l layerContents) After(path string) (io.ReadCloser, error) {
-	if l.modes[path] {
+func (l LayerContents) After(path string) (io.ReadCloser, error) {
+	if l.Modes[path] {
 		return l.Before(path)
 	}
-	return l.changes.Open(filepath.Join(l.root, filepath.FromSlash(path)))
+	return l.Layer.Open(filepath.Join(l.Root, filepath.FromSlash(path)))
 }
 
 // Close gives the layer up; with keepCaches, caches that the command wrote stay for the next one.

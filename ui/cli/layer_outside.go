@@ -361,7 +361,7 @@ func (o *outsider) write(ctx context.Context, w io.Writer, changes *sandbox.Chan
 			return ignored[path] && names.Within(filepath.Join(o.project.Root, c.Path), path)
 		})
 	})
-	left, err := patch.Write(w, list, layerContents{o.project.Root, changes}, agent.ObjectHash(o.project))
+	left, err := patch.Write(w, list, agent.LayerContents{Root: o.project.Root, Layer: changes}, agent.ObjectHash(o.project))
 	for _, row := range []struct {
 		n    int
 		text string
@@ -374,18 +374,4 @@ func (o *outsider) write(ctx context.Context, w io.Writer, changes *sandbox.Chan
 		notes = append(notes, "a patch cannot hold: "+text.UpTo(mostNamedPaths, left))
 	}
 	return notes, err
-}
-
-// layerContents are the contents of changes on a layer over root.
-type layerContents struct {
-	root    string
-	changes *sandbox.Changes
-}
-
-func (c layerContents) Before(path string) (io.ReadCloser, error) {
-	return os.Open(filepath.Join(c.root, filepath.FromSlash(path)))
-}
-
-func (c layerContents) After(path string) (io.ReadCloser, error) {
-	return c.changes.Open(filepath.Join(c.root, filepath.FromSlash(path)))
 }
