@@ -139,47 +139,71 @@ func TestPatchesHoldTheLayer(t *testing.T) {
 	}
 	acts := []string{"mv f%d g%[1]d", "rm -f f%d", "echo more >>f%d", "chmod 755 f%d", "ln -sf f0 l%d", "printf '\\0\\1\\377' >f%d", "mkdir -p d/%d && cp f0 d/%[1]d/x",
 		"printf 'no newline' >f%d", ": >f%d", "printf 'a b\\n' >'name %d'"}
-	for n := range runs {
+	for range runs {
 		var line strings.Builder
 		for range 1 + rand.IntN(12) {
 			fmt.Fprintf(&line, acts[rand.IntN(len(acts))]+" 2>/dev/null; ", 1+rand.IntN(9))
 		}
-		cmd, dir := layeredRun(t, line.String()+"true", "-o", "patch")
-		if cmd == nil {
-			return
-		}
-		shell := func(dir, line string) string {
-			t.Helper()
-			c := exec.Command("sh", "-c", line)
-			c.Dir = dir
-			out, err := c.CombinedOutput()
-			if err != nil {
-				t.Fatalf("run %d: %s: %v\n%s", n, line, err, out)
-			}
-			return string(out)
-		}
-		const look = "find . -path ./.git -prune -o ! -type d -print | sort | while read -r f; do ls -l \"$f\" | cut -c1-10; echo \"$f $(readlink \"$f\") $(cksum <\"$f\")\"; done"
-		shell(dir, "git init -q . && git add -A && git -c user.name=a -c user.email=a@example.org commit -qm 1")
-		other, applied := t.TempDir(), t.TempDir()
-		shell(dir, "cp -a . "+other+" && cp -a . "+applied)
-		before := shell(dir, look)
-		patch, err := cmd.Output()
+		patchHolds(t, line.String()+"true")
+	}
+}
+
+// TestALargePatchApplies is the same for one line that changes more than 200 files in all ways.
+func TestALargePatchApplies(t *testing.T) {
+	patch := patchHolds(t, `for i in $(seq 35); do echo "text $i" >"plain$i"; echo "$i" >"with space $i"; echo "$i" >"größe-$i-日本"; `+
+		`printf '\0\377\n%s' "$i" >"bin$i"; echo "$i" >"run$i"; chmod 755 "run$i"; ln -s f0 "link$i"; done; `+
+		`mv f1 'renamed one'; mkdir -p 'tief/ä b'; mv f2 'tief/ä b/f2'; rm f3; chmod 755 f4; rm f5; ln -s f0 f5; printf '\0\1' >f6; : >f7`)
+	if n := strings.Count(patch, "diff --git "); patch != "" && n < 200 {
+		t.Errorf("the patch has %d files", n)
+	}
+	if patch != "" && strings.Count(patch, "rename from ") != 2 {
+		t.Errorf("%d renames instead of 2", strings.Count(patch, "rename from "))
+	}
+}
+
+// patchHolds runs a line with -o patch. The project must be as before, and git apply must make a copy of it what the line
+// itself makes of another. It returns the patch, "" where nothing makes layers.
+func patchHolds(t *testing.T, line string) string {
+	t.Helper()
+	cmd, dir := layeredRun(t, line, "-o", "patch")
+	if cmd == nil {
+		return ""
+	}
+	shell := func(dir, line string) string {
+		t.Helper()
+		c := exec.Command("sh", "-c", line)
+		c.Dir = dir
+		out, err := c.CombinedOutput()
 		if err != nil {
-			t.Fatalf("run %d, %s: %v", n, &line, err)
+			t.Fatalf("%s: %v\n%s", line, err, out)
 		}
-		if now := shell(dir, look); now != before {
-			t.Errorf("run %d changed the project: %s", n, &line)
+		return string(out)
+	}
+	const look = "find . -path ./.git -prune -o ! -type d -print | sort | while read -r f; do ls -l \"$f\" | cut -c1-10; echo \"$f $(readlink \"$f\") $(cksum <\"$f\")\"; done"
+	shell(dir, "git init -q . && git add -A && git -c user.name=a -c user.email=a@example.org commit -qm 1")
+	other, applied := t.TempDir(), t.TempDir()
+	shell(dir, "cp -a . "+other+" && cp -a . "+applied)
+	before := shell(dir, look)
+	patch, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	if now := shell(dir, look); now != before {
+		t.Errorf("it changed the project: %s", line)
+	}
+	shell(other, line)
+	for _, args := range [][]string{{"apply", "--check", "-"}, {"apply", "-"}} {
+		if len(patch) == 0 {
+			break
 		}
-		shell(other, line.String()+"true")
-		if len(patch) > 0 {
-			apply := exec.Command("git", "apply", "-")
-			apply.Dir, apply.Stdin = applied, strings.NewReader(string(patch))
-			if out, err := apply.CombinedOutput(); err != nil {
-				t.Fatalf("run %d, %s: %v\n%s\n%s", n, &line, err, out, patch)
-			}
-		}
-		if want, got := shell(other, look), shell(applied, look); want != got {
-			t.Errorf("run %d, %s:\n%s\ninstead of\n%s", n, &line, got, want)
+		apply := exec.Command("git", args...)
+		apply.Dir, apply.Stdin = applied, strings.NewReader(string(patch))
+		if out, err := apply.CombinedOutput(); err != nil {
+			t.Fatalf("%s: git %s: %v\n%s\n%s", line, args, err, out, patch)
 		}
 	}
+	if want, got := shell(other, look), shell(applied, look); want != got {
+		t.Errorf("%s:\n%s\ninstead of\n%s", line, got, want)
+	}
+	return string(patch)
 }
