@@ -35,7 +35,8 @@ demo: build
 
 # The packages that take longest begin first, and others fill the time in which they
 # wait; memory is cheaper here than collecting it often.
-TESTS = -p 3 -parallel 4
+# Without data for debuggers a test program is linked in two thirds of the time.
+TESTS = -p 3 -parallel 4 -ldflags=-w
 # Their tests start many processes, each of which is as slow as a test program is under
 # the race detector: minutes of make check. They pass with it too. What they confine
 # lies on a disk, as a user's projects do: the sandbox has rules of its own for /dev/shm.
@@ -105,12 +106,12 @@ check: $(STATICCHECK)
 
 # It makes every byte of work several times slower, and finds nothing in what runs in one
 # goroutine: with -short, tests that try many seeds or much text try a part of them here,
-# all of it in make test. None is left out. A program under it would also sleep a second
+# all of it in make test. None is left out. go vet has seen them. A program under it would also sleep a second
 # at its end, for others of its goroutines to be heard of.
 test-race:
 	@$(IN_MEMORY); if command -v $${CC:-cc} >/dev/null 2>&1; then \
 		echo "$(GO) test -race -short, except $(CONFINING)"; \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -timeout 14m $(TESTS) $(OTHERS); \
+		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 14m $(TESTS) $(OTHERS); \
 	else \
 		echo "no C compiler here: testing without the race detector"; CGO_ENABLED=0 $(GO) test -timeout 14m $(TESTS) $(OTHERS); \
 	fi

@@ -317,9 +317,11 @@ func (b *bench) move(from, to string) {
 	}
 }
 
-// state is what git says of a repository.
-const state = `git for-each-ref --format='%(refname) %(objectname)'; cat .git/HEAD; git ls-files -s -v; git status --porcelain=v2; cat .git/MERGE_HEAD .git/MERGE_MSG .git/MERGE_MODE .git/SQUASH_MSG .git/CHERRY_PICK_HEAD .git/REVERT_HEAD 2>/dev/null || true;
-	git log --format='%H %s' --all -- 2>/dev/null || true; git stash list; git config --file .git/config --list | sort; git fsck --connectivity-only 2>&1 | grep -v -e dangling -e 'missing tree 4b825dc642' || true`
+// state is what git says of a repository. Its history follows from its refs and what fsck finds.
+const state = `refs=$(git for-each-ref --format='%(refname) %(objectname)'); echo "$refs"; case $refs in *refs/stash*) git stash list;; esac
+	git ls-files -s -v; git status --porcelain=v2; sort .git/config
+	cat .git/HEAD .git/MERGE_HEAD .git/MERGE_MSG .git/MERGE_MODE .git/SQUASH_MSG .git/CHERRY_PICK_HEAD .git/REVERT_HEAD 2>/dev/null || true
+	git fsck --connectivity-only 2>&1 | grep -v -e dangling -e 'missing tree 4b825dc642' || true`
 
 // same compares the project with the layer, as git sees both.
 func (b *bench) same() {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -176,20 +177,32 @@ func condition(cond string) (bool, error) {
 }
 
 // layersHere reports whether a program runs commands on a layer here, as its doctor
-// finds out by trying. What it found is kept for who has the same environment.
+// finds out by trying. The kernel and the user are the same in all tests, so that the
+// first answer holds for each.
 func layersHere(program string, environ []string) (bool, error) {
-	for {
-		cmd := exec.Command(program, "doctor", "--offline")
-		cmd.Dir, cmd.Env = filepath.Dir(program), environ
-		out, err := cmd.Output()
-		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) { // it ends with 1 without a provider
-			return false, err
+	layersOnce.Do(func() {
+		for {
+			cmd := exec.Command(program, "doctor", "--offline")
+			cmd.Dir, cmd.Env = filepath.Dir(program), environ
+			out, err := cmd.Output()
+			if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) { // it ends with 1 without a provider
+				layersErr = err
+				return
+			}
+			if !strings.Contains(string(out), "the kernel gave no answer within") { // on a busy machine
+				layers = strings.Contains(string(out), "what changes files is shown before it counts")
+				return
+			}
 		}
-		if !strings.Contains(string(out), "the kernel gave no answer within") { // on a busy machine
-			return strings.Contains(string(out), "what changes files is shown before it counts"), nil
-		}
-	}
+	})
+	return layers, layersErr
 }
+
+var (
+	layersOnce sync.Once
+	layers     bool
+	layersErr  error
+)
 
 // cmdExits is `exits HOW program args…`: the program must end with exit status
 // HOW, or of the signal of that name ("terminated", "hangup").
