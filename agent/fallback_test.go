@@ -204,3 +204,27 @@ func TestSubAgentsFallBack(t *testing.T) {
 	wantLines(t, cb.texts(agent.NoticeModel), "fake: scripted failure; fake/b answers for the rest of this turn",
 		"task 1: fake: scripted failure; fake/c answers for the rest of this turn")
 }
+
+func TestASummaryFallsBack(t *testing.T) {
+	c := newCompacting(t, 50_000, agent.CompactTrim, fake.Fail(provider.KindOverloaded))
+	grow(t, c, 8)
+	other := *c.Asked()
+	other.Provider, other.Defaults.Model = steps(summary()), "b"
+	c.Opt().Fallbacks = []agent.Fallback{{Name: "b", Model: func(context.Context) (agent.Model, error) { return other, nil }}}
+	cb := &recorder{}
+	if _, err := c.Compact(t.Context(), "", cb); err != nil || len(cb.texts(agent.NoticeCompacted)) != 1 || len(cb.texts(agent.NoticeModel)) != 1 {
+		t.Errorf("%v, %+v", err, cb.notices)
+	}
+	if c.Model().Defaults.Model == "b" {
+		t.Error("the fallback stays")
+	}
+}
+
+func TestCallsOfAFallbackAreAsked(t *testing.T) {
+	opt := withFallbacks(steps(fake.Fail(provider.KindNetwork)), steps(fake.Call("a", "run", `{"arg":"x"}`), fake.Say("done")))
+	opt.Tools = append(opt.Tools, makeTool("run", tool.KindRun, nil))
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.No}}}
+	if r := mustSend(t, anAgent(t, opt), cb, "go"); r.Text != "done" || len(cb.asked) != 1 || len(r.Denied) != 1 {
+		t.Errorf("%q, %d questions, denied %+v", r.Text, len(cb.asked), r.Denied)
+	}
+}
