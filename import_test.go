@@ -42,6 +42,7 @@ var allowed = []struct {
 	{"artoo/tool/project", []string{"artoo/tool/environ", "artoo/tool/files", "artoo/tool/git", "artoo/tool/git/gittest"}},
 	{"artoo/tool/edit", []string{"artoo/tool/files", "artoo/tool/git"}},
 	{"artoo/tool/patch", []string{"artoo/tool/git", "artoo/tool/git/gittest"}},
+	{"artoo/tool/changes", []string{"artoo/tool/git", "artoo/tool/git/gittest", "artoo/tool/project"}},
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher", "artoo/tool/tempdir"}},
 	{"artoo/tool/journal", []string{"artoo/tool/sandbox"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
@@ -72,7 +73,7 @@ var allowed = []struct {
 	// config: a setting and a choice of model are shown as they are, without a copy of their types.
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/config", "artoo/conversation", "artoo/provider",
 		"artoo/provider/redact",
-		"artoo/tool", "artoo/tool/atomicfile", "artoo/tool/builtin",
+		"artoo/tool", "artoo/tool/atomicfile", "artoo/tool/builtin", "artoo/tool/changes",
 		"artoo/tool/edit", "artoo/tool/environ", "artoo/tool/files", "artoo/tool/journal", "artoo/tool/mcp", "artoo/tool/project",
 		"artoo/tool/repo", "artoo/tool/search", "artoo/tool/shell", "artoo/tool/skill", "artoo/tool/spelling",
 		"artoo/ui/prompt", "artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},

@@ -42,6 +42,7 @@ const (
 	KindCap        Kind = "cap"
 	KindContext    Kind = "context"
 	KindRefused    Kind = "refused"
+	KindFindings   Kind = "findings"
 )
 
 // Exit is a row of the exit table.
@@ -65,6 +66,7 @@ var Exits = []Exit{
 	{7, []Kind{KindCap}, "steps, tokens, money, time, effects, or a reply still cut after its continuation"},
 	{8, []Kind{KindContext}, "the context is full and could not be reduced"},
 	{9, []Kind{KindRefused}, "the model refused"},
+	{10, []Kind{KindFindings}, "artoo review --fail-on found something at or above its level"},
 }
 
 // ExitCode is the exit code of a kind; 1 for a kind that is in no row.

@@ -47,6 +47,9 @@ func instructionsOf(configDir, root, dir string) (list []instruction, cut bool, 
 	return list, cut, nil
 }
 
+// instructionNames are the names of instruction files; the first that is there counts.
+func instructionNames() []string { return []string{"AGENTS.md", "AGENT.md", "CLAUDE.md"} }
+
 // firstInstruction reads the first instruction file of base/rel, up to n bytes.
 func firstInstruction(base, rel string, n int) (text, path string, err error) {
 	root, err := os.OpenRoot(base)
@@ -57,7 +60,7 @@ func firstInstruction(base, rel string, n int) (text, path string, err error) {
 		return "", "", fmt.Errorf("instructions: %w", err)
 	}
 	defer root.Close()
-	for _, name := range []string{"AGENTS.md", "AGENT.md", "CLAUDE.md"} {
+	for _, name := range instructionNames() {
 		at := filepath.Join(rel, name)
 		info, err := root.Stat(at)
 		if err != nil || !info.Mode().IsRegular() {

@@ -194,6 +194,10 @@ type SubAgent struct {
 	Tools       []string // the names of those it may have; nil for all that a sub-agent may have
 	// Model makes the model that answers; nil for that of the agent that calls.
 	Model func() (Model, error)
+
+	own      []tool.Tool // It has these tools besides.
+	readOnly bool        // It is in plan mode, whatever the agent's.
+	plain    bool        // It is given no instructions of the project.
 }
 
 // Sandbox starts commands so that the kernel holds them. Any goroutine calls it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
@@ -196,21 +197,32 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 		}
 		return offered.ByLoop() && offered.Name != Skill || !named(offered.Name) && !named(offered.Instead)
 	})
+	opt.Tools = append(opt.Tools, kind.own...)
 	opt.Env, opt.Policy, opt.Model = &env, t.session.opt.Policy.ForSubAgent(), model
+	if kind.readOnly {
+		opt.Policy.Mode = permission.ModePlan
+	}
 	opt.Limits.MaxTime = 0 // the turn's clock ends it
 	if opt.Compact = t.session.compactMode(); opt.Compact == CompactAsk {
 		opt.Compact = CompactTrim // the user sees nothing of this history
 	}
 	opt.PlanTools, opt.Journal, opt.Notice, opt.Secrets.Begin, opt.Secrets.Begun = nil, nil, nil, nil, nil
 	opt.Sessions = Sessions{Ephemeral: t.session.output == "", Store: conversation.Store{Dir: t.session.output}, Version: t.session.opt.Sessions.Version}
-	opt.System = joined(opt.System, kind.Prompt, subAgentPrompt)
+	prompt := kind.Prompt
+	if kind.own == nil { // else its prompt says to whom it reports
+		prompt = joined(prompt, subAgentPrompt)
+	}
+	opt.System = joined(opt.System, prompt)
 	if opt.Workspace != nil {
 		w := *opt.Workspace
-		w.Append = joined(w.Append, kind.Prompt, subAgentPrompt)
+		w.Append = joined(w.Append, prompt)
+		w.NoProject = w.NoProject || kind.plain
 		opt.Workspace, env.Files = &w, nil // A sub-agent keeps its own record of files read.
 	}
 	sub := newAgent(&session{opt: opt, parent: t.session, hooks: t.session.hooks, agentName: name, running: t.session.running}, t.agent.spent)
-	sub.steps = t.requests.steps
+	if kind.own == nil { // a part of a review has steps of its own
+		sub.steps = t.requests.steps
+	}
 	if err := sub.open(nil); err != nil {
 		return nil, err
 	}
@@ -275,22 +287,31 @@ func (w *subAgentCall) Ask(ctx context.Context, q Question) (Answer, error) {
 	return w.turn.cb.Ask(ctx, q)
 }
 
+// count counts the requests of a sub-agent as the turn's, once.
+func (t *turn) count(w *subAgentCall) (err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.requests {
+		err = errors.Join(err, t.requests.report(r))
+	}
+	w.requests = nil
+	return err
+}
+
 // conclude counts what the sub-agent of a call used and was denied as the turn's.
 func (t *turn) conclude(p *pending) (err error) {
 	w := t.subAgents[p]
 	if w == nil {
 		return nil
 	}
+	err = t.count(w)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, r := range w.requests {
-		err = errors.Join(err, t.requests.report(r))
-	}
 	t.response.Denied = append(t.response.Denied, w.denied...)
 	t.response.Answered = append(t.response.Answered, w.answered...)
 	if len(w.files) > 0 {
 		p.result.Effect = &provider.Effect{Files: t.session.namesOf(w.files)}
 	}
-	w.requests, w.denied, w.answered = nil, nil, nil
+	w.denied, w.answered = nil, nil
 	return err
 }

@@ -58,6 +58,7 @@ const (
 	NoteBackground   Note = "background"   // background commands that have ended
 	NoteServers      Note = "servers"      // tools of MCP servers that have changed
 	NoteUndo         Note = "undo"         // files that the user brought back
+	NoteReview       Note = "review"       // findings of a review that the user asked for
 	NoteHook         Note = "hook"         // hooks add it
 	NoteSchema       Note = "schema"       // the schema that the answer has to fit, or how it did not
 	NoteReminder     Note = "reminder"     // said between two steps; the newest alone is sent

@@ -28,6 +28,8 @@ type command struct {
 	// complete proposes whole arguments for one that begins as arg; nil proposes none. The
 	// prompt's goroutine calls it: it must be quick.
 	complete func(t *Terminal, arg string) []prompt.Candidate
+	// shared is the text of the row in /help that the command shares with the one before it; "" for a row of its own.
+	shared string
 	// program says that a program can carry the command out: it needs no keys, no pager and no yes.
 	program bool
 	// moves says that another session is the present one afterwards: an editor's tab shows one only.
@@ -69,6 +71,8 @@ func commands() []command {
 		{name: "btw", args: "TEXT", help: "ask beside it", run: runAside, program: true},
 		{name: "redo", args: "[N]", help: "redo undone turns", run: runRedo},
 		{name: "diff", args: "[TURN]", help: "the changes", run: runDiff, complete: completeTurns, program: true},
+		{name: "review", args: "[RANGE|--staged] [-- PATH]", help: "find problems in a change", shared: "changes; /review it", run: runReview, complete: oneOf("--staged", "-- "),
+			program: true},
 		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in an editor", run: runEdit},
 		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
 		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output",
@@ -97,8 +101,8 @@ func commands() []command {
 		{name: "vim", instead: "start artoo with ARTOO_EDIT_MODE=vi"},
 		{name: "login", aliases: []string{"logout"},
 			instead: "run artoo login, or artoo logout, in another terminal; a key it stores is found with your next message"},
-		{name: "review", aliases: []string{"commit", "test", "lint"},
-			instead: "write what you want as a message, such as: review what git diff shows"},
+		{name: "commit", aliases: []string{"test", "lint"},
+			instead: "write what you want as a message, such as: commit what git diff shows"},
 	}
 }
 
@@ -235,7 +239,11 @@ const helpColumns = 80
 func (t *Terminal) helpCommands() {
 	var rows [][]string
 	for _, c := range commands() {
-		if c.run != nil {
+		switch {
+		case c.run == nil:
+		case c.shared != "":
+			rows[len(rows)-1][1] = c.shared
+		default:
 			rows = append(rows, []string{strings.TrimSpace("/" + c.name + " " + c.args), c.help})
 		}
 	}

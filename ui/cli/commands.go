@@ -68,7 +68,7 @@ func (a *app) commands() *cobra.Command {
 	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { printHelp(c.OutOrStdout(), pageOf(c)) })
 	root.SetFlagErrorFunc(a.flagError)
-	root.AddCommand(newSessions(a), newModels(a), newLogin(a), newLogout(a), newRules(a), newTrust(a), newMCP(a), newBundle(a), newACP(a), newUndo(a), newTry(a), newBisect(a),
+	root.AddCommand(newSessions(a), newModels(a), newLogin(a), newLogout(a), newRules(a), newTrust(a), newMCP(a), newBundle(a), newACP(a), newUndo(a), newReview(a), newTry(a), newBisect(a),
 		newUsage(a), newDoctor(a), newDemo(a), newCompletion(a), newVersion(a))
 	help := newHelp(a, root)
 	root.SetHelpCommand(help)

@@ -25,7 +25,7 @@ const (
 	flagColumn     = 28
 	variableColumn = 31
 	commandColumn  = 16
-	exitColumn     = 5
+	exitColumn     = 6
 )
 
 // helpSection is a part of a page of help. Each field may be empty.

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"artoo/agent"
+	"artoo/tool/changes"
+	"artoo/tool/text"
+	"artoo/ui/headless"
+	"artoo/ui/sanitize"
+	"artoo/ui/screen"
+)
+
+// reviewCommand is `artoo review`.
+type reviewCommand struct {
+	*app
+	output, failOn *string
+	staged         *bool
+}
+
+func newReview(a *app) *cobra.Command {
+	c := a.command("review [RANGE|--staged] [-- PATH…]", "find problems in a change: the working tree, or a range of git's; only reads",
+		common("model", "provider", "effort", "max_turns", "max_cost", "max_time", "no_project"))
+	var levels []string
+	for _, s := range agent.Severities() {
+		levels = append(levels, string(s))
+	}
+	r := reviewCommand{a, a.textFlag(c, "output", "o", "FORMAT", "text: a line each, path:line: severity: text; json: one object; sarif: for code scanning",
+		string(headless.Text), string(headless.JSON), string(headless.SARIF)),
+		a.textFlag(c, "fail-on", "", "LEVEL", "exit 10 if a finding is at or above error, warning or note", levels...),
+		c.Flags().Bool("staged", false, "the index against HEAD")}
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, words []string) error {
+		scope := changes.Scope{Staged: *r.staged}
+		if at := c.ArgsLenAtDash(); at >= 0 {
+			words, scope.Paths = words[:at], words[at:]
+		}
+		if len(words) > 1 {
+			return usage("review", "takes one range", "artoo review A..B -- PATH…")
+		}
+		scope.Range = strings.Join(words, "")
+		return r.run(c.Context(), scope)
+	}
+	return c
+}
+
+// run reviews a scope and prints what was found, also where the review did not come to its end.
+func (a reviewCommand) run(ctx context.Context, scope changes.Scope) error {
+	if *a.output == "" {
+		*a.output = string(headless.Text)
+	}
+	if formats := []string{string(headless.Text), string(headless.JSON), string(headless.SARIF)}; !slices.Contains(formats, *a.output) {
+		return usage("--output", `"`+*a.output+`" is no format of a review`, strings.Join(formats, ", "))
+	}
+	if level := agent.Severity(*a.failOn); level != "" && !slices.Contains(agent.Severities(), level) {
+		return usage("--fail-on", `"`+*a.failOn+`" is no level`, "error, warning or note")
+	}
+	set, review, err := a.review(ctx, scope)
+	failure := agent.Classify(err)
+	if failure == nil {
+		failure = a.failing(review)
+	}
+	if written := a.write(set, review, failure); written != nil && failure == nil {
+		failure = fail(agent.KindInternal, "stdout", written, "check where stdout goes: a full disk, or a reader that left")
+	}
+	if failure == nil {
+		return nil
+	}
+	return failure
+}
+
+// review reviews a scope. The review is nil where none was begun.
+func (a reviewCommand) review(ctx context.Context, scope changes.Scope) (set *changes.Set, review *agent.Review, err error) {
+	if err := a.load(false, true); err != nil {
+		return nil, nil, err
+	}
+	a.streams.headless = true
+	a.cfg.Print, a.cfg.Ephemeral, a.cfg.Until, a.cfg.MCPServers = true, true, "", nil
+	a.screen = a.newScreen()
+	ctx, a.outcome.signals = headless.Watch(ctx, a.process.Out, a.process.Err)
+	a.watchQuit()
+	if line := a.ignored(); line != "" {
+		a.warn(line)
+	}
+	if set, err = changes.Read(ctx, a.project, os.Environ(), scope); err != nil {
+		return nil, nil, err
+	}
+	none := &agent.Review{Response: &agent.Response{}}
+	if !set.HasText() {
+		for _, f := range set.Files {
+			none.Left = append(none.Left, agent.Unreviewed{Path: f.Path, Why: f.Why()})
+		}
+		a.left(set, none)
+		a.screen.Note("nothing to review")
+		return set, none, nil
+	}
+	if err := a.open(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer a.close()
+	a.agent.Spend(time.Since(a.began))
+	review, err = a.agent.ReviewChange(ctx, set, unasked{a.screen})
+	a.screen.Finish()
+	a.left(set, review)
+	if err == nil {
+		a.screen.Note("reviewed " + text.Count(review.Files, "file") + ": " + counted(review.Findings))
+	}
+	return set, review, err
+}
+
+// left names the files that were not reviewed.
+func (a reviewCommand) left(set *changes.Set, r *agent.Review) {
+	var rows []string
+	for _, left := range r.Left {
+		rows = append(rows, set.Name(left.Path)+" ("+left.Why+")")
+	}
+	if len(rows) > 0 {
+		a.screen.Note(sanitize.Text("not reviewed: "+text.UpTo(10, rows), sanitize.Line))
+	}
+}
+
+// counted says how many findings of each severity there are.
+func counted(findings []agent.Finding) string {
+	var counts []string
+	for _, s := range agent.Severities() {
+		n := 0
+		for _, f := range findings {
+			if f.Severity == s {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, screen.Count(n, string(s)))
+		}
+	}
+	if counts == nil {
+		return "nothing found"
+	}
+	return strings.Join(counts, ", ")
+}
+
+// failing is the failure of findings that are as bad as the user said; nil for none.
+func (a reviewCommand) failing(r *agent.Review) *agent.Failure {
+	n := 0
+	for _, f := range r.Findings {
+		if *a.failOn != "" && f.Severity.AtLeast(agent.Severity(*a.failOn)) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fail(agent.KindFindings, "review", errors.New(text.Count(n, "finding")+" at or above "+*a.failOn), "")
+}
+
+// write writes the review to stdout. In SARIF, a review that was not begun is nothing: an empty one would
+// say that all is well.
+func (a reviewCommand) write(set *changes.Set, r *agent.Review, failure *agent.Failure) error {
+	code := 0
+	if failure != nil {
+		code = failure.Kind.ExitCode()
+	}
+	if signals := a.outcome.signals; signals != nil && signals.Caught() != nil {
+		code = signals.Code()
+	}
+	switch {
+	case *a.output == string(headless.JSON):
+		return headless.WriteLine(a.process.Out, headless.NewReviewResult(a.info(), r, failure, code))
+	case r == nil:
+		return nil
+	case *a.output == string(headless.SARIF):
+		return headless.WriteSARIF(a.process.Out, a.process.build().Version, r, failure)
+	}
+	return headless.WriteFindings(a.process.Out, r.Findings, set.Name)
+}
+
+// unasked shows what an agent does, and asks no one.
+type unasked struct{ *screen.Screen }
+
+// Ask implements agent.Callbacks.
+func (unasked) Ask(context.Context, agent.Question) (agent.Answer, error) {
+	return agent.Answer{}, agent.ErrNobody
+}
