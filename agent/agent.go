@@ -3,7 +3,8 @@
 // through Callbacks and holds no terminal.
 //
 // New makes an Agent of a model, tools and a policy; SendMessage is a turn, which
-// takes as many requests (steps) as the model needs. A session is what was said, in
+// takes as many requests (steps) as the model needs. ForProject makes the parts for a directory. Options also take
+// hooks, skills and a schema of the answers; each has an example. A session is what was said, in
 // its file or in memory; it spans turns, and a run of the program, for which Limits
 // hold, may go from one session to another.
 package agent

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/extension"
+	"artoo/tool/skill"
 )
 
 // orderInput is what the model has to say to order something.
@@ -132,4 +135,77 @@ func ExampleAgent_Send() {
 	fmt.Println(answer.Model, answer.Text, err)
 	// Output:
 	// small Short. <nil>
+}
+
+// A hook of the user's sees each call before it is decided. This one denies all files called secret.
+func ExampleForProject_hooks() {
+	dir, err := os.MkdirTemp("", "project-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	model := &fake.Provider{Steps: []fake.Step{fake.Call("1", "read", `{"path":"secret"}`), fake.Say("It was denied.")}}
+	a, err := agent.ForProject(dir, agent.ProjectOptions{Options: agent.Options{
+		Model:    agent.Model{Provider: model, Name: fake.Name, Defaults: provider.Options{Model: "m"}},
+		Sessions: agent.Sessions{Ephemeral: true},
+		Hooks: agent.Hooks{Environ: os.Environ(), List: []extension.Hook{{Origin: extension.Origin{Source: extension.SourceUser, Place: "shop"},
+			On: extension.BeforeTool, Line: `grep -q secret && echo '{"decision":"deny","reason":"not for models"}'`}}},
+	}})
+	if err != nil {
+		panic(err)
+	}
+	defer a.Close()
+	answer, err := a.SendMessage(context.Background(), "What is in secret?", clerk{})
+	fmt.Println(answer.Text, err)
+	// Output:
+	// secret denied
+	// It was denied. <nil>
+}
+
+// Skills come from directories; the model loads one with the tool skill.
+func ExampleForProject_skills() {
+	dir, err := os.MkdirTemp("", "project-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	skills := filepath.Join(dir, "skills")
+	err = errors.Join(os.MkdirAll(filepath.Join(skills, "tea"), 0o755),
+		os.WriteFile(filepath.Join(skills, "tea", "SKILL.md"), []byte("---\ndescription: how tea is made\n---\nBoil water.\n"), 0o644))
+	model := &fake.Provider{Steps: []fake.Step{fake.Call("1", "skill", `{"name":"tea"}`), fake.Say("I boil water.")}}
+	a, err2 := agent.ForProject(dir, agent.ProjectOptions{Options: agent.Options{
+		Model:    agent.Model{Provider: model, Name: fake.Name, Defaults: provider.Options{Model: "m"}},
+		Sessions: agent.Sessions{Ephemeral: true},
+		Skills:   skill.New([]skill.Place{{Kind: skill.Skill, Dir: skills, Name: "skills"}}, nil),
+	}})
+	if err := errors.Join(err, err2); err != nil {
+		panic(err)
+	}
+	defer a.Close()
+	answer, err := a.SendMessage(context.Background(), "Make tea.", clerk{})
+	fmt.Println(answer.Text, err)
+	// Output:
+	// tea ok
+	// I boil water. <nil>
+}
+
+// With a schema the answer of each turn is JSON that fits it, or the turn fails.
+func ExampleNewSchema() {
+	schema, err := agent.NewSchema([]byte(`{"type":"array","items":{"type":"string"}}`))
+	if err != nil {
+		panic(err)
+	}
+	model := &fake.Provider{Steps: []fake.Step{fake.Say("Tea and cake."), fake.Say(`["tea", "cake"]`)}}
+	a, err := agent.New(agent.Options{
+		Model:    agent.Model{Provider: model, Name: fake.Name, Defaults: provider.Options{Model: "m"}},
+		Sessions: agent.Sessions{Ephemeral: true}, Schema: schema,
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer a.Close()
+	answer, err := a.SendMessage(context.Background(), "What was ordered?", agent.NopCallbacks{})
+	fmt.Println(string(answer.JSON), err)
+	// Output:
+	// ["tea", "cake"] <nil>
 }

@@ -34,10 +34,7 @@ func ExampleNew() {
 // A tool whose schema comes from elsewhere, such as a server.
 func ExampleFromSchema() {
 	schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
-	weather, err := tool.FromSchema(tool.Def{Name: "weather", Kind: tool.KindNone, Description: "The weather of a city."}, schema,
-		func(context.Context, *tool.Env, json.RawMessage) (tool.Access, error) {
-			return tool.Access{Kind: tool.KindNone, Verb: "weather"}, nil
-		},
+	weather, err := tool.FromSchema(tool.Def{Name: "weather", Kind: tool.KindNone, Description: "The weather of a city."}, schema, nil,
 		func(_ context.Context, _ *tool.Env, input json.RawMessage, _ io.Writer) (tool.Result, error) {
 			return tool.Result{Text: "sunny: " + string(input)}, nil
 		})
@@ -46,9 +43,12 @@ func ExampleFromSchema() {
 		return
 	}
 	fmt.Println(weather.Check(json.RawMessage(`{"town":"Bern"}`)) != nil)
+	access, _ := weather.Plan(context.Background(), &tool.Env{}, json.RawMessage(`{"city":"Bern"}`))
+	fmt.Println(access.Kind == tool.KindNone, access.Verb)
 	result, _ := weather.Run(context.Background(), &tool.Env{}, json.RawMessage(`{"city":"Bern"}`), io.Discard)
 	fmt.Println(result.Text)
 	// Output:
 	// true
+	// true weather
 	// sunny: {"city":"Bern"}
 }

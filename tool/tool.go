@@ -228,8 +228,8 @@ func New[In any](
 }
 
 // FromSchema makes a tool of a JSON Schema; New makes one of a type. The error is of a schema that
-// is not one, refers to another document or whose root is no object. plan and run are as for New;
-// they get the input as the model wrote it, valid by the schema.
+// is not one, refers to another document or whose root is no object. plan and run are as for New, and plan
+// may be nil; they get the input as the model wrote it, valid by the schema.
 func FromSchema(
 	def Def, schema json.RawMessage,
 	plan func(ctx context.Context, env *Env, input json.RawMessage) (Access, error),
@@ -239,6 +239,11 @@ func FromSchema(
 	err := json.Unmarshal(schema, &parsed)
 	if err == nil && parsed.Type != "object" {
 		err = errors.New("its root is no object")
+	}
+	if plan == nil {
+		plan = func(context.Context, *Env, json.RawMessage) (Access, error) {
+			return Access{Kind: def.Kind, Verb: def.Name}, nil
+		}
 	}
 	t := Tool{Def: def, plan: plan, run: run, written: func() json.RawMessage { return schema },
 		normalize: func(input json.RawMessage) json.RawMessage { return input }}
