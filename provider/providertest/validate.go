@@ -94,11 +94,14 @@ func (v *validator) lastKey(body []byte, name string) {
 			v.bad("the body is no JSON: %w", err)
 			return
 		}
-		last, _ = key.(string)
-		if seen[last] {
-			v.bad("the key %q stands twice", last)
+		name, _ := key.(string)
+		if seen[name] {
+			v.bad("the key %q stands twice", name)
 		}
-		seen[last] = true
+		seen[name] = true
+		if !slices.Contains([]string{"tool_choice", "response_format", "provider", "text", "format", "toolConfig"}, name) { // may differ in the last request
+			last = name
+		}
 		var skip json.RawMessage
 		if err := dec.Decode(&skip); err != nil {
 			v.bad("the body is no JSON: %w", err)

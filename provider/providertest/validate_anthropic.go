@@ -15,6 +15,13 @@ type anthropicBody struct {
 		Type   string `json:"type"`
 		Budget int    `json:"budget_tokens"`
 	} `json:"thinking"`
+	OutputConfig struct {
+		Effort string `json:"effort"`
+		Format *struct {
+			Type   string          `json:"type"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"format"`
+	} `json:"output_config"`
 	Tools []struct {
 		Name        string          `json:"name"`
 		InputSchema json.RawMessage `json:"input_schema"`
@@ -103,6 +110,9 @@ func (v *validator) anthropicHead(b anthropicBody) {
 	}
 	if b.Thinking != nil && b.Thinking.Type != "disabled" && b.Temperature != nil {
 		v.bad("thinking together with a temperature")
+	}
+	if f := b.OutputConfig.Format; f != nil {
+		v.structured(f.Type, f.Schema, strictness{object: true})
 	}
 	for _, t := range b.Tools {
 		v.tool(t.Name, 128)

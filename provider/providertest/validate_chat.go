@@ -18,7 +18,15 @@ type chatBody struct {
 			Parameters json.RawMessage `json:"parameters"`
 		} `json:"function"`
 	} `json:"tools"`
-	Messages []chatMessage `json:"messages"`
+	Messages       []chatMessage `json:"messages"`
+	ToolChoice     string        `json:"tool_choice"`
+	ResponseFormat *struct {
+		Type       string `json:"type"`
+		JSONSchema struct {
+			Name   string          `json:"name"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
 }
 
 type chatMessage struct {
@@ -53,6 +61,10 @@ func (v *validator) chat(body []byte) {
 		if t.Type != "function" {
 			v.bad("the tool %q is no function", t.Function.Name)
 		}
+	}
+	if f := b.ResponseFormat; f != nil && (f.Type != "json_schema" || f.JSONSchema.Name == "" || !json.Valid(f.JSONSchema.Schema) ||
+		len(b.Tools) > 0 && b.ToolChoice != "none") { // llama.cpp: no grammar with tools
+		v.bad("a response format of the type %q for %q, with %d tools", f.Type, f.JSONSchema.Name, len(b.Tools))
 	}
 	var open []string
 	for i, m := range b.Messages {

@@ -26,6 +26,8 @@ type geminiBody struct {
 			Budget          *int   `json:"thinkingBudget"`
 			Level           string `json:"thinkingLevel"`
 		} `json:"thinkingConfig"`
+		MIMEType   string          `json:"responseMimeType"`
+		JSONSchema json.RawMessage `json:"responseJsonSchema"`
 	} `json:"generationConfig"`
 	Contents []geminiContent `json:"contents"`
 }
@@ -96,6 +98,13 @@ func (v *validator) geminiHead(b geminiBody) {
 	}
 	if g := b.Generation; g != nil && g.Thinking != nil && g.Thinking.Budget != nil && g.Thinking.Level != "" {
 		v.bad("a thinking budget and a level")
+	}
+	if g := b.Generation; g != nil && (g.JSONSchema != nil || g.MIMEType != "") {
+		kind := ""
+		if g.MIMEType == "application/json" {
+			kind = "json_schema"
+		}
+		v.structured(kind, g.JSONSchema, strictness{})
 	}
 	for _, t := range b.Tools {
 		if len(t.Declarations) == 0 {

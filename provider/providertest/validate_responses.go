@@ -24,7 +24,15 @@ type responsesBody struct {
 	} `json:"reasoning"`
 	Instructions *string `json:"instructions"`
 	ToolChoice   *string `json:"tool_choice"`
-	Tools        []struct {
+	Text         *struct {
+		Format struct {
+			Type   string          `json:"type"`
+			Name   string          `json:"name"`
+			Schema json.RawMessage `json:"schema"`
+			Strict bool            `json:"strict"`
+		} `json:"format"`
+	} `json:"text"`
+	Tools []struct {
 		Type        string          `json:"type"`
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
@@ -93,6 +101,10 @@ func (v *validator) responsesHead(b responsesBody) {
 	if b.Model == "" || !b.Stream || b.Store == nil || *b.Store {
 		v.bad("model %q, stream %v, store %v: the first two are needed, the last is to be false",
 			b.Model, b.Stream, b.Store)
+	}
+	if t := b.Text; t != nil {
+		v.name("the schema", t.Format.Name, 64)
+		v.structured(t.Format.Type, t.Format.Schema, strictness{object: true, required: t.Format.Strict, recursive: true})
 	}
 	reasons := !strings.HasPrefix(b.Model, "gpt-4") && !strings.HasPrefix(b.Model, "gpt-3")
 	if slices.Contains(b.Include, "reasoning.encrypted_content") != reasons {
