@@ -116,9 +116,7 @@ func (o *Over) Signal(signal os.Signal) { _ = o.process.Signal(signal) }
 func (o *Over) Changes(ctx context.Context) (*Changes, error) {
 	c := &Changes{room: o.room.Path, roots: o.config.Dirs, keep: func() error { return nil }, discard: func() error { return nil }}
 	d := differ{ctx: ctx, changes: c, begun: o.begun, hidden: map[string]bool{}, above: map[string]bool{}, buffer: make([]byte, 64<<10),
-		isCache: func(rel string) bool {
-			return filepath.Base(rel) == gitDir || o.config.IsCache != nil && o.config.IsCache(rel)
-		}}
+		isCache: func(rel string) bool { return filepath.Base(rel) == gitDir }}
 	for i, root := range c.roots {
 		d.root = i
 		if err := d.entry(spot{unix.AT_FDCWD, filepath.Join(o.room.Path, upperName(i))}, spot{unix.AT_FDCWD, root}, root, false); err != nil {

@@ -127,9 +127,8 @@ type Options struct {
 
 // OverConfig is how artoo runs itself once more, in layers over directories.
 type OverConfig struct {
-	Dirs    []string // absolute, each with a layer of its own
-	Layers  string   // as Config.Layers
-	IsCache func(rel string) bool
+	Dirs    []string                     // absolute, each with a layer of its own
+	Layers  string                       // as Config.Layers
 	Dir     string                       // its working directory
 	Args    func(layers string) []string // with the program's name; layers is the directory for them, which goes with Over
 	Env     []string

@@ -68,7 +68,7 @@ func (a *app) runOnLayer(ctx context.Context) error {
 	}
 	ctx, signals := headless.Watch(ctx, a.process.Out, a.process.Err)
 	layers := filepath.Join(state, "layers")
-	o.over, err = sandbox.StartOver(sandbox.OverConfig{Dirs: dirs, Layers: layers, IsCache: permission.IsCache, Dir: a.project.Dir,
+	o.over, err = sandbox.StartOver(sandbox.OverConfig{Dirs: dirs, Layers: layers, Dir: a.project.Dir,
 		Args: func(dir string) []string {
 			return slices.Concat([]string{os.Args[0], onLayerArgument + dir}, a.process.Args)
 		},
@@ -174,7 +174,7 @@ func (o *outsider) serve(ctx context.Context) {
 func (o *outsider) do(ctx context.Context, r request) (reply, error) {
 	switch r.Do {
 	case doState:
-		changes, err := o.over.Changes(ctx)
+		changes, err := o.changes(ctx)
 		if err != nil {
 			return reply{}, err
 		}
@@ -186,6 +186,39 @@ func (o *outsider) do(ctx context.Context, r request) (reply, error) {
 		return o.keep(context.WithoutCancel(ctx), r.Dir)
 	}
 	return reply{}, fmt.Errorf("no such request: %q", r.Do)
+}
+
+// changes are the changes on the layers, without new caches of tools that git ignores, or that are in no repository.
+func (o *outsider) changes(ctx context.Context) (*sandbox.Changes, error) {
+	changes, err := o.over.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var caches []string
+	cache := func(c sandbox.Change) string { // with a slash behind a directory; "" for another path
+		rel, ok := names.Relative(c.Dir, c.Path)
+		switch {
+		case c.Before.Exists() || !ok || !permission.IsCache(rel):
+			return ""
+		case c.Mode.IsDir():
+			return c.Path + "/"
+		}
+		return c.Path
+	}
+	for _, c := range changes.Entries {
+		if path := cache(c); path != "" {
+			caches = append(caches, path)
+		}
+	}
+	if len(caches) == 0 {
+		return changes, nil
+	}
+	ignored := o.project.IgnoredSince(ctx, o.environ, o.began, caches)
+	changes.Entries = slices.DeleteFunc(changes.Entries, func(c sandbox.Change) bool {
+		path := cache(c)
+		return path != "" && (!o.project.Git || ignored[path])
+	})
+	return changes, nil
 }
 
 // hashOf is a hash of all that was changed.
@@ -210,7 +243,7 @@ func hashOf(changes *sandbox.Changes) (string, error) {
 
 // land lands the changes as one step of the session's journal: all or nothing.
 func (o *outsider) land(ctx context.Context, r request) (answer reply, err error) {
-	changes, err := o.over.Changes(ctx)
+	changes, err := o.changes(ctx)
 	if err != nil {
 		return answer, err
 	}
@@ -273,7 +306,7 @@ func lacks(list []journal.Lack) (names []string) {
 
 // keep writes the changes to a file of their own in a directory, "" for artoo's.
 func (o *outsider) keep(ctx context.Context, dir string) (answer reply, err error) {
-	changes, err := o.over.Changes(ctx)
+	changes, err := o.changes(ctx)
 	if err != nil || len(changes.Entries) == 0 {
 		return answer, err
 	}
@@ -301,7 +334,7 @@ func (o *outsider) keep(ctx context.Context, dir string) (answer reply, err erro
 
 // print writes the changes to stdout. conflict names what others changed as well.
 func (o *outsider) print(ctx context.Context) (conflict string, err error) {
-	changes, err := o.over.Changes(ctx)
+	changes, err := o.changes(ctx)
 	if err != nil {
 		return "", err
 	}
