@@ -78,6 +78,8 @@ var allowed = []struct {
 		"artoo/tool/repo", "artoo/tool/search", "artoo/tool/shell", "artoo/tool/skill", "artoo/tool/spelling",
 		"artoo/ui/prompt", "artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/prompt", []string{"artoo/provider/redact", "artoo/tool/atomicfile", "artoo/ui/sanitize"}},
+	// headless: the result of a call is the object that ends a headless run.
+	{"artoo/ui/mcpserve", []string{"artoo/agent", "artoo/agent/permission", "artoo/provider", "artoo/tool", "artoo/tool/mcp", "artoo/ui/headless", "artoo/ui/sanitize"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
 		"artoo/tool", "artoo/ui/sanitize", "artoo/ui/screen"}},
 }

@@ -67,6 +67,19 @@ func (a *Agent) Kill() {
 	}
 }
 
+// KillAfter has a turn whose ctx ends killed once it had wait to end by itself. stop is called after the turn.
+func (a *Agent) KillAfter(ctx context.Context, wait time.Duration) (stop func()) {
+	over := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		select {
+		case <-over:
+		case <-time.After(wait):
+			a.Kill()
+		}
+	})
+	return func() { close(over); forget() }
+}
+
 // Conversation is what has been said in the present session.
 func (a *Agent) Conversation() *conversation.Conversation { return a.session.conv }
 

@@ -154,6 +154,42 @@ func (q Question) Title() string {
 	return object + "?"
 }
 
+// Detail is all that a yes approves besides the call's title, command and own diff, and why artoo
+// asks: lines of untrusted text, not masked, "" for none.
+func (q Question) Detail() string {
+	var lines []string
+	add := func(name, text string) {
+		if text != "" {
+			lines = append(lines, name+text)
+		}
+	}
+	add("", q.Plan)
+	add("asked because ", q.Reason)
+	if q.outside() {
+		lines = append(lines, "outside the sandbox: with the network, your keys and your home")
+	}
+	if q.Network {
+		lines = append(lines, "the sandbox here does not hold the network")
+	}
+	add("the project's own programs: ", strings.Join(q.Own, ", "))
+	if q.Call.Access.Server != "" {
+		add("server: ", q.Call.Access.Server+", "+q.Call.Access.Address)
+		add("the server claims: ", q.Call.Access.Claims)
+		add("its definition has changed:\n", q.Call.Access.Changed)
+	}
+	add("input: ", q.Input)
+	if q.Effects != nil {
+		add("changes: ", strings.Join(q.Effects.Short(), "; "))
+	}
+	add("", q.Diff)
+	return strings.Join(lines, "\n")
+}
+
+// outside reports whether a yes lets a command run outside the sandbox.
+func (q Question) outside() bool {
+	return q.Kind == QuestionOutside || q.Kind == QuestionApproval && q.Call.Access.Command != "" && q.Place == permission.PlaceHost
+}
+
 // Verdicts are the answers that the question takes. The terminal's keys stand for them; programs
 // write them as they are. It is the one table of what a kind of question can be answered with.
 func (q Question) Verdicts() []Verdict {
@@ -225,7 +261,7 @@ type AnswerEvent struct {
 func (q Question) Event(mask func(string) string) QuestionEvent {
 	e := QuestionEvent{Type: "question", ID: q.ID, Kind: q.Kind, Title: q.Title(), Call: q.Call.ID, Tool: q.Call.Name,
 		Object: q.Call.Access.Object, Dir: q.Dir, Reason: q.Reason, Rule: q.Rule, Suggested: q.Suggested,
-		Outside: q.Kind == QuestionOutside || q.Kind == QuestionApproval && q.Call.Access.Command != "" && q.Place == permission.PlaceHost,
+		Outside: q.outside(),
 		Diff:    cmp.Or(q.Diff, q.Call.Access.Diff), Plan: q.Plan, Choices: q.Choices, Agent: q.Call.Agent}
 	for _, v := range q.Verdicts() {
 		e.Answers = append(e.Answers, v.String())

@@ -3,7 +3,9 @@
 package text
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -165,4 +167,21 @@ func (r contextReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.r.Read(p)
+}
+
+// ReadLine is the next line of r with its end; long reports one over most bytes, of which all is
+// skipped. With an error, line is what came before it.
+func ReadLine(r *bufio.Reader, most int) (line []byte, long bool, err error) {
+	for {
+		piece, err := r.ReadSlice('\n')
+		if !long {
+			line = append(line, piece...)
+		}
+		if len(line) > most {
+			line, long = nil, true
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, long, err
+		}
+	}
 }

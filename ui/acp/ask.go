@@ -99,36 +99,10 @@ func questioned(q agent.Question) (call toolCall, whole bool) {
 	if q.Call.Access.Command != "" { // whole: the user approves it
 		call.Content = append(call.Content, textContent(q.Call.Access.Command))
 	}
-	event := q.Event(nil)
-	var rest []string
-	add := func(name, text string) {
-		if text != "" {
-			rest = append(rest, name+text)
-		}
-	}
-	add("", q.Plan)
-	add("asked because ", q.Reason)
-	if event.Outside {
-		rest = append(rest, "outside the sandbox: with the network, your keys and your home")
-	}
-	if q.Network {
-		rest = append(rest, "the sandbox here does not hold the network")
-	}
-	add("the project's own programs: ", strings.Join(q.Own, ", "))
-	if q.Call.Access.Server != "" {
-		add("server: ", q.Call.Access.Server+", "+q.Call.Access.Address)
-		add("the server claims: ", q.Call.Access.Claims)
-		add("its definition has changed:\n", q.Call.Access.Changed)
-	}
-	add("input: ", q.Input)
-	if len(event.Changes) > 0 {
-		add("changes: ", strings.Join(event.Changes, "; "))
-	}
-	add("", q.Diff)
+	more := q.Detail()
 	if _, whole := diffs(q.Call.Access); !whole {
-		add("", q.Call.Access.Diff)
+		more = strings.TrimPrefix(more+"\n"+q.Call.Access.Diff, "\n")
 	}
-	more := strings.Join(rest, "\n")
 	if more != "" {
 		call.Content = append(call.Content, textContent(more))
 	}

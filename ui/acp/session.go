@@ -178,16 +178,8 @@ func (s *session) prompt(ctx context.Context, blocks []contentBlock) (any, error
 		}
 	}
 	m.Steering = func() []agent.Message { s.step(false); return nil }
-	over := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-over:
-		case <-time.After(killAfter):
-			s.agent.Kill()
-		}
-	})
+	stop := s.agent.KillAfter(ctx, killAfter)
 	response, err := s.opened.Program.Send(ctx, m, cb)
-	close(over)
 	stop()
 	if response != nil && response.Model != "" {
 		s.by = response.Provider + "/" + response.Model

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // The longest lines in bytes: one that comes in, and one that goes out.
@@ -78,7 +79,7 @@ func newWire(in io.Reader, out io.Writer, log func(text string)) *wire {
 // that are neither, and hands answers to those that wait for them.
 func (w *wire) read(handle func(message)) {
 	for {
-		line, long, err := w.line()
+		line, long, err := text.ReadLine(w.in, maxIn)
 		switch {
 		case long:
 			w.fail(nil, &Error{Code: codeInvalid, Message: fmt.Sprintf("the line is longer than %d bytes", maxIn)})
@@ -88,22 +89,6 @@ func (w *wire) read(handle func(message)) {
 		if err != nil {
 			w.leave()
 			return
-		}
-	}
-}
-
-// line is the next line; long reports one over the limit, which is skipped.
-func (w *wire) line() (line []byte, long bool, err error) {
-	for {
-		piece, err := w.in.ReadSlice('\n')
-		if !long {
-			line = append(line, piece...)
-		}
-		if len(line) > maxIn {
-			line, long = nil, true
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, long, err
 		}
 	}
 }

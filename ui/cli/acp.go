@@ -5,16 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"artoo/agent"
 	"artoo/config"
@@ -24,7 +21,6 @@ import (
 	"artoo/tool/extension"
 	"artoo/ui"
 	"artoo/ui/acp"
-	"artoo/ui/headless"
 	"artoo/ui/sanitize"
 )
 
@@ -41,35 +37,14 @@ func newACP(a *app) *cobra.Command {
 
 // serveEditor serves one editor on stdin and stdout.
 func (a *app) serveEditor(ctx context.Context) error {
-	if term.IsTerminal(int(a.process.In.Fd())) {
-		return usage("acp", "an editor starts this command and talks to it; nobody types to it", "artoo help acp")
-	}
-	out := a.process.Out
-	a.process.Out = a.process.Err // stdout carries the protocol alone
-	path := os.Getenv("PATH")
-	if err := a.load(false, false); err != nil {
-		return err
-	}
-	sessions, err := a.cfg.Paths.Sessions()
-	if err != nil {
-		return err
-	}
-	ctx, a.outcome.signals = headless.Watch(ctx, out, a.process.Err)
-	acp.Serve(ctx, acp.Options{In: a.process.In, Out: out, Version: a.process.build().Version, Log: a.warn,
-		Host: &editorHost{app: a, path: path, store: conversation.Store{Dir: sessions, OpenFile: a.process.openSession}}})
-	if caught := a.outcome.signals.Caught(); caught != nil {
-		return &headless.SignalError{Signal: caught}
-	}
-	return nil
+	return a.serveClient(ctx, "acp", "an editor", func(ctx context.Context, h *sessionHost, out *os.File) error {
+		acp.Serve(ctx, acp.Options{In: a.process.In, Out: out, Version: a.process.build().Version, Log: a.warn, Host: &editorHost{h}})
+		return nil
+	})
 }
 
 // editorHost opens the sessions of an editor; it implements acp.Host.
-type editorHost struct {
-	*app
-	path    string     // the user's PATH
-	opening sync.Mutex // One session is opened at a time: PATH is the process's.
-	store   conversation.Store
-}
+type editorHost struct{ *sessionHost }
 
 // Store implements acp.Host.
 func (h *editorHost) Store() conversation.Store { return h.store }
@@ -78,7 +53,7 @@ func (h *editorHost) Store() conversation.Store { return h.store }
 func (h *editorHost) Ready() error {
 	h.opening.Lock()
 	defer h.opening.Unlock()
-	session := h.session(acp.Start{})
+	session := h.session("")
 	if err := session.load(false, false); err != nil {
 		return err
 	}
@@ -96,47 +71,26 @@ func noModel(err error) error {
 	return err
 }
 
-// session is an app for one session, with the flags of this one.
-func (h *editorHost) session(start acp.Start) *app {
-	flags := maps.Clone(h.flags)
-	for key, values := range flags {
-		flags[key] = slices.Clone(values)
-	}
-	s := &app{process: h.process, flags: flags, began: time.Now(), dir: start.Dir, editor: start.Editor, path: h.path}
-	for _, dir := range start.Added {
-		s.added = append(s.added, dir+":rw")
-	}
-	return s
-}
-
 // Open implements acp.Host.
 func (h *editorHost) Open(ctx context.Context, start acp.Start) (opened acp.Opened, err error) {
 	h.opening.Lock()
 	defer h.opening.Unlock()
 	if start.ID != "" {
-		infos, err := h.store.List()
-		if err != nil {
+		if _, err := h.find(start.ID); err != nil {
 			return opened, err
 		}
-		if !slices.ContainsFunc(infos, func(i conversation.Info) bool { return i.ID == start.ID }) {
-			return opened, acp.ErrNotFound
-		}
 	}
-	s := &editorSession{app: h.session(start)}
+	s := &editorSession{app: h.session(start.Dir)}
+	s.editor = start.Editor
+	for _, dir := range start.Added {
+		s.added = append(s.added, dir+":rw")
+	}
 	if err := s.load(false, true); err != nil {
 		return opened, err
 	}
-	s.cfg.Resume, s.cfg.Ephemeral = start.ID, false
+	s.cfg.Ephemeral = false
 	s.addEditorServers(start.Servers)
-	if err := s.open(ctx); err != nil {
-		return opened, noModel(err)
-	}
-	err = s.agent.StartServers(ctx)
-	if err == nil && start.ID != "" && s.agent.SessionID() != start.ID {
-		err = fail(agent.KindUsage, "session "+start.ID, errors.New("in use by another artoo"), "exit the other artoo first")
-	}
-	if err != nil {
-		s.close()
+	if err := s.begin(ctx, start.ID); err != nil {
 		return opened, err
 	}
 	return acp.Opened{Agent: s.agent, Program: s}, nil

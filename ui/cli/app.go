@@ -45,10 +45,11 @@ func Main(p Process) int {
 	return a.exit(a.guarded(func() error { return a.run(context.Background()) }))
 }
 
-// app is one run, or one session of an editor's.
+// app is one run, or one session of a client's.
 type app struct {
 	dir          string              // the directory that it works in, absolute; "" is the process's
 	editor       acp.Editor          // the editor whose session it is; nil for runs
+	elicits      bool                // an MCP client began the run, and answers its questions
 	added        []string            // the editor's own directories, in the form of add_dirs
 	flags        map[string][]string // those of settings, by key
 	process      Process

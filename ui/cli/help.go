@@ -50,16 +50,21 @@ func pageOf(c *cobra.Command) []helpSection {
 		{Title: "Usage", Column: width, Rows: [][2]string{{"artoo " + c.Use}}},
 		{Text: strings.ToUpper(c.Short[:1]) + c.Short[1:] + ".\n"},
 	}
-	flags := helpSection{Title: "Flags", Column: flagColumn}
-	for _, f := range ownFlags(c) {
-		arg := f.Value.Type()
-		if f.NoOptDefVal != "" {
-			arg = ""
+	for i, with := range append([]*cobra.Command{c}, c.Commands()...) {
+		flags := helpSection{Title: "Flags", Column: flagColumn}
+		if i > 0 {
+			flags.Title += " of " + with.Name()
 		}
-		flags.Rows = append(flags.Rows, [2]string{flagText(f.Shorthand, f.Name, arg), f.Usage})
-	}
-	if len(flags.Rows) > 0 {
-		parts = append(parts, flags)
+		for _, f := range ownFlags(with) {
+			arg := f.Value.Type()
+			if f.NoOptDefVal != "" {
+				arg = ""
+			}
+			flags.Rows = append(flags.Rows, [2]string{flagText(f.Shorthand, f.Name, arg), f.Usage})
+		}
+		if len(flags.Rows) > 0 {
+			parts = append(parts, flags)
+		}
 	}
 	return parts
 }

@@ -35,8 +35,8 @@ type mcpCommand struct {
 }
 
 func newMCP(a *app) *cobra.Command {
-	c := a.command("mcp list|tools|call|read|prompt|add|rm|import|login|logout|accept",
-		"MCP servers: list, add and try them, log in", common("mcp", "no_project"))
+	c := a.command("mcp list|tools|call|read|prompt|add|rm|import|login|logout|accept|serve",
+		"MCP servers: list, add and try them, log in; be one", common("mcp", "no_project"))
 	m := &mcpCommand{app: a, json: jsonFlag(c)}
 	verb := func(use string, least, most int, missing string, run func(ctx context.Context, words []string) error) *cobra.Command {
 		v := a.verb(c, use, func(ctx context.Context, words []string) error { return m.closing(run(ctx, words)) })
@@ -56,6 +56,7 @@ func newMCP(a *app) *cobra.Command {
 	verb("logout NAME|URL", 1, 1, "from which server?", m.logout)
 	accept := verb("accept NAME", 1, 1, "of which server?", m.accept)
 	m.yes = accept.Flags().Bool("yes", false, "take what was shown the last time")
+	c.AddCommand(newMCPServe(a))
 	return c
 }
 

@@ -311,7 +311,7 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 	if a.streams.headless && !a.answersAll() {
 		tools = slices.DeleteFunc(tools, func(t tool.Tool) bool { return t.ByLoop() && t.Name == "ask_user" })
 	}
-	if a.streams.headless && !a.fromProgram() {
+	if a.streams.headless && !a.conversesWithProgram() {
 		return tools, nil, agents, nil
 	}
 	if names, err = a.cfg.SelectTools(namesOf(all), append(namesOf(on), agent.ExitPlan)); err != nil {

@@ -202,7 +202,10 @@ func (a *app) fromProgram() bool { return a.cfg.Input == "jsonl" }
 func (a *app) canAsk() bool { return !bool(a.cfg.Print) && a.streams.watched && !a.fromProgram() }
 
 // answersAll reports whether a program answers questions of any kind.
-func (a *app) answersAll() bool { return a.fromProgram() || a.cfg.AskProgram != "" }
+func (a *app) answersAll() bool { return a.conversesWithProgram() || a.cfg.AskProgram != "" }
+
+// conversesWithProgram reports whether the program that began the run answers questions, as a user does.
+func (a *app) conversesWithProgram() bool { return a.fromProgram() || a.elicits }
 
 // unanswered reports whether questions get no answer in this session.
 func (a *app) unanswered() bool {
@@ -230,13 +233,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if a.cfg.MaxTime > 0 {
 		in.Until = a.began.Add(time.Duration(a.cfg.MaxTime))
 	}
-	server, name, values, isPrompt := ui.PromptCall(a.skills, prompt)
-	var called ui.Invocation
-	var isCall bool
-	var err error
-	if !isPrompt {
-		called, isCall, err = a.invocation(prompt)
-	}
+	called, err := a.calledBy(prompt)
 	if err != nil {
 		return err
 	}
@@ -250,29 +247,10 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if a.fromProgram() {
 		return a.converseWithProgram(ctx)
 	}
-	options, restore, note := ui.UseModel(ctx, a, a.agent, called.Item.Model)
+	message, sender, restore, err := a.outgoing(ctx, called)
 	defer restore()
-	if note != "" {
-		a.screen.Note(note)
-	}
-	if line := a.ignored(); line != "" {
-		a.warn(line)
-	}
-	var message ui.Expansion
-	if isPrompt {
-		if m := a.agent.Env().MCP; m == nil {
-			err = usage(prompt, "no MCP servers are set up", "artoo mcp add NAME adds one")
-		} else {
-			message.Text, message.Parts, err = ui.ServerPrompt(ctx, m, server, name, values)
-		}
-		if err != nil {
-			return err
-		}
-	} else {
-		message = ui.Expand(ctx, a.agent, prompt)
-	}
-	for _, note := range message.Notes {
-		a.screen.Note(note)
+	if err != nil {
+		return err
 	}
 	in.Prompt, in.Dir = message.Text, a.agent.OutputDir()
 	input, err := in.Read(ctx)
@@ -281,11 +259,8 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	}
 	a.outcome.stdin = input.State
 	a.agent.Spend(time.Since(a.began))
-	r := &headless.Runner{Agent: a.agent, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen,
+	r := &headless.Runner{Agent: sender, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen,
 		Ask: a.outcome.approve, Info: a.info(), Stopped: a.broken}
-	if isCall {
-		r.Agent = invoker{a, called, options}
-	}
 	if program, err := a.askProgram(); err != nil {
 		return err
 	} else if r.Ask == nil && program != nil {
@@ -313,6 +288,53 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		return failure
 	}
 	return nil
+}
+
+// calledPrompt is the prompt of a headless run, and what it calls: a prompt of an MCP server's, a skill
+// or command, or neither.
+type calledPrompt struct {
+	text                 string
+	server, name, values string
+	isPrompt             bool
+	own                  ui.Invocation
+	isOwn                bool
+}
+
+// calledBy says what a prompt calls. The error is of a name that no one has.
+func (a *app) calledBy(prompt string) (c calledPrompt, err error) {
+	c.text = prompt
+	c.server, c.name, c.values, c.isPrompt = ui.PromptCall(a.skills, prompt)
+	if !c.isPrompt {
+		c.own, c.isOwn, err = a.invocation(prompt)
+	}
+	return c, err
+}
+
+// outgoing makes of a prompt what its run sends, and shows the notes on it. restore takes back the
+// choice of a model that comes with the prompt; it is never nil.
+func (a *app) outgoing(ctx context.Context, c calledPrompt) (message ui.Expansion, sender headless.Sender, restore func(), err error) {
+	options, restore, note := ui.UseModel(ctx, a, a.agent, c.own.Item.Model)
+	if note != "" {
+		a.screen.Note(note)
+	}
+	if line := a.ignored(); line != "" {
+		a.warn(line)
+	}
+	if !c.isPrompt {
+		message = ui.Expand(ctx, a.agent, c.text)
+	} else if m := a.agent.Env().MCP; m == nil {
+		err = usage(c.text, "no MCP servers are set up", "artoo mcp add NAME adds one")
+	} else {
+		message.Text, message.Parts, err = ui.ServerPrompt(ctx, m, c.server, c.name, c.values)
+	}
+	for _, note := range message.Notes {
+		a.screen.Note(note)
+	}
+	sender = a.agent
+	if c.isOwn {
+		sender = invoker{a, c.own, options}
+	}
+	return message, sender, restore, err
 }
 
 // lastWords lets a second signal find the result object printed. What it says is

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/tool/text"
+	"artoo/ui/acp"
+	"artoo/ui/headless"
+	"artoo/ui/mcpserve"
+)
+
+// newMCPServe is `artoo mcp serve`. Flags that its family has are not here.
+func newMCPServe(a *app) *cobra.Command {
+	c := a.command("serve", "", []string{"model", "provider", "effort", "max_turns", "max_cost", "max_time", "max_files", "max_lines", "only", "no_delete", "schema", "tools", "system", "append_system",
+		"add_dirs", "approval", "allow", "ask", "deny", "ephemeral"})
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.serveTool(c.Context()) }
+	return c
+}
+
+// serveTool serves an MCP client on stdin and stdout.
+func (a *app) serveTool(ctx context.Context) error {
+	return a.serveClient(ctx, "mcp", "an MCP client", func(ctx context.Context, h *sessionHost, out *os.File) error {
+		return mcpserve.Serve(ctx, mcpserve.Options{In: a.process.In, Out: out, Version: a.process.build().Version, Log: a.warn, Host: &runHost{h}})
+	})
+}
+
+// runHost does the runs of an MCP client; it implements mcpserve.Host.
+type runHost struct{ *sessionHost }
+
+// killAfter is how long a cancelled run may take before what it started is killed.
+const killAfter = 300 * time.Millisecond
+
+// Run implements mcpserve.Host.
+func (h *runHost) Run(ctx context.Context, call mcpserve.Call, client mcpserve.Client) headless.Result {
+	s := h.session("")
+	response, err := h.run(ctx, s, call, client)
+	failure := agent.Classify(err)
+	if cause := context.Cause(ctx); cause != nil && failure != nil {
+		failure = agent.Classify(cause)
+	}
+	code := 0
+	if failure != nil {
+		code = failure.Kind.ExitCode()
+		s.show(failure)
+	}
+	if s.agent == nil {
+		return headless.NewResult(headless.Info{Provider: s.choice.Provider, Model: s.choice.Model, Sandbox: "none", Began: s.began}, response, failure, code)
+	}
+	info := s.info()
+	if bool(s.cfg.Ephemeral) {
+		info.SessionID = ""
+	}
+	s.agent.Exiting(code)
+	s.close()
+	return headless.NewResult(info, response, failure, code)
+}
+
+// run is the run up to its end. The agent of s is open where it got so far.
+func (h *runHost) run(ctx context.Context, s *app, call mcpserve.Call, client mcpserve.Client) (*agent.Response, error) {
+	var err error
+	if s.dir, err = h.dirOf(call); err != nil {
+		return nil, err
+	}
+	called, err := h.open(ctx, s, call, client.Answers())
+	if err != nil {
+		return nil, err
+	}
+	message, sender, restore, err := s.outgoing(ctx, called)
+	defer restore()
+	if err != nil {
+		return nil, err
+	}
+	r := &headless.Runner{Agent: reporting{sender, s, client}, Format: headless.JSON, Out: s.process.Err, Screen: s.screen, Info: s.info()}
+	if client.Answers() {
+		r.AnyKind = true
+		r.Ask = func(ctx context.Context, q agent.Question) (agent.Answer, error) { return client.Ask(ctx, q, s.mask) }
+	} else if r.Ask, err = s.askProgram(); err != nil {
+		return nil, err
+	} else {
+		r.AnyKind = r.Ask != nil
+	}
+	s.agent.Spend(time.Since(s.began))
+	stop := s.agent.KillAfter(ctx, killAfter)
+	defer stop()
+	response, failure := r.Run(ctx, message.Text, message.Parts...)
+	if failure != nil {
+		return response, failure
+	}
+	return response, nil
+}
+
+// open opens the session of a call.
+func (h *runHost) open(ctx context.Context, s *app, call mcpserve.Call, answers bool) (called calledPrompt, err error) {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	s.elicits = answers
+	s.flags["print"], s.flags["output"], s.flags["input"] = []string{"true"}, []string{string(headless.JSON)}, []string{"text"}
+	if err := s.load(true, true); err != nil {
+		return called, err
+	}
+	if option := s.layerOption(); option != "" {
+		return called, usage("mcp serve", option+" needs a run of its own", "artoo -p "+option)
+	}
+	if called, err = s.calledBy(call.Prompt); err != nil {
+		return called, err
+	}
+	return called, s.begin(ctx, call.Session)
+}
+
+// dirOf is the directory that a call means: its own, else that of its session, else that of the server.
+func (h *runHost) dirOf(call mcpserve.Call) (string, error) {
+	dir := call.Dir
+	if call.Session != "" {
+		info, err := h.find(call.Session)
+		if errors.Is(err, acp.ErrNotFound) {
+			return "", usage("session "+call.Session, "no such ID", "the session_id of an earlier call")
+		}
+		if err != nil {
+			return "", err
+		}
+		dir = cmp.Or(dir, info.CWD)
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(h.project.Dir, dir)
+	}
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return "", fail(agent.KindUsage, "cwd", err, "the path of a directory that exists")
+	case !info.IsDir():
+		return "", usage("cwd", dir+" is not a directory", "the path of a directory that exists")
+	}
+	return filepath.Clean(dir), nil
+}
+
+// reporting tells the client of the steps of a run; it implements headless.Sender.
+type reporting struct {
+	headless.Sender
+	app    *app
+	client mcpserve.Client
+}
+
+// SendMessage implements headless.Sender.
+func (r reporting) SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error) {
+	return r.Sender.SendMessage(ctx, text, &stepCallbacks{Callbacks: cb, reporting: r}, attachments...)
+}
+
+// stepCallbacks are callbacks that report each step, and each call, to the client as well.
+type stepCallbacks struct {
+	agent.Callbacks
+	reporting
+	steps int
+}
+
+// OnThinking implements agent.Callbacks.
+func (c *stepCallbacks) OnThinking() {
+	c.Callbacks.OnThinking()
+	c.steps++
+	c.client.Report(fmt.Sprintf("step %d", c.steps))
+}
+
+// OnToolCall implements agent.Callbacks.
+func (c *stepCallbacks) OnToolCall(call agent.Call) {
+	c.Callbacks.OnToolCall(call)
+	what := call.Access.Verb + " " + text.FirstLine(call.Access.Object)
+	if call.Agent != "" {
+		what = call.Agent + ": " + what
+	}
+	c.client.Report(text.Clip(c.app.mask(what), mostStep))
+}
+
+// mostStep bounds what is reported of a call, in characters.
+const mostStep = 200

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/ui/acp"
+	"artoo/ui/headless"
+)
+
+// serveClient serves a program on stdin and stdout until it leaves. name is the subcommand, client the
+// program that starts it; out is stdout, which carries the protocol alone.
+func (a *app) serveClient(ctx context.Context, name, client string, serve func(ctx context.Context, h *sessionHost, out *os.File) error) error {
+	if term.IsTerminal(int(a.process.In.Fd())) {
+		return usage(name, client+" starts this command and talks to it; nobody types to it", "artoo help "+name)
+	}
+	out := a.process.Out
+	a.process.Out = a.process.Err
+	path := os.Getenv("PATH")
+	if err := a.load(false, false); err != nil {
+		return err
+	}
+	sessions, err := a.cfg.Paths.Sessions()
+	if err != nil {
+		return err
+	}
+	ctx, a.outcome.signals = headless.Watch(ctx, out, a.process.Err)
+	err = serve(ctx, &sessionHost{app: a, path: path, store: conversation.Store{Dir: sessions, OpenFile: a.process.openSession}}, out)
+	if caught := a.outcome.signals.Caught(); caught != nil {
+		return &headless.SignalError{Signal: caught}
+	}
+	return err
+}
+
+// sessionHost makes an app for each session that a client opens.
+type sessionHost struct {
+	*app
+	path    string     // the user's PATH
+	opening sync.Mutex // One session is opened at a time: PATH is the process's.
+	store   conversation.Store
+}
+
+// session is an app for one session in a directory, with the flags of this one. "" is the process's directory.
+func (h *sessionHost) session(dir string) *app {
+	flags := maps.Clone(h.flags)
+	for key, values := range flags {
+		flags[key] = slices.Clone(values)
+	}
+	return &app{process: h.process, flags: flags, began: time.Now(), dir: dir, path: h.path}
+}
+
+// find is the session of an id; the error is acp.ErrNotFound for none.
+func (h *sessionHost) find(id string) (conversation.Info, error) {
+	infos, err := h.store.List()
+	if err != nil {
+		return conversation.Info{}, err
+	}
+	i := slices.IndexFunc(infos, func(i conversation.Info) bool { return i.ID == id })
+	if i < 0 {
+		return conversation.Info{}, acp.ErrNotFound
+	}
+	return infos[i], nil
+}
+
+// begin opens the agent of a session whose settings are read: a new one for the id "".
+func (a *app) begin(ctx context.Context, id string) error {
+	a.cfg.Resume, a.cfg.Continue = id, false
+	if err := a.open(ctx); err != nil {
+		return noModel(err)
+	}
+	err := a.agent.StartServers(ctx)
+	if err == nil && id != "" && a.agent.SessionID() != id {
+		err = fail(agent.KindUsage, "session "+id, errors.New("in use by another run or artoo"), "wait until that run has ended, or exit the other artoo first")
+	}
+	if err != nil {
+		a.close()
+		a.agent = nil // It is closed once.
+	}
+	return err
+}
