@@ -137,6 +137,20 @@ func TestCommandsThatOnlyReadRunSideBySideAndAnswerInOrder(t *testing.T) {
 	}
 }
 
+func TestASubAgentWorksBesideACommandThatOnlyReads(t *testing.T) {
+	c := &confinement{}
+	opt := c.options(t, permission.ModeAsk, fake.Calls(task("t1", "one"), fake.ToolCall("c1", "bash", `{"command":"echo two"}`)),
+		fake.Say("one"), fake.Say("ok"))
+	opt.Tools = append(opt.Tools, agent.OwnTools(nil)...)
+	a := made(t, opt)
+	a.Confine(c)
+	mustSend(t, a, &recorder{}, "go")
+	got := toolResults(a)
+	if len(got) != 2 || !strings.Contains(got[0], "one") || !strings.Contains(got[1], "two") {
+		t.Errorf("%q", got)
+	}
+}
+
 // wholeAgent runs a line in the background; denials are what it meets until it may write
 // the whole project.
 func wholeAgent(t *testing.T, mode permission.Mode, line string) (*confinement, *agent.Agent) {

@@ -82,7 +82,7 @@ func onlyReads(t *tool.Tool) bool {
 // depend on.
 func (p *pending) changesHere() bool {
 	elsewhere := p.call.Access.Kind == tool.KindServer && (p.call.Access.Reads || !p.call.Access.Local)
-	return !p.final && !onlyReads(p.tool) && !isTask(p.tool) && p.tool.Kind != tool.KindNetwork && !elsewhere
+	return !p.final && !onlyReads(p.tool) && !isTask(p.tool) && p.tool.Kind != tool.KindNetwork && !elsewhere && !p.commandReads()
 }
 
 func newPending(calls []provider.ToolCall, i int) *pending {
