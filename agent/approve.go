@@ -220,7 +220,7 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 		c.deny(p, "a question beside the session (/btw) only reads, and nobody is asked", false)
 		return nil
 	}
-	if p.decision.Verdict != permission.Refuse && c.passesCap(ctx, p) {
+	if p.decision.Verdict != permission.Refuse && c.passesCap(ctx, p, false) {
 		return nil
 	}
 	if d := &p.decision; d.Verdict == permission.Ask && len(d.Keep) > 0 {
@@ -246,13 +246,14 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 }
 
 // passesCap denies a call of a file tool that would pass a cap on effects, and reports whether it did.
-func (c *calls) passesCap(ctx context.Context, p *pending) bool {
+// With lands it is about to run.
+func (c *calls) passesCap(ctx context.Context, p *pending, lands bool) bool {
 	if c.keeper.tally == nil || p.call.Access.Kind != tool.KindWrite {
 		return false
 	}
 	list, err := effectsOf(p.call.Access)
 	if err == nil {
-		err = c.keeper.tally.admit(ctx, list)
+		err = c.keeper.tally.admit(ctx, list, lands)
 	}
 	if err != nil {
 		c.deny(p, err.Error(), false)

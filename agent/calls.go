@@ -176,7 +176,7 @@ func (c *calls) execute(ctx context.Context, p *pending, slots chan struct{}) {
 		p.interrupted(cause)
 		return
 	}
-	if c.passesCap(ctx, p) { // The user may have changed the input, or the file.
+	if c.passesCap(ctx, p, true) { // The user may have changed the input, or the file.
 		return
 	}
 	var err error

@@ -63,8 +63,14 @@ type tally struct {
 	seed maphash.Seed
 
 	mu        sync.Mutex
-	originals map[string]content // by path: what was there before the run changed it
-	over      error              // The present turn ends with it; nil as long as no cap is passed.
+	originals map[string]original // by path, of what the run has changed
+	over      error               // The present turn ends with it; nil as long as no cap is passed.
+}
+
+// original is what was at a path before the run changed it.
+type original struct {
+	content
+	built bool // It is build output that git ignores, which counts only for --no-delete.
 }
 
 // newTally is nil without caps, to which it binds the policy. The error names a pattern that is none, or says
@@ -81,7 +87,7 @@ func newTally(opt Options) (*tally, error) {
 		return nil, &Failure{Kind: KindUsage, What: caps.String(), Err: errors.New("nothing makes layers here, and commands could change more"),
 			Hint: "leave out the tools that run commands"}
 	}
-	t := &tally{caps: caps, root: opt.Policy.Root, seed: maphash.MakeSeed(), originals: map[string]content{}}
+	t := &tally{caps: caps, root: opt.Policy.Root, seed: maphash.MakeSeed(), originals: map[string]original{}}
 	for _, list := range caps.Only {
 		var rules []permission.Rule
 		for _, glob := range list {
@@ -181,7 +187,7 @@ func distance(a, b []uint64, most int) int {
 type effect struct {
 	path  string // absolute
 	built bool   // It is build output that git ignores.
-	read  func(t *tally, now content) (content, error)
+	read  func(ctx context.Context, t *tally, now content) (content, error)
 }
 
 // effectsOf are those of a call of a file tool; the error says that it does not tell.
@@ -190,7 +196,7 @@ func effectsOf(access tool.Access) (list []effect, err error) {
 		return nil, errors.New("it does not tell beforehand what it writes")
 	}
 	for _, o := range access.Outcomes {
-		list = append(list, effect{path: o.Path, read: func(t *tally, now content) (content, error) {
+		list = append(list, effect{path: o.Path, read: func(ctx context.Context, t *tally, now content) (content, error) {
 			if o.Gone {
 				return content{}, nil
 			}
@@ -198,7 +204,7 @@ func effectsOf(access tool.Access) (list []effect, err error) {
 			if now.exists {
 				mode = now.mode.Perm()
 			}
-			return t.content(mode, int64(len(o.Data)), "", func() (io.ReadCloser, error) {
+			return t.content(ctx, mode, int64(len(o.Data)), "", func() (io.ReadCloser, error) {
 				return io.NopCloser(bytes.NewReader(o.Data)), nil
 			})
 		}})
@@ -209,23 +215,23 @@ func effectsOf(access tool.Access) (list []effect, err error) {
 // effectsOn are the changes of a layer that are to land.
 func effectsOn(changes []sandbox.Change, open func(path string) (*os.File, error)) (list []effect) {
 	for _, c := range changes {
-		list = append(list, effect{path: c.Path, built: c.Output != "", read: func(t *tally, _ content) (content, error) {
+		list = append(list, effect{path: c.Path, built: c.Output != "", read: func(ctx context.Context, t *tally, _ content) (content, error) {
 			if c.Kind == sandbox.Deleted {
 				return content{}, nil
 			}
 			if c.Kind == sandbox.Mode {
-				now, err := t.at(c.Path)
+				now, err := t.at(ctx, c.Path)
 				now.mode = c.Mode
 				return now, err
 			}
-			return t.content(c.Mode, c.Size, c.Target, func() (io.ReadCloser, error) { return open(c.Path) })
+			return t.content(ctx, c.Mode, c.Size, c.Target, func() (io.ReadCloser, error) { return open(c.Path) })
 		}})
 	}
 	return list
 }
 
-// content reads a content.
-func (t *tally) content(mode fs.FileMode, size int64, target string, open func() (io.ReadCloser, error)) (c content, err error) {
+// content reads a content, its lines only where these count.
+func (t *tally) content(ctx context.Context, mode fs.FileMode, size int64, target string, open func() (io.ReadCloser, error)) (c content, err error) {
 	c = content{exists: true, mode: mode, size: size}
 	switch mode.Type() {
 	case fs.ModeSymlink:
@@ -251,15 +257,19 @@ func (t *tally) content(mode fs.FileMode, size int64, target string, open func()
 		return c, err
 	}
 	c.binary = size > longestText || bytes.IndexByte(head, 0) >= 0
+	counts := !c.binary && t.caps.MaxLines > 0
 	c.size = 0
 	for begun := false; ; {
+		if ctx.Err() != nil {
+			return c, context.Cause(ctx)
+		}
 		part, err := in.ReadSlice('\n')
 		c.size += int64(len(part))
 		all.Write(part)
-		if begun = begun || len(part) > 0; !c.binary {
+		if begun = begun || len(part) > 0; counts {
 			line.Write(part)
 		}
-		if begun && !c.binary && !errors.Is(err, bufio.ErrBufferFull) {
+		if begun && counts && !errors.Is(err, bufio.ErrBufferFull) {
 			c.lines = append(c.lines, line.Sum64())
 			line.Reset()
 			begun = false
@@ -275,7 +285,7 @@ func (t *tally) content(mode fs.FileMode, size int64, target string, open func()
 }
 
 // at is what is at a path of the project now.
-func (t *tally) at(path string) (content, error) {
+func (t *tally) at(ctx context.Context, path string) (content, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return content{}, nil
@@ -289,22 +299,26 @@ func (t *tally) at(path string) (content, error) {
 			return content{}, err
 		}
 	}
-	return t.content(info.Mode(), info.Size(), target, func() (io.ReadCloser, error) { return os.Open(path) })
+	return t.content(ctx, info.Mode(), info.Size(), target, func() (io.ReadCloser, error) { return os.Open(path) })
 }
 
-// admit reports whether changes may land: nil, or the cap that they would pass, which ends the turn. It changes
-// nothing, and has to be called before they land. What was passed stays so until the next turn. A nil tally admits all.
-func (t *tally) admit(ctx context.Context, list []effect) error {
+// admit reports whether changes may land: nil, or the cap that they would pass, which ends the turn. With lands the
+// caller makes them next, so that they count from now on. What was passed stays so until the next turn. A nil tally
+// admits all.
+func (t *tally) admit(ctx context.Context, list []effect, lands bool) error {
 	if t == nil {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	why, err := t.passed(ctx, list)
+	originals, why, err := t.passed(ctx, list)
 	switch {
 	case err != nil:
 		return fmt.Errorf("what it changes cannot be counted: %w", err)
 	case why == "":
+		if lands {
+			t.originals = originals
+		}
 		return nil
 	}
 	t.over = capFailure(why, "a message that asks for less, or without the cap on effects")
@@ -330,49 +344,48 @@ func (t *tally) begin() {
 	}
 }
 
-// passed names the cap that would be passed, "" for none; mu is held.
-func (t *tally) passed(ctx context.Context, list []effect) (why string, err error) {
+// passed names the cap that would be passed, "" for none. originals are those with the paths of the list; mu is held.
+func (t *tally) passed(ctx context.Context, list []effect) (originals map[string]original, why string, err error) {
+	originals = maps.Clone(t.originals)
 	after := map[string]content{}
 	for _, e := range list {
 		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
+			return nil, "", context.Cause(ctx)
 		}
-		now, err := t.at(e.path)
+		now, err := t.at(ctx, e.path)
 		if err != nil {
-			return "", err
+			return nil, "", err
 		}
-		was, known := t.originals[e.path]
+		was, known := originals[e.path]
 		if !known {
-			was = now
+			was = original{now, e.built}
 		}
-		is, err := e.read(t, now)
+		is, err := e.read(ctx, t, now)
 		if err != nil {
-			return "", err
+			return nil, "", err
 		}
 		switch {
 		case !t.caps.NoDelete || !was.exists || now.same(is):
 		case !is.exists:
-			return t.name(e.path) + " was there at the start, and would be removed or renamed: --no-delete", nil
+			return nil, t.name(e.path) + " was there at the start, and would be removed or renamed: --no-delete", nil
 		case is.mode.Type() != was.mode.Type():
-			return t.name(e.path) + " was there at the start, and would be replaced: --no-delete", nil
+			return nil, t.name(e.path) + " was there at the start, and would be replaced: --no-delete", nil
 		case is.mode.IsRegular() && was.size > 0 && is.size == 0:
-			return t.name(e.path) + " was there at the start, and would be emptied: --no-delete", nil
+			return nil, t.name(e.path) + " was there at the start, and would be emptied: --no-delete", nil
 		}
-		if e.built && !known {
-			continue
-		}
-		t.originals[e.path], after[e.path] = was, is
+		was.built = was.built && e.built
+		originals[e.path], after[e.path] = was, is
 	}
 	changed, lines := []string(nil), 0
-	for _, path := range slices.Sorted(maps.Keys(t.originals)) {
+	for _, path := range slices.Sorted(maps.Keys(originals)) {
 		is, proposed := after[path]
 		if !proposed {
-			if is, err = t.at(path); err != nil {
-				return "", err
+			if is, err = t.at(ctx, path); err != nil {
+				return nil, "", err
 			}
 		}
-		was := t.originals[path]
-		if was.same(is) {
+		was := originals[path]
+		if was.built || was.same(is) {
 			continue
 		}
 		changed = append(changed, path)
@@ -380,15 +393,15 @@ func (t *tally) passed(ctx context.Context, list []effect) (why string, err erro
 			lines += was.linesTo(is, t.caps.MaxLines-lines)
 		}
 		if lines > t.caps.MaxLines {
-			return fmt.Sprintf("more than %s would be added and removed since the start: --max-lines %d",
+			return nil, fmt.Sprintf("more than %s would be added and removed since the start: --max-lines %d",
 				text.Count(t.caps.MaxLines, "line"), t.caps.MaxLines), nil
 		}
 	}
 	// A directory that comes or goes with what it holds is not counted by itself.
 	changed = slices.DeleteFunc(slices.Clone(changed), func(path string) bool {
-		was, is := t.originals[path], after[path]
+		was, is := originals[path], after[path]
 		if _, proposed := after[path]; !proposed {
-			is, _ = t.at(path) // It was read above.
+			is, _ = t.at(ctx, path) // It was read above.
 		}
 		dir := (was.exists || is.exists) && (!was.exists || was.mode.IsDir()) && (!is.exists || is.mode.IsDir())
 		at, _ := slices.BinarySearch(changed, path+string(filepath.Separator))
@@ -400,14 +413,14 @@ func (t *tally) passed(ctx context.Context, list []effect) (why string, err erro
 		}
 		for i, rules := range t.only {
 			if !slices.ContainsFunc(rules, func(r permission.Rule) bool { return r.MatchesPath(t.root, path) }) {
-				return t.name(path) + " would be changed: --only " + strings.Join(t.caps.Only[i], " --only "), nil
+				return nil, t.name(path) + " would be changed: --only " + strings.Join(t.caps.Only[i], " --only "), nil
 			}
 		}
 	}
 	if t.caps.MaxFiles > 0 && len(changed) > t.caps.MaxFiles {
-		return fmt.Sprintf("%s would be changed since the start: --max-files %d", text.Count(len(changed), "path"), t.caps.MaxFiles), nil
+		return nil, fmt.Sprintf("%s would be changed since the start: --max-files %d", text.Count(len(changed), "path"), t.caps.MaxFiles), nil
 	}
-	return "", nil
+	return originals, "", nil
 }
 
 // name is a path as seen from the project.

@@ -184,7 +184,7 @@ func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effec
 	if k.journal == nil {
 		return nil, nil, errors.New("undo journal unavailable; changes not applied")
 	}
-	if err := k.tally.admit(ctx, effectsOn(e.Apply, changes.Open)); err != nil {
+	if err := k.tally.admit(ctx, effectsOn(e.Apply, changes.Open), true); err != nil {
 		return nil, nil, err
 	}
 	report, err := k.journal.ApplyLayer(ctx, k.session.turnNumber(), what, e.Apply, layerSource{changes}, then)

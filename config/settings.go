@@ -46,7 +46,7 @@ type Settings struct {
 	MaxTime            Time   `split_words:"true" toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall-clock limit per run (90s, 10m), not counting time spent waiting for you"`
 	MaxFiles           Whole  `split_words:"true" toml:"max_files" flag:"--max-files N" shown:"no cap" meaning:"paths that a run may change; a renamed file is two"`
 	MaxLines           Whole  `split_words:"true" toml:"max_lines" flag:"--max-lines N" shown:"no cap" meaning:"lines that a run may add and remove together; a binary file has one per 80 bytes"`
-	Only               List   `split_words:"true" toml:"only" flag:"--only GLOB" unsplit:"yes" shown:"all" meaning:"paths that a run may change, relative to the project, like 'docs/**'"`
+	Only               Order  `split_words:"true" toml:"only" flag:"--only GLOB" unsplit:"yes" shown:"all" meaning:"paths that a run may change, relative to the project, like 'docs/**'"`
 	NoDelete           Switch `split_words:"true" toml:"no_delete" flag:"--no-delete" meaning:"nothing that was there when the run began is removed, renamed or emptied"`
 	MaxRetryTime       Time   `split_words:"true" toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"all waiting for retries of one request; five tries"`
 	MaxConcurrentTools Whole  `split_words:"true" toml:"max_concurrent_tools" preset:"4" max:"64" meaning:"read-only tool calls side by side"`

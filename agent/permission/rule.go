@@ -164,7 +164,11 @@ func (r Rule) matchesPath(root, file string, wide bool) bool {
 }
 
 // FileRule is a rule for the files that a pattern names. The error is a *RuleError.
-func FileRule(glob string) (Rule, error) { return ParseRule("write(" + glob + ")") }
+func FileRule(glob string) (Rule, error) {
+	r, err := ParseRule("write(" + glob + ")")
+	r.Arg, r.HasArg = glob, true // "*" too, which stands for everything in a rule of the user's
+	return r, err
+}
 
 // MatchesPath reports whether the rule, one for files, covers an absolute path of the project at root.
 func (r Rule) MatchesPath(root, file string) bool { return r.matchesPath(root, file, false) }
