@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"artoo/provider"
 )
@@ -97,8 +98,10 @@ func (r *requests) cannotAnswer() error {
 // holdModel keeps what is known of the model that answers now, until restore puts it back.
 func (s *session) holdModel() (restore func()) {
 	model, limit, guessed, budget := s.model, s.replyLimit, s.guessed, s.conv.Budget()
+	refused := maps.Clone(s.refused)
 	return func() {
 		s.model, s.replyLimit, s.guessed, s.cached = model, limit, guessed, 0
+		s.refused = refused
 		s.conv.SetOverhead(s.system, s.specs)
 		s.conv.SetBudget(budget)
 	}
