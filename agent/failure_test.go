@@ -22,7 +22,7 @@ func TestEveryKindHasOneRowOfTheExitTable(t *testing.T) {
 		agent.KindBilling:  3,
 		agent.KindProvider: 4, agent.KindNetwork: 4, agent.KindTimeout: 4, agent.KindInvalid: 4, agent.KindRateLimit: 5,
 		agent.KindOverloaded: 5,
-		agent.KindApproval:   6, agent.KindCap: 7, agent.KindContext: 8, agent.KindRefused: 9,
+		agent.KindApproval:   6, agent.KindCap: 7, agent.KindContext: 8, agent.KindRefused: 9, agent.KindFindings: 10,
 	}
 	rows := map[agent.Kind]int{}
 	for i, e := range agent.Exits {

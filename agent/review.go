@@ -83,7 +83,7 @@ func (a *Agent) ReviewChange(ctx context.Context, set *changes.Set, cb Callbacks
 	if a.session.model.Wait != nil {
 		return &Review{Response: &Response{}}, &Failure{Kind: KindUsage, What: "review",
 			Err:  fmt.Errorf("%s runs tools of its own, and a review has to know that nothing is changed", a.session.model.Name),
-			Hint: "another model, such as -m anthropic/NAME; artoo models lists them"}
+			Hint: "a model that is asked directly; artoo models lists them"}
 	}
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()

@@ -38,6 +38,7 @@ func TestEdit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	edited := strings.Replace(weekGo, "return day / 7", "// Days count from 1.\n\treturn (day - 1) / 7", 1)
 	want := tool.Access{
 		Kind: tool.KindWrite, Paths: []string{w.path("week.go")}, Verb: "edit", Object: "week.go", Added: 2, Removed: 1,
 		Diff: `--- a/week.go
@@ -53,6 +54,7 @@ func TestEdit(t *testing.T) {
  
  func Day(week int) int {
 `,
+		Outcomes: []tool.Outcome{{Path: w.path("week.go"), Data: []byte(edited)}},
 	}
 	if diff := cmp.Diff(want, access); diff != "" {
 		t.Error(diff)
@@ -70,8 +72,7 @@ func TestEdit(t *testing.T) {
 	if diff := cmp.Diff(tool.Result{Text: text, Summary: "+2 -1"}, result); diff != "" {
 		t.Error(diff)
 	}
-	if got := w.content("week.go"); got != strings.Replace(weekGo, "return day / 7",
-		"// Days count from 1.\n\treturn (day - 1) / 7", 1) {
+	if got := w.content("week.go"); got != edited {
 		t.Errorf("content\n%s", got)
 	}
 }
