@@ -312,8 +312,8 @@ func TestAStateCountsOnce(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	yes := `,"inputResponses":{"q1":{"action":"accept","content":{"answer":"yes"}}},"requestState":`
-	for _, wrong := range []int{c.call("ask", yes+`"unknown"`), c.call("other", yes+`"`+first.RequestState+`"`)} {
-		if r := c.answer(wrong).Result; !r.IsError || r.StructuredContent.Error.Kind != "usage" {
+	for _, wrong := range [][2]string{{"ask", "unknown"}, {"other", first.RequestState}} {
+		if r := c.answer(c.call(wrong[0], yes+`"`+wrong[1]+`"`)).Result; !r.IsError || r.StructuredContent.Error.Kind != "usage" {
 			t.Errorf("%+v", r)
 		}
 	}
