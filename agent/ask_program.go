@@ -17,7 +17,7 @@ import (
 // AskProgram is a program of the user's that answers questions in their place.
 type AskProgram struct {
 	Path    string        // a name on PATH, or absolute
-	Timeout time.Duration // of one answer
+	Timeout time.Duration // One answer may take so long.
 }
 
 // maxProgramAnswer is the longest answer of an ask program, in bytes.

@@ -19,7 +19,7 @@ import (
 // Bisection finds the step of a journal that broke a command, on layers.
 type Bisection struct {
 	History journal.History
-	Apart   []string // what steps changed of git's data and outside the project, which no state restores
+	Apart   []string // No state restores these: git's data, and what lies outside the project.
 	Broken  int      // the index of the step, once Find has found it
 	Runs    int
 

@@ -63,7 +63,7 @@ type tally struct {
 	seed maphash.Seed
 
 	mu        sync.Mutex
-	originals map[string]original // by path, of what the run has changed
+	originals map[string]original // The key is the path of something that the run has changed.
 	over      error               // The present turn ends with it; nil as long as no cap is passed.
 }
 

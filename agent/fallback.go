@@ -11,7 +11,7 @@ import (
 
 // Fallback is a model that answers in place of one that fails for now.
 type Fallback struct {
-	Name string // as the user wrote it, for notices
+	Name string // Notices show it as the user wrote it.
 	// Model makes it. The error says why it cannot be asked: the next one is then tried. One agent at a time calls
 	// it, on the goroutine of its turn.
 	Model func(ctx context.Context) (Model, error)

@@ -230,7 +230,7 @@ func modelFamily(model string) string {
 }
 
 type incoming struct {
-	model   string // that was asked, or says that it answers
+	model   string // It was asked, or says that it answers.
 	began   time.Time
 	started provider.Started
 	prompt  int // about how many tokens were sent

@@ -46,7 +46,7 @@ type Finding struct {
 	Path     string   `json:"path"` // from the top of the repository, with slashes
 	Line     int      `json:"line"` // from 1, in the file as the change leaves it
 	EndLine  int      `json:"end_line"`
-	Column   int      `json:"column"`     // of the first character that is not blank, from 1
+	Column   int      `json:"column"`     // It is the first that is not blank, from 1.
 	EndCol   int      `json:"end_column"` // behind the last character of EndLine
 	Severity Severity `json:"severity"`
 	Rule     string   `json:"rule"` // small letters, digits and hyphens
@@ -64,7 +64,7 @@ type Review struct {
 	Findings []Finding // in the order of the files, then of lines
 	Files    int       // so many were looked at
 	Left     []Unreviewed
-	Response *Response // what was used; its Text is empty
+	Response *Response // It has what was used; its Text is empty.
 }
 
 // Change reads a change of the Workspace's project.

@@ -7,7 +7,7 @@ import (
 
 // Fallback is a model of the setting fallback.
 type Fallback struct {
-	Name string // as it was written
+	Name string // The user wrote it so.
 	// Check returns the model with its provider, and why it would be skipped. It asks no server.
 	Check func(ctx context.Context) (model string, err error)
 }
