@@ -59,7 +59,7 @@ func crashingLife(root, dir string, at int64) error {
 		return nil
 	}}
 	var err error
-	if life.j, err = open(Config{Dir: dir, Root: root}, life.at); err != nil {
+	if life.j, err = open(Config{Dir: dir, Root: root, Budget: unhurried}, life.at); err != nil {
 		return err
 	}
 	for _, step := range story() {
@@ -274,7 +274,7 @@ func told(t *testing.T) (states []map[string]string, points int64) {
 	firstFiles(t, root)
 	var n atomic.Int64
 	l := &life{root: root, at: func(string) error { n.Add(1); return nil }}
-	if l.j, err = open(Config{Dir: filepath.Join(dir, "s1"), Root: root}, l.at); err != nil {
+	if l.j, err = open(Config{Dir: filepath.Join(dir, "s1"), Root: root, Budget: unhurried}, l.at); err != nil {
 		t.Fatal(err)
 	}
 	states = append(states, lookBoth(t, root))

@@ -51,7 +51,7 @@ func tellFailing(t *testing.T, root, journal string, at int64) (failed string) {
 		return nil
 	}}
 	var err error
-	if l.j, err = open(Config{Dir: journal, Root: root}, l.at); err != nil {
+	if l.j, err = open(Config{Dir: journal, Root: root, Budget: unhurried}, l.at); err != nil {
 		t.Fatal(err)
 	}
 	for i, step := range story() {

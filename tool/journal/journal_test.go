@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // project is a directory for a test, and the journal of it.
@@ -21,6 +22,10 @@ type project struct {
 	*Journal
 }
 
+// unhurried is a budget that a look keeps on a busy machine, too: what it had no time for,
+// undo leaves.
+const unhurried = time.Minute
+
 func newProject(t *testing.T, files map[string]string) *project {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -28,7 +33,7 @@ func newProject(t *testing.T, files map[string]string) *project {
 		t.Fatal(err)
 	}
 	p := &project{t: t, root: filepath.Join(dir, "project")}
-	p.cfg = Config{Dir: filepath.Join(dir, "state", "s1"), Root: p.root}
+	p.cfg = Config{Dir: filepath.Join(dir, "state", "s1"), Root: p.root, Budget: unhurried}
 	if err := os.Mkdir(p.root, 0o755); err != nil {
 		t.Fatal(err)
 	}
