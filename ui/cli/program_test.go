@@ -77,7 +77,12 @@ func (p *programs) program(pkg string) (string, error) {
 		return "", err
 	}
 	args = append([]string{"build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file}, args...)
-	cmd := exec.Command("go", append(args, pkg)...)
+	dir, err := filepath.Abs(pkg)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", append(args, dir)...)
+	cmd.Dir = moduleDir // The flags name packages relative to it.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, bytes.TrimSpace(out))
