@@ -17,6 +17,8 @@ func TestRandomLines(t *testing.T) {
 	seeds := 4
 	if os.Getenv(everyTry) != "" {
 		seeds = 40
+	} else if testing.Short() {
+		seeds = 2
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -62,7 +62,7 @@ var marks = strings.NewReplacer("`", "", "*", "", "#", "", ">", "", "|", "", "-"
 // Much of one kind is neither lost nor slow nor held back for long.
 func TestMarkdownOfOneKind(t *testing.T) {
 	var nested, quotes strings.Builder
-	for i := range 200 {
+	for i := range some(200) {
 		fmt.Fprintf(&nested, "%s- item %d\n", strings.Repeat("  ", i), i)
 		fmt.Fprintf(&quotes, "%sword %d\n", strings.Repeat("> ", i), i)
 	}
