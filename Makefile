@@ -10,6 +10,10 @@ LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.dat
 # standard library, the parser of shell lines and the rules, search, the journal, and what each
 # piece of an answer passes. Tests build with the flags that stand here.
 GCFLAGS  = -gcflags=all=-l -gcflags=std= -gcflags=mvdan.cc/sh/...= -gcflags=./agent/permission= -gcflags=./conversation= -gcflags=./tool/files= -gcflags=./tool/journal= -gcflags=./tool/names= -gcflags=./tool/outline= -gcflags=./tool/search= -gcflags=./tool/text= -gcflags=./ui/sanitize= -gcflags=./ui/screen=
+# The program, the tests without the race detector and the checkers have the same flags: what one
+# of them compiled serves the others. Each further set of flags compiles all libraries again.
+FLAGS    = -trimpath $(GCFLAGS)
+export CGO_ENABLED = 0
 PREFIX  ?= /usr/local
 MANDIR  ?= $(PREFIX)/share/man/man1
 # Where the shells look for completions.
@@ -24,7 +28,7 @@ STATICCHECK = .tools/staticcheck
 .PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer check bench fuzz integration install uninstall module clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o artoo .
+	@echo "$(GO) build -o artoo ."; $(GO) build $(FLAGS) -ldflags "$(LDFLAGS)" -o artoo .
 
 run: build
 	./artoo
@@ -66,18 +70,18 @@ test:
 	@$(MAKE) --no-print-directory -j3 test-others test-confining test-lines
 
 test-others:
-	@$(IN_MEMORY); echo "$(GO) test, except $(CONFINING)"; CGO_ENABLED=0 $(GO) test -timeout 14m $(TESTS) $(OTHERS)
+	@$(IN_MEMORY); echo "$(GO) test, except $(CONFINING)"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS)
 
 test-confining:
-	CGO_ENABLED=0 $(GO) test -parallel 4 -timeout 14m ./tool/sandbox/...
+	@echo "$(GO) test ./tool/sandbox/..."; $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./tool/sandbox/...
 
 test-lines:
-	@$(ON_LAYERS); echo "$(GO) test ./agent/confine"; export CGO_ENABLED=0; in_memory $(GO) test -parallel 4 -timeout 14m ./agent/confine
+	@$(ON_LAYERS); echo "$(GO) test ./agent/confine"; in_memory $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./agent/confine
 
 # The tests that look at a real terminal's screen.
 test-tmux:
 	@if command -v tmux >/dev/null 2>&1; then \
-		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui"; CGO_ENABLED=0 $(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui; \
+		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui"; $(GO) test $(FLAGS) -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui; \
 	else \
 		echo "no tmux here: leaving its tests out"; \
 	fi
@@ -87,7 +91,7 @@ test-tmux:
 TOKENIZER = conversation/internal/tokenizer
 test-tokenizer:
 	@if (cd $(TOKENIZER) && $(GO) mod download) >/dev/null 2>&1; then \
-		echo "$(GO) test ./... in $(TOKENIZER)"; cd $(TOKENIZER) && CGO_ENABLED=0 $(GO) test ./...; \
+		echo "$(GO) test ./... in $(TOKENIZER)"; cd $(TOKENIZER) && $(GO) test ./...; \
 	else \
 		echo "no modules can be had here: leaving the tokenizer's tests out"; \
 	fi
@@ -97,11 +101,11 @@ test-tokenizer:
 check: $(STATICCHECK)
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
-	GOOS=darwin $(GO) vet ./...
-	$(STATICCHECK) ./...
-	$(GO) test -run TestImports .
-	$(GO) vet -tags tmux,integration ./ui/cli ./ui
+	@echo "$(GO) vet ./..."; $(GO) vet $(FLAGS) ./...
+	GOOS=darwin $(GO) vet "-gcflags=all=-N -l" ./... # It looks at types alone.
+	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
+	@echo "$(GO) test -run TestImports ."; $(GO) test $(FLAGS) -run TestImports .
+	@echo "$(GO) vet -tags tmux,integration ./ui/cli ./ui"; $(GO) vet $(FLAGS) -tags tmux,integration ./ui/cli ./ui
 	@$(MAKE) --no-print-directory test-tmux test-tokenizer
 	@$(MAKE) --no-print-directory -j3 test-race test-confining test-lines
 
@@ -114,7 +118,7 @@ test-race:
 		echo "$(GO) test -race -short, except $(CONFINING)"; \
 		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 14m $(TESTS) $(OTHERS); \
 	else \
-		echo "no C compiler here: testing without the race detector"; CGO_ENABLED=0 $(GO) test -timeout 14m $(TESTS) $(OTHERS); \
+		echo "no C compiler here: testing without the race detector"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS); \
 	fi
 
 $(STATICCHECK):
@@ -125,7 +129,7 @@ $(STATICCHECK):
 # hostile lines in each mode and as each user, and many random lines of git and small
 # windows. make test does that with a sample of them.
 crash:
-	ARTOO_CRASH=1 CGO_ENABLED=0 $(GO) test -count=1 -timeout 30m -run \
+	ARTOO_CRASH=1 $(GO) test -count=1 -timeout 30m -run \
 		'AKillAfterAnyWrite|AFaultOfAnyWrite|KilledAtAnyMoment|CutAnywhere|Outsiders|SmallWindows|OrdinaryUser|GetOut|NoAttemptOfAJob|RandomLines|UsualLines' \
 		./agent ./ui/cli ./tool/sandbox ./tool/repo ./tool/journal
 

@@ -635,3 +635,29 @@ func TestPrompts(t *testing.T) {
 		}
 	}
 }
+
+// FuzzLines is what an editor may send: each answer is a message, the end comes, and nothing crashes.
+func FuzzLines(f *testing.F) {
+	for _, lines := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true}}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/p","mcpServers":[]}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"x","prompt":[{"type":"text","text":"hi"}]}}`,
+		`{"jsonrpc":"2.0","id":4,"method":"session/set_mode","params":{"sessionId":"x","modeId":"plan"}}`,
+		`{"jsonrpc":"2.0","id":5,"method":"session/load","params":{"sessionId":"x","cwd":"/p","mcpServers":[{"name":"s","command":"true","args":[],"env":[]}]}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"yes"}}}`,
+		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"x"}}`, "{", "[]", "",
+	} {
+		f.Add([]byte(lines + "\n"))
+	}
+	store := conversation.Store{Dir: f.TempDir()}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var out bytes.Buffer
+		Serve(t.Context(), Options{In: bytes.NewReader(in), Out: &out, Log: func(text string) { t.Error(text) }, Version: "1",
+			Host: &host{store: store, steps: []fake.Step{fake.Call("1", "note", `{"text":"x"}`), fake.Say("Fine.")}}})
+		for line := range bytes.Lines(out.Bytes()) {
+			if !json.Valid(line) {
+				t.Errorf("%q", line)
+			}
+		}
+	})
+}

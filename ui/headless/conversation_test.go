@@ -317,3 +317,25 @@ func TestRandomLines(t *testing.T) {
 		}
 	}
 }
+
+// FuzzInput is what a program may send: each line out is an event, the end comes, and nothing crashes.
+func FuzzInput(f *testing.F) {
+	for _, line := range []string{
+		`{"type":"user","text":"hi","when":"now"}`, `{"type":"user","text":"a","attach":["x"],"id":"1"}`,
+		`{"type":"answer","id":"q1","answer":"yes"}`, `{"type":"set","mode":"plan"}`, `{"type":"set","model":"x/y","effort":"low"}`,
+		`{"type":"command","text":"/turn"}`, `{"type":"command","text":"/no"}`, `{"type":"interrupt"}`, `{"type":"end"}`, "{", "[]", "",
+	} {
+		f.Add([]byte(line + "\n"))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		h := newHall(t.Context(), nil, fake.Call("1", "note", `{"text":"x"}`), fake.Say("Fine."))
+		if _, err := h.in.Write(in); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			t.Error(err)
+		}
+		h.in.Close()
+		<-h.done
+		if h.failed != nil && h.failed.Kind == agent.KindInternal {
+			t.Error(h.failed)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package mcpserve
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -475,4 +476,33 @@ func TestRandomLines(t *testing.T) {
 	if s.log.Len() > 0 {
 		t.Error(s.log.String())
 	}
+}
+
+// FuzzLines is what a client may send: each answer is a message, the end comes, and nothing crashes.
+func FuzzLines(f *testing.F) {
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"artoo","arguments":{"prompt":"hi"},` + modernMeta + `}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"artoo","arguments":{"prompt":"ask"},` + modernMeta + `}}`,
+		`{"jsonrpc":"2.0","id":"e1","result":{"action":"accept","content":{"answer":"no"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`,
+		`{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{"cursor":7}}`, "{", "[]", "",
+	} {
+		f.Add([]byte(line + "\n"))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if bytes.Contains(in, []byte(`crash`)) || bytes.Contains(in, []byte(`wait`)) {
+			return // The host crashes, or waits for the test, if it is told to.
+		}
+		var out bytes.Buffer
+		if err := Serve(t.Context(), Options{In: bytes.NewReader(in), Out: &out, Host: &host{question: approval}, Version: "1",
+			Log: func(text string) { t.Error(text) }}); err != nil {
+			t.Error(err)
+		}
+		for line := range bytes.Lines(out.Bytes()) {
+			if !json.Valid(line) {
+				t.Errorf("%q", line)
+			}
+		}
+	})
 }
