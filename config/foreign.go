@@ -30,6 +30,7 @@ func ForeignVariables() []Foreign {
 		all = append(all, Foreign{v.name, v.meaning})
 	}
 	return append(all, []Foreign{
+		{"GOOGLE_APPLICATION_CREDENTIALS", "file with credentials for auth = \"google\", in place of gcloud's own"},
 		{"HTTPS_PROXY", "proxy for https addresses; https_proxy too"},
 		{"HTTP_PROXY", "proxy for http addresses; http_proxy too"},
 		{"NO_PROXY", "hosts that are reached without a proxy; no_proxy too"},

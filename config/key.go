@@ -32,7 +32,7 @@ func (c *Config) Key(ctx context.Context, name string) (Key, error) {
 }
 
 func (c *Config) findKey(ctx context.Context, name string) (Key, error) {
-	if facts, _ := provider.FactsOf(name); c.IsProvider(name) && facts.Key == provider.KeyNever {
+	if c.IsProvider(name) && !c.NeedsKey(name) {
 		return Key{}, nil
 	}
 	places, wrong := c.keyPlaces(name)
@@ -286,6 +286,9 @@ func (c *Config) KeyVariables() []string {
 	}
 	return append(names, searchKeyVariables()...)
 }
+
+// Keep adds a secret to those that nothing may show. It may be called from any goroutine.
+func (c *Config) Keep(secret string) { c.seen.add(secret) }
 
 // leastKey is the length of a key that is looked for in texts: a shorter one is a dummy, like any word.
 const leastKey = 16

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -262,6 +263,7 @@ func validName(name string) bool {
 func (c *Config) Form(name string) provider.Form {
 	form := c.Providers[name].Form
 	f, _ := provider.FactsOf(name)
+	form.Wire, form.Auth = cmp.Or(form.Wire, f.Wire), cmp.Or(form.Auth, f.Auth)
 	if f.TokenVar != "" {
 		form.Token = func(key string) bool {
 			for _, v := range f.KeyVars { // the first of them that is set is the key
@@ -278,7 +280,7 @@ func (c *Config) Form(name string) provider.Form {
 // form reads how a server is spoken to. Coding CLIs, the demo and local servers fix that themselves.
 func (t *table) form(name string) (form provider.Form) {
 	form.Wire = oneOf(t, "wire", provider.Wires(), "converse")
-	form.Auth = oneOf(t, "auth", provider.Auths(), "sigv4", "google")
+	form.Auth = oneOf(t, "auth", provider.Auths(), "sigv4")
 	if t.store("path", &form.Path) {
 		if u, err := url.Parse(form.Path); err != nil || !strings.HasPrefix(form.Path, "/") || u.Host != "" || u.Fragment != "" {
 			t.doc.wrong(t.at("path"), t.name("path")+" is not a path such as /v1/messages", `path = "/v1/messages"`)

@@ -212,10 +212,11 @@ func (c *Config) UsesStored(name string) (bool, string) {
 	return false, c.Providers[name].Origin + " takes the key from the source " + source
 }
 
-// NeedsKey says whether a key can be stored for the named provider: not for demo and coding CLIs.
+// NeedsKey says whether a key can be stored for the named provider: not for demo, coding CLIs, and where a
+// cloud's credentials count.
 func (c *Config) NeedsKey(name string) bool {
 	f, _ := provider.FactsOf(name)
-	return c.IsProvider(name) && f.Key != provider.KeyNever
+	return c.IsProvider(name) && f.Key != provider.KeyNever && !c.Form(name).Keyless()
 }
 
 // CheckKeyShape tells whether a text can be a key of the named provider: an *Error of kind auth

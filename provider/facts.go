@@ -33,6 +33,11 @@ type Facts struct {
 	KeyPrefixes []string
 	NotKeys     []NotKey // strings that users mistake for a key
 	Check       Check
+	// Wire and Auth are how its server is spoken to where no setting says so; "" where that is not always the same.
+	Wire Wire
+	Auth Auth
+	// Cloud means that there is no address that serves all users.
+	Cloud bool
 
 	DefaultModel string // taken where only the provider is named, or ""
 	// AnyModel names the one model of a server without DefaultModel; "" where one must be named.
@@ -54,6 +59,7 @@ type NotKey struct{ Prefix, Why, Hint string }
 // Check is the cheap question that needs a key. The zero value asks for the list of models.
 type Check struct {
 	Path       string            // below the address; "" means models
+	FromRoot   bool              // Path begins at the server's root, whatever the path of the address
 	Auth       Auth              // "" means a bearer token
 	Headers    map[string]string // others that it needs
 	BadRequest bool              // a key that it does not know is a bad request (400), too
@@ -90,7 +96,7 @@ func (f Family) has(id string) bool {
 var Known = sync.OnceValue(func() []Facts {
 	return []Facts{
 		{
-			Name: "anthropic", BaseURL: "https://api.anthropic.com",
+			Name: "anthropic", Wire: WireMessages, BaseURL: "https://api.anthropic.com",
 			KeyVars: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}, TokenVar: "ANTHROPIC_AUTH_TOKEN",
 			URLVar: "ANTHROPIC_BASE_URL", KeyPrefixes: []string{"sk-ant-"},
 			NotKeys: []NotKey{{
@@ -125,7 +131,7 @@ var Known = sync.OnceValue(func() []Facts {
 			},
 		},
 		{
-			Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com",
+			Name: "gemini", Wire: WireGemini, BaseURL: "https://generativelanguage.googleapis.com",
 			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, URLVar: "GOOGLE_GEMINI_BASE_URL",
 			KeyPrefixes:  []string{"AIza"},
 			Check:        Check{Path: "v1beta/models", Auth: AuthGoogAPIKey, BadRequest: true},
@@ -151,6 +157,10 @@ var Known = sync.OnceValue(func() []Facts {
 			Name: "ollama", Key: KeyOptional, URLVar: "OLLAMA_HOST", Check: Check{Path: "api/version"},
 			Local: &Local{Title: "Ollama", Program: "ollama", Start: "ollama serve", Fetch: "ollama pull"},
 		},
+		// The clouds: each user has an address of their own.
+		{Name: "azure", Cloud: true, Wire: WireResponses, Auth: AuthAPIKey, Key: KeyOptional, KeyVars: []string{"AZURE_API_KEY"}, NewSee: true},
+		{Name: "vertex", Cloud: true, Wire: WireGemini, Auth: AuthGoogle, Key: KeyOptional, NewSee: true},
+		{Name: "vertex-claude", Cloud: true, Wire: WireMessages, Auth: AuthGoogle, Key: KeyOptional, NewSee: true},
 		{Name: Compatible, Key: KeyOptional, AnyModel: AnyModelName},
 		{
 			Name: "claude-cli", Key: KeyNever, AnyModel: AnyModelName, Program: "claude",
@@ -186,7 +196,7 @@ func FactsOf(name string) (f Facts, known bool) {
 
 // KeyVariables are the variables of the provider's key, the first that is set wins; or nil.
 func (f Facts) KeyVariables() []string {
-	if f.Key == KeyNever || len(f.KeyVars) > 0 {
+	if f.Key == KeyNever || len(f.KeyVars) > 0 || (Form{Auth: f.Auth}).Keyless() {
 		return f.KeyVars
 	}
 	return []string{strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) + "_API_KEY"}

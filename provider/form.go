@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -29,10 +30,11 @@ const (
 	AuthXAPIKey    Auth = "x-api-key"
 	AuthAPIKey     Auth = "api-key"
 	AuthGoogAPIKey Auth = "x-goog-api-key"
+	AuthGoogle     Auth = "google" // Application Default Credentials: no key, a token for each hour
 )
 
 // Auths are all of them.
-func Auths() []Auth { return []Auth{AuthBearer, AuthXAPIKey, AuthAPIKey, AuthGoogAPIKey} }
+func Auths() []Auth { return []Auth{AuthBearer, AuthXAPIKey, AuthAPIKey, AuthGoogAPIKey, AuthGoogle} }
 
 // Form is how the settings have a server spoken to. The zero value is the provider's own way.
 type Form struct {
@@ -46,11 +48,14 @@ type Form struct {
 	Extra json.RawMessage
 }
 
+// Keyless reports whether the credentials of a cloud prove who asks: there is no key.
+func (f Form) Keyless() bool { return f.Auth == AuthGoogle }
+
 // Sign puts a key into its header, where own is the way of the wire; "" goes nowhere.
 func (f Form) Sign(h http.Header, key string, own Auth) {
 	auth := f.Auth
 	switch {
-	case key == "":
+	case key == "", f.Keyless():
 		return
 	case auth != "":
 	case f.Token != nil && f.Token(key):
@@ -67,16 +72,28 @@ func (f Form) Sign(h http.Header, key string, own Auth) {
 
 // Check is the cheap question to the server of the named provider.
 func (f Form) Check(name string) Check {
-	switch f.Wire {
-	case WireMessages:
-		name = "anthropic"
-	case WireGemini:
-		name = "gemini"
-	case WireResponses, WireChat:
+	facts, _ := FactsOf(name)
+	wire := cmp.Or(f.Wire, facts.Wire)
+	switch {
+	case f.Auth == AuthGoogle:
+		return Check{Path: VertexModels(wire), FromRoot: true}
+	case wire == WireMessages:
+		facts, _ = FactsOf("anthropic")
+	case wire == WireGemini:
+		facts, _ = FactsOf("gemini")
+	case wire == WireResponses, wire == WireChat:
 		return Check{}
 	}
-	facts, _ := FactsOf(name)
 	return facts.Check
+}
+
+// VertexModels is the path of the models that Vertex has of a wire's vendor, from the server's root.
+func VertexModels(w Wire) string {
+	vendor := "google"
+	if w == WireMessages {
+		vendor = "anthropic"
+	}
+	return "v1beta1/publishers/" + vendor + "/models"
 }
 
 // OwnField reports whether a field of a request's body is artoo's own, in any spelling.

@@ -20,7 +20,9 @@ const version = "2023-06-01"
 // use; several goroutines may use it; it must not be copied. A field that a model refuses is left
 // out from then on and the request sent again, with a Notice where something is lost.
 type Provider struct {
-	provider.Server // BaseURL with or without /v1; Headers may switch betas on: the wire adds its own to these
+	// BaseURL may end in /v1; with AuthGoogle it is that of a project's location in Vertex. Headers may switch betas
+	// on: the wire adds its own to these.
+	provider.Server
 
 	learned wire.Memory
 	facts   listing.Facts
@@ -38,9 +40,12 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 	return wire.RetryAdapted(ctx, wire.Exchange{
 		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Messages, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) {
+			if p.vertex() {
+				return p.request(ctx, nil, p.Base(), "publishers", "anthropic", "models", url.PathEscape(req.Model)+":streamRawPredict")
+			}
 			return p.request(ctx, nil, p.Base(), "v1", "messages")
 		},
-		Encode:  func(l wire.Learned, h http.Header) ([]byte, error) { return encode(p.Name, req, l, h) },
+		Encode:  func(l wire.Learned, h http.Header) ([]byte, error) { return encode(p.Server, req, l, h) },
 		Decoder: func() wire.Decoder { return &decoder{Reply: wire.ReplyTo(p.Name, req)} },
 		Failed:  hinted,
 	})
@@ -54,12 +59,15 @@ func hinted(e *provider.Error) (provider.Event, error) {
 	return nil, e
 }
 
+// vertex reports whether the models are those of a Google Cloud project.
+func (p *Provider) vertex() bool { return p.Auth == provider.AuthGoogle }
+
 func (p *Provider) request(ctx context.Context, query url.Values, base string, path ...string) (wire.Request, error) {
 	r, err := wire.Ask(ctx, p.Server, base, provider.AuthXAPIKey, path...)
 	if err != nil {
 		return r, err
 	}
-	if r.Header.Get("Anthropic-Version") == "" {
+	if r.Header.Get("Anthropic-Version") == "" && !p.vertex() { // there the body has it
 		r.Header.Set("Anthropic-Version", version)
 	}
 	if len(query) > 0 {
@@ -78,6 +86,9 @@ const pageSize = "1000"
 
 // Models implements provider.Lister.
 func (p *Provider) Models(ctx context.Context) (list []provider.ModelInfo, err error) {
+	if p.vertex() {
+		return listing.Vertex(ctx, p.Server, provider.WireMessages, isClaude)
+	}
 	request := func(after string) (wire.Request, error) {
 		query := url.Values{"limit": {pageSize}}
 		if after != "" {
@@ -101,6 +112,10 @@ func (p *Provider) Models(ctx context.Context) (list []provider.ModelInfo, err e
 
 // Describe implements provider.Describer by the server's list of models.
 func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
+	if p.vertex() { // its descriptions have no window
+		info, _ := p.Catalog.Lookup(p.Name, model)
+		return info, nil
+	}
 	ask := func(ctx context.Context, base string, path ...string) (wire.Request, error) {
 		query := url.Values{}
 		if path[len(path)-1] == "models" {

@@ -11,7 +11,8 @@ import (
 
 // body is the request. History comes last, so that a request is a prefix of the next one.
 type body struct {
-	Model        string        `json:"model"`
+	Version      string        `json:"anthropic_version,omitempty"` // on Vertex, where the address names the model
+	Model        string        `json:"model,omitempty"`
 	MaxTokens    int           `json:"max_tokens"`
 	Stream       bool          `json:"stream"`
 	Temperature  *float64      `json:"temperature,omitempty"`
@@ -97,18 +98,24 @@ const (
 	defaultMaxTokens = 8192
 )
 
+// vertexVersion is the version of the Messages API that Vertex speaks.
+const vertexVersion = "vertex-2023-10-16"
+
 // betaHeader names the features beyond the version, with commas between.
 const betaHeader = "Anthropic-Beta"
 
 // encode makes the body without fields the model was found not to take, and sets its beta.
-func encode(name string, req provider.Request, l wire.Learned, h http.Header) ([]byte, error) {
-	b := fill(name, req, l)
+func encode(s provider.Server, req provider.Request, l wire.Learned, h http.Header) ([]byte, error) {
+	b := fill(s.Name, req, l)
 	if b.interleaves(l) {
 		wanted := interleavedBeta
 		if own := h.Get(betaHeader); own != "" {
 			wanted = own + "," + wanted
 		}
 		h.Set(betaHeader, wanted)
+	}
+	if s.Auth == provider.AuthGoogle {
+		b.Version, b.Model = vertexVersion, ""
 	}
 	return provider.Marshal(b)
 }

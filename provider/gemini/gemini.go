@@ -17,7 +17,8 @@ import (
 // in use; several goroutines may use it. A field that a server refuses outright is left out from
 // then on and the request sent again, with a Notice where something is lost.
 type Provider struct {
-	provider.Server // BaseURL with or without /v1beta
+	// BaseURL may end in /v1beta. With AuthGoogle it is that of a project's location in Vertex.
+	provider.Server
 
 	learned wire.Memory
 	facts   listing.Facts
@@ -35,7 +36,12 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 	return wire.RetryAdapted(ctx, wire.Exchange{
 		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Gemini, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req.Model) },
-		Encode:  func(l wire.Learned, _ http.Header) ([]byte, error) { return encode(p.Name, req, l) },
+		Encode: func(l wire.Learned, _ http.Header) ([]byte, error) {
+			if p.vertex() {
+				l.Omitted |= wire.CallIDs // it refuses them
+			}
+			return encode(p.Name, req, l)
+		},
 		Decoder: func() wire.Decoder { return &decoder{Reply: wire.ReplyTo(p.Name, req)} },
 	})
 }
@@ -43,10 +49,19 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 // prepare makes the request. Without alt=sse one JSON array would come.
 func (p *Provider) prepare(ctx context.Context, model string) (wire.Request, error) {
 	kind, name := kindOf(model)
-	return p.request(ctx, url.Values{"alt": {"sse"}}, "v1beta", kind, url.PathEscape(name)+":streamGenerateContent")
+	path := []string{"v1beta", kind}
+	if p.vertex() {
+		if path = []string{kind}; kind == "models" {
+			path = []string{"publishers", "google", "models"}
+		}
+	}
+	return p.request(ctx, url.Values{"alt": {"sse"}}, append(path, url.PathEscape(name)+":streamGenerateContent")...)
 }
 
-// kindOf takes a name apart: models/x as the API lists them, tunedModels/x, or x alone.
+// vertex reports whether the models are those of a Google Cloud project.
+func (p *Provider) vertex() bool { return p.Auth == provider.AuthGoogle }
+
+// kindOf takes a name apart: models/x as the API lists them, tunedModels/x, Vertex's endpoints/x, or x alone.
 func kindOf(model string) (kind, name string) {
 	kind, name, found := strings.Cut(model, "/")
 	if !found {

@@ -35,6 +35,11 @@ type listed struct {
 
 // Models implements provider.Lister, in the server's own order.
 func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
+	if p.vertex() {
+		return listing.Vertex(ctx, p.Server, provider.WireGemini, func(id string) bool {
+			return parseFamily(id).gemini && listed{Name: id}.talks()
+		})
+	}
 	request := func(token string) (wire.Request, error) {
 		query := url.Values{"pageSize": {pageSize}}
 		if token != "" {
@@ -77,6 +82,9 @@ var _ provider.Describer = (*Provider)(nil)
 func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
 	return p.facts.Once(model, func() (info provider.ModelInfo, final bool, err error) {
 		info, _ = p.Catalog.Lookup(p.Name, strings.TrimPrefix(model, "models/"))
+		if p.vertex() { // its descriptions have no window
+			return info, true, nil
+		}
 		kind, name := kindOf(model)
 		r, err := p.request(ctx, nil, "v1beta", kind, url.PathEscape(name))
 		if err != nil {

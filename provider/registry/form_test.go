@@ -21,12 +21,15 @@ var wires = map[provider.Wire]struct {
 	path  string
 	query string
 	last  string // the field that ends the body
+	// vertex is where it asks with Google's credentials; "" for the same path.
+	vertex string
 }{
-	provider.WireMessages:  {providertest.Anthropic, provider.AuthXAPIKey, "/base/v1/messages", "", "messages"},
-	provider.WireResponses: {providertest.Responses, provider.AuthBearer, "/base/responses", "", "input"},
-	provider.WireChat:      {providertest.Chat, provider.AuthBearer, "/base/chat/completions", "", "messages"},
+	provider.WireMessages: {providertest.Anthropic, provider.AuthXAPIKey, "/base/v1/messages", "", "messages",
+		"/base/publishers/anthropic/models/m:streamRawPredict"},
+	provider.WireResponses: {providertest.Responses, provider.AuthBearer, "/base/responses", "", "input", ""},
+	provider.WireChat:      {providertest.Chat, provider.AuthBearer, "/base/chat/completions", "", "messages", ""},
 	provider.WireGemini: {providertest.Gemini, provider.AuthGoogAPIKey, "/base/v1beta/models/m:streamGenerateContent",
-		"alt=sse", "contents"},
+		"alt=sse", "contents", "/base/publishers/google/models/m:streamGenerateContent"},
 }
 
 // headers are where keys may stand.
@@ -45,6 +48,9 @@ func TestAServerIsSpokenToAsTheSettingsSay(t *testing.T) {
 				"":                             {own.path, own.query},
 				"/team/v1/x%20y?api-version=1": {"/base/team/v1/x y", strings.Trim(own.query+"&api-version=1", "&")},
 			} {
+				if path == "" && auth == provider.AuthGoogle && own.vertex != "" {
+					want[0] = own.vertex
+				}
 				t.Run(fmt.Sprintf("%s %s %s", wire, auth, path), func(t *testing.T) {
 					s := providertest.NewServer(t, own.build(providertest.Text("ok")))
 					seen := stream(t, s, provider.Form{Wire: wire, Auth: auth, Path: path})

@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -27,13 +28,10 @@ type Settings struct {
 // New makes the provider of that name, on the wire that the settings name for it.
 // One that is not known is a server with Chat Completions.
 func New(s Settings) provider.Provider {
-	wire := s.Wire
+	facts, _ := provider.FactsOf(s.Name)
+	wire := cmp.Or(s.Wire, facts.Wire)
 	if wire == "" {
 		switch s.Name {
-		case "anthropic":
-			wire = provider.WireMessages
-		case "gemini":
-			wire = provider.WireGemini
 		case "openai":
 			if openai.SpeaksResponses(s.BaseURL) { // whoever else calls itself so is asked as its address says
 				wire = provider.WireResponses

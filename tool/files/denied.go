@@ -166,7 +166,7 @@ func (f *Files) deniedInodes() (infos []fs.FileInfo, shown []string) {
 func homeSecrets() []string {
 	return []string{
 		".netrc", ".pgpass", ".git-credentials", ".aws/credentials", ".kube/config", ".docker/config.json",
-		".config/gh/hosts.yml", ".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519", ".claude/.credentials.json",
+		".config/gh/hosts.yml", ".config/gcloud/application_default_credentials.json", ".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519", ".claude/.credentials.json",
 		".codex/auth.json", ".gemini/oauth_creds.json",
 	}
 }

@@ -66,6 +66,8 @@ type app struct {
 	rules        ruleSet
 	marks        keyMarks
 	http         *http.Client
+	tokens       *http.Client // asks servers that give credentials, and records nothing
+	signers      sync.Map     // holds *cloud.Transport by provider.Auth
 	web          *web.Client
 	log          *transport.Log
 	environ      []string       // the tools get it

@@ -356,7 +356,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"demo", "--y"}, []string{"--yes"}},
 		{[]string{"--prov"}, []string{"--provider"}},
 		{[]string{"--provider", "o"}, both},
-		{[]string{"--provider=a"}, []string{"anthropic"}},
+		{[]string{"--provider=a"}, []string{"anthropic", "azure"}},
 		{[]string{"--provider", "demo", "-m", ""}, []string{"demo"}},
 		{[]string{"-m", "demo/"}, []string{"demo/demo"}},
 		{[]string{"rules", ""}, []string{"list", "explain"}},

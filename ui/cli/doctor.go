@@ -207,6 +207,10 @@ func (a *app) chosenServer() (*doctor.Server, *doctor.LocalServer, error) {
 		return nil, local, err
 	}
 	server, err := a.doctorServer(name, func(ctx context.Context) (string, string, error) {
+		if form := a.cfg.Form(name); form.Keyless() {
+			source, err := a.signer(form.Auth).Source(ctx)
+			return "", source, err
+		}
 		key, err := a.cfg.Key(ctx, name)
 		return key.Value.Reveal(), key.Source, err
 	})

@@ -44,6 +44,12 @@ func (a *app) transport() error {
 	if a.http, err = transport.New(options); err != nil {
 		return err
 	}
+	unrecorded := options
+	unrecorded.Log = nil
+	if a.tokens, err = transport.New(unrecorded); err != nil {
+		return err
+	}
+	a.signers.Clear()
 	base, err := transport.Plain(options)
 	a.web = &web.Client{Base: base, Around: options.Around, UserAgent: "artoo/" + a.process.build().Version,
 		Offline: bool(a.cfg.Offline)}

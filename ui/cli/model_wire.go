@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"artoo/config"
 	"artoo/provider"
 	"artoo/provider/cli"
+	"artoo/provider/cloud"
 	"artoo/provider/demo"
 	"artoo/provider/registry"
 	"artoo/provider/transport"
@@ -86,12 +88,21 @@ func (a *app) server(name string) (provider.Server, *config.KeySource, error) {
 	for k, v := range a.cfg.Providers[name].ExtraHeaders {
 		headers[k] = v.Reveal()
 	}
-	keys := a.cfg.KeySource(name)
+	keys, form, client := a.cfg.KeySource(name), a.cfg.Form(name), a.http
+	if form.Keyless() && client != nil {
+		client = &http.Client{Transport: a.signer(form.Auth)}
+	}
 	return provider.Server{
-		Form: a.cfg.Form(name), Name: name, BaseURL: address, Key: keys.Key, HTTP: a.http, Headers: headers,
+		Form: form, Name: name, BaseURL: address, Key: keys.Key, HTTP: client, Headers: headers,
 		Idle: idle, RequestTimeout: time.Duration(a.cfg.RequestTimeout), Local: local, Setting: source,
 		Catalog: a.catalog,
 	}, keys, nil
+}
+
+// signer signs requests with a cloud's credentials, which all its servers share.
+func (a *app) signer(auth provider.Auth) *cloud.Transport {
+	made, _ := a.signers.LoadOrStore(auth, cloud.New(a.http.Transport, cloud.Options{Auth: auth, HTTP: a.tokens, Secret: a.cfg.Keep}))
+	return made.(*cloud.Transport)
 }
 
 // codingCLI holds the settings of an installed coding CLI.

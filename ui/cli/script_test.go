@@ -89,6 +89,7 @@ func scriptParams(dir, server string) testscript.Params {
 			"ended":    cmdEnded,
 			"talk":     cmdTalk,
 			"server":   cmdServer,
+			"cloud":    cmdCloud,
 			"await":    cmdAwait,
 			"requests": cmdRequests,
 			"mcpweb":   cmdMCPWeb,

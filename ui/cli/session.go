@@ -15,6 +15,7 @@ import (
 	"artoo/config"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/provider/cloud"
 	"artoo/provider/demo"
 	"artoo/tool"
 	"artoo/tool/builtin"
@@ -247,7 +248,7 @@ func (a *app) own() (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	for _, file := range []string{a.cfg.File, a.cfg.APIKeyFile} {
+	for _, file := range append(cloud.Files(), a.cfg.File, a.cfg.APIKeyFile) {
 		if path, err := filepath.Abs(file); err == nil && file != "" {
 			paths = append(paths, path)
 		}

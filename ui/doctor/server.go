@@ -59,6 +59,10 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	key, source, err := s.Key(ctx)
+	if e := provider.AsError(err); e != nil && e.Provider == "" {
+		of := *e
+		of.Provider, err = s.Name, &of
+	}
 	if err != nil {
 		return Answer{Finding: failure(topic, err)}
 	}
@@ -69,7 +73,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 	}
 	a := Answer{Host: r.URL.Host}
 	// A redirect could take the key to a server nobody named.
-	asking := *client
+	asking := *cmp.Or(s.HTTP, client) // which may sign its requests
 	asking.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	began := time.Now()
 	reply, err := asking.Do(r)
@@ -98,6 +102,9 @@ func (s Server) request(ctx context.Context, key string) (*http.Request, error) 
 	}
 	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, errors.New("no address")
+	}
+	if check.FromRoot {
+		base.Path, base.RawPath = "", ""
 	}
 	for _, end := range []string{"/chat/completions", "/responses", "/messages"} {
 		base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), end)
@@ -135,7 +142,14 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 		return Unknown, fail(topic, "check ARTOO_BASE_URL and HTTPS_PROXY; a network with a login page needs that first",
 			"%s: a web page came from %s, and no answer (%d)", s.Name, host, status)
 	case status/100 == 2:
-		return Accepted, ok(topic, "%s answers at %s in %d ms%s", s.Name, host, took.Milliseconds(), secured(reply.TLS))
+		with := ""
+		if s.Keyless() {
+			with = ", with the credentials" + from
+		}
+		return Accepted, ok(topic, "%s answers at %s in %d ms%s%s", s.Name, host, took.Milliseconds(), secured(reply.TLS), with)
+	case refused && s.Keyless():
+		return Refused, fail(topic, "allow this account to use the models, or use other credentials than those"+from,
+			"%s refuses the credentials%s (%d)", s.Name, from, status)
 	case refused && source == "":
 		return Refused, fail(topic, "artoo login "+s.Name, "%s wants a key (%d)", s.Name, status)
 	case refused:
