@@ -245,15 +245,23 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 	return p.halt
 }
 
-// passesCap denies a call of a file tool that would pass a cap on effects, and reports whether it did.
-// With lands it is about to run.
+// passesCap denies a call of a file tool that would pass a cap on effects, and reports whether it did. With lands it is
+// about to run: its landed has to be called once it has ended, or is not to run.
 func (c *calls) passesCap(ctx context.Context, p *pending, lands bool) bool {
+	p.landed = func() {}
 	if c.keeper.tally == nil || p.call.Access.Kind != tool.KindWrite {
 		return false
 	}
 	list, err := effectsOf(p.call.Access)
-	if err == nil {
-		err = c.keeper.tally.admit(ctx, list, lands)
+	switch {
+	case err != nil:
+	case lands:
+		var landed func()
+		if landed, err = c.keeper.tally.land(ctx, list); err == nil {
+			p.landed = landed
+		}
+	default:
+		err = c.keeper.tally.admit(ctx, list)
 	}
 	if err != nil {
 		c.deny(p, err.Error(), false)

@@ -179,6 +179,12 @@ func (c *calls) execute(ctx context.Context, p *pending, slots chan struct{}) {
 	if c.passesCap(ctx, p, true) { // The user may have changed the input, or the file.
 		return
 	}
+	started := false
+	defer func() {
+		if !started {
+			p.landed()
+		}
+	}()
 	var err error
 	if p.kept, err = c.keepBefore(ctx, p); err != nil {
 		p.fail("not run", "Not run: what it changes could not be kept beforehand, so it could not be undone: "+err.Error())
@@ -189,10 +195,13 @@ func (c *calls) execute(ctx context.Context, p *pending, slots chan struct{}) {
 	}
 	p.live = &liveOutput{call: p.call, cb: c.cb, text: heldText{mask: c.session.masked}}
 	p.run = &callRun{done: make(chan ended, 1)}
+	started = true
+	landed := p.landed // p is the turn's again where the call is given up.
 	// Counted here, on the turn's goroutine: Close may not wait before it.
 	c.background.abandoned.Go(func() {
 		slots <- struct{}{}
 		e := c.runTool(ctx, p)
+		landed()
 		<-slots
 		if p.run.decided.CompareAndSwap(false, true) {
 			p.run.done <- e

@@ -19,6 +19,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/files"
 	"artoo/tool/sandbox"
 	"artoo/tool/text"
 )
@@ -61,6 +62,9 @@ type tally struct {
 	only [][]permission.Rule
 	root string
 	seed maphash.Seed
+	// landing holds a value from the counting of changes until they are made: else two sub-agents' changes that each
+	// fit alone would pass a cap together.
+	landing chan struct{}
 
 	mu        sync.Mutex
 	originals map[string]original // The key is the path of something that the run has changed.
@@ -87,11 +91,11 @@ func newTally(opt Options) (*tally, error) {
 		return nil, &Failure{Kind: KindUsage, What: caps.String(), Err: errors.New("nothing makes layers here, and commands could change more"),
 			Hint: "leave out the tools that run commands"}
 	}
-	t := &tally{caps: caps, root: opt.Policy.Root, seed: maphash.MakeSeed(), originals: map[string]original{}}
+	t := &tally{caps: caps, root: opt.Policy.Root, seed: maphash.MakeSeed(), landing: make(chan struct{}, 1), originals: map[string]original{}}
 	for _, list := range caps.Only {
 		var rules []permission.Rule
 		for _, glob := range list {
-			r, err := permission.FileRule(glob)
+			r, err := permission.FileRule(glob, opt.Env.Dir)
 			if err != nil {
 				return nil, &Failure{Kind: KindUsage, What: "--only " + glob, Err: err, Hint: "--only 'docs/**'"}
 			}
@@ -117,7 +121,6 @@ type content struct {
 const (
 	perLine     = 80
 	longestText = 32 << 20
-	sniffed     = 8000 // A zero byte among the first ones makes a file binary, as for git.
 )
 
 func (c content) count() int {
@@ -151,7 +154,8 @@ func (c content) linesTo(d content, most int) int {
 const mostSteps = 20_000
 
 // distance is how many elements have to be removed and added to make b of a: Myers' greedy algorithm
-// without the way itself. Beyond most it is any higher number.
+// without the way itself. Beyond most it is any higher number. The diff that is shown gives up the shortest way after
+// 100 changes, and would count most lines of a file with more.
 func distance(a, b []uint64, most int) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -187,7 +191,9 @@ func distance(a, b []uint64, most int) int {
 type effect struct {
 	path  string // absolute
 	built bool   // It is build output that git ignores.
-	read  func(ctx context.Context, t *tally, now content) (content, error)
+	// commits means that a commit has the path, gone that it removes it. read is nil: what is at the path does not change.
+	commits, gone bool
+	read          func(ctx context.Context, t *tally, now content) (content, error)
 }
 
 // effectsOf are those of a call of a file tool; the error says that it does not tell.
@@ -252,11 +258,11 @@ func (t *tally) content(ctx context.Context, mode fs.FileMode, size int64, targe
 	all.SetSeed(t.seed)
 	line.SetSeed(t.seed)
 	in := bufio.NewReaderSize(file, 64<<10)
-	head, err := in.Peek(int(min(size, sniffed)))
+	head, err := in.Peek(int(min(size, files.HeadSize)))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return c, err
 	}
-	c.binary = size > longestText || bytes.IndexByte(head, 0) >= 0
+	c.binary = size > longestText || files.BinaryType(head) != ""
 	counts := !c.binary && t.caps.MaxLines > 0
 	c.size = 0
 	for begun := false; ; {
@@ -302,27 +308,60 @@ func (t *tally) at(ctx context.Context, path string) (content, error) {
 	return t.content(ctx, info.Mode(), info.Size(), target, func() (io.ReadCloser, error) { return os.Open(path) })
 }
 
-// admit reports whether changes may land: nil, or the cap that they would pass, which ends the turn. With lands the
-// caller makes them next, so that they count from now on. What was passed stays so until the next turn. A nil tally
-// admits all.
-func (t *tally) admit(ctx context.Context, list []effect, lands bool) error {
+// effectsIn are the paths of a line's new commits.
+func effectsIn(git *gitEffects) (list []effect) {
+	for path, gone := range git.committed {
+		list = append(list, effect{path: path, commits: true, gone: gone})
+	}
+	return list
+}
+
+// admit reports whether changes may land: nil, or the cap that they would pass, which ends the turn. What was passed
+// stays so until the next turn. A nil tally admits all.
+func (t *tally) admit(ctx context.Context, list []effect) error {
 	if t == nil {
 		return nil
 	}
+	_, err := t.count(ctx, list)
+	return err
+}
+
+// land is admit for changes that the caller makes next and that count from now on. It calls landed once, on any
+// goroutine, when they are made or not to come; until then others wait.
+func (t *tally) land(ctx context.Context, list []effect) (landed func(), err error) {
+	if t == nil {
+		return func() {}, nil
+	}
+	select {
+	case t.landing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	landed = func() { <-t.landing }
+	originals, err := t.count(ctx, list)
+	if err != nil {
+		landed()
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.originals = originals
+	return landed, nil
+}
+
+// count returns the originals with those of a list that passes no cap.
+func (t *tally) count(ctx context.Context, list []effect) (map[string]original, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	originals, why, err := t.passed(ctx, list)
 	switch {
 	case err != nil:
-		return fmt.Errorf("what it changes cannot be counted: %w", err)
-	case why == "":
-		if lands {
-			t.originals = originals
-		}
-		return nil
+		return nil, fmt.Errorf("what it changes cannot be counted: %w", err)
+	case why != "":
+		t.over = capFailure(why, "a message that asks for less, or without the cap on effects")
+		return nil, t.over
 	}
-	t.over = capFailure(why, "a message that asks for less, or without the cap on effects")
-	return t.over
+	return originals, nil
 }
 
 // end is the error with which a turn ends since a cap was passed, nil for none. A nil tally has none.
@@ -359,6 +398,15 @@ func (t *tally) passed(ctx context.Context, list []effect) (originals map[string
 		was, known := originals[e.path]
 		if !known {
 			was = original{now, e.built}
+		}
+		if e.commits {
+			if why := t.outside(e.path); why != "" {
+				return nil, t.name(e.path) + " would be committed: " + why, nil
+			}
+			if e.gone && t.caps.NoDelete && was.exists {
+				return nil, t.name(e.path) + " was there at the start, and a commit would remove it: --no-delete", nil
+			}
+			continue
 		}
 		is, err := e.read(ctx, t, now)
 		if err != nil {
@@ -411,16 +459,24 @@ func (t *tally) passed(ctx context.Context, list []effect) (originals map[string
 		if _, proposed := after[path]; !proposed {
 			continue
 		}
-		for i, rules := range t.only {
-			if !slices.ContainsFunc(rules, func(r permission.Rule) bool { return r.MatchesPath(t.root, path) }) {
-				return nil, t.name(path) + " would be changed: --only " + strings.Join(t.caps.Only[i], " --only "), nil
-			}
+		if why := t.outside(path); why != "" {
+			return nil, t.name(path) + " would be changed: " + why, nil
 		}
 	}
 	if t.caps.MaxFiles > 0 && len(changed) > t.caps.MaxFiles {
 		return nil, fmt.Sprintf("%s would be changed since the start: --max-files %d", text.Count(len(changed), "path"), t.caps.MaxFiles), nil
 	}
 	return originals, "", nil
+}
+
+// outside is the list of patterns that a path does not match, as the user would write it; "" for none.
+func (t *tally) outside(path string) string {
+	for i, rules := range t.only {
+		if !slices.ContainsFunc(rules, func(r permission.Rule) bool { return r.MatchesPath(t.root, path) }) {
+			return "--only " + strings.Join(t.caps.Only[i], " --only ")
+		}
+	}
+	return ""
 }
 
 // name is a path as seen from the project.

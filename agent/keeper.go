@@ -184,9 +184,11 @@ func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effec
 	if k.journal == nil {
 		return nil, nil, errors.New("undo journal unavailable; changes not applied")
 	}
-	if err := k.tally.admit(ctx, effectsOn(e.Apply, changes.Open), true); err != nil {
+	landed, err := k.tally.land(ctx, effectsOn(e.Apply, changes.Open))
+	if err != nil {
 		return nil, nil, err
 	}
+	defer landed()
 	report, err := k.journal.ApplyLayer(ctx, k.session.turnNumber(), what, e.Apply, layerSource{changes}, then)
 	if errors.Is(err, journal.ErrConflict) && len(report.Left) > 0 {
 		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))

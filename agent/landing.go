@@ -35,7 +35,7 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.C
 	j := c.judging(p).Judge(within, p.call.Access, p.decision, changes.List(), c.facts(within, changes, git))
 	var over error
 	if j.Verdict != permission.Refuse {
-		over = c.keeper.tally.admit(within, effectsOn(j.Effects.Apply, changes.Open), false)
+		over = c.keeper.tally.admit(within, append(effectsOn(j.Effects.Apply, changes.Open), effectsIn(git)...))
 	}
 	switch {
 	case context.Cause(ctx) != nil:

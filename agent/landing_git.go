@@ -25,7 +25,9 @@ type gitEffects struct {
 	views []*repo.View
 	dirs  []string // the git directories that the views stand for, absolute
 	rows  []permission.GitRow
-	temp  string // holds the views; "" for none
+	// committed has the absolute paths of new commits, and whether one removes the path.
+	committed map[string]bool
+	temp      string // holds the views; "" for none
 }
 
 func (g *gitEffects) has(path string) bool {
@@ -66,7 +68,7 @@ func (g *gitEffects) close() (err error) {
 // gitEffects looks at each repository that a line changed. A new repository has no view:
 // its files are judged one by one.
 func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *gitEffects, err error) {
-	g = &gitEffects{}
+	g = &gitEffects{committed: map[string]bool{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.close())
@@ -128,6 +130,12 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 		}{{permission.Forbidden, effects.Forbidden}, {permission.Guarded, effects.Guarded}, {permission.Loss, effects.Loss},
 			{permission.Content, effects.Content}, {permission.Bookkeeping, effects.Bookkeeping}} {
 			for _, row := range group.rows {
+				for _, name := range row.Files {
+					if row.Kind == repo.Commit {
+						path := filepath.Join(r.WorkTree, filepath.FromSlash(name))
+						g.committed[path] = g.committed[path] || slices.Contains(row.Gone, name)
+					}
+				}
 				switch {
 				case row.Kind == repo.RefMoved && group.class == permission.Content && slices.ContainsFunc(group.rows, func(r repo.Row) bool {
 					return r.Kind == repo.Commit && r.Object == row.Object

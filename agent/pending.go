@@ -54,6 +54,7 @@ type pending struct {
 	live       *liveOutput      // shows what it prints while it runs
 	job        *shell.Job       // the command that it left running in the background; nil for none
 	kept       bool             // a step of the journal ends with it
+	landed     func()           // has others count their changes again; nil before it counted its own
 	ownChanges func()           // marks what changed by now as made by the call; nil for none
 	run        *callRun         // its goroutine; nil before it runs
 

@@ -163,9 +163,10 @@ func (r Rule) matchesPath(root, file string, wide bool) bool {
 	}
 }
 
-// FileRule is a rule for the files that a pattern names. The error is a *RuleError.
-func FileRule(glob string) (Rule, error) {
+// FileRule is a rule for the files that a pattern names, ./ from the working directory dir. The error is a *RuleError.
+func FileRule(glob, dir string) (Rule, error) {
 	r, err := ParseRule("write(" + glob + ")")
+	r.base = dir
 	r.Arg, r.HasArg = glob, true // "*" too, which stands for everything in a rule of the user's
 	return r, err
 }

@@ -269,6 +269,9 @@ func (j *judge) commitRows(ctx context.Context, tips []tip) error {
 			same := true
 			for _, f := range c.files {
 				row.Files = append(row.Files, f.path)
+				if f.gone() {
+					row.Gone = append(row.Gone, f.path)
+				}
 				as, err := j.asInWorkTree(ctx, f)
 				if err != nil {
 					return err

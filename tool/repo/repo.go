@@ -94,6 +94,7 @@ type Row struct {
 	Text   string   // It is one line for people, and untrusted.
 	Diff   string   // Only a commit that differs from the work tree has one.
 	Files  []string // A commit, a stash or a group of files has them.
+	Gone   []string // Those of a commit's Files that it removes.
 	// Left says that Replay leaves this out.
 	Left bool
 	// Stops says that what the line left would be of no use without it, so that nothing may

@@ -53,14 +53,32 @@ func (a *app) addRepositoryServers(data []byte) {
 	}
 }
 
-// mcpServers are the servers in use: of the repository's those that are approved as they are.
-// Where artoo works on a layer, or its effects are capped, those that would run outside are none.
+// mcpServers are the servers in use: of the repository's those that are approved as they are, and no outsider.
 func (a *app) mcpServers() []extension.Server {
 	return slices.DeleteFunc(slices.Clone(a.cfg.MCPServers), func(s extension.Server) bool {
 		// The editor's are asked about when they start.
-		return s.Source == extension.SourceRepository && a.approvedServer(s) != nil ||
-			(a.layer != nil || a.effectCaps().Any()) && len(s.Command) > 0 && !s.Confined()
+		return s.Source == extension.SourceRepository && a.approvedServer(s) != nil || a.outsider(s)
 	})
+}
+
+// outsider reports whether a server would run outside, where artoo works on a layer or its effects are capped.
+func (a *app) outsider(s extension.Server) bool {
+	return (a.layer != nil || a.effectCaps().Any()) && len(s.Command) > 0 && !s.Confined()
+}
+
+// nameOutsiders says which servers are left out as outsiders. The error is of the first one that is required.
+func (a *app) nameOutsiders() error {
+	const why, cure = "it would run unconfined, which a run on a layer or with caps on effects does not allow", "confine = true"
+	for _, s := range a.cfg.MCPServers {
+		switch {
+		case !a.outsider(s):
+		case s.Required:
+			return usage("required: "+s.Name, why, cure)
+		default:
+			a.warn("server " + s.Name + " is not offered: " + why + "; " + cure + " in its table cures that")
+		}
+	}
+	return nil
 }
 
 // approvedServer is an error if a server may not be started.

@@ -73,6 +73,9 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err := a.canCap(tools); err != nil {
 		return err
 	}
+	if err := a.nameOutsiders(); err != nil {
+		return err
+	}
 	if opt.Servers, err = a.servers(tools); err != nil {
 		return err
 	}
