@@ -35,15 +35,12 @@ type ProjectOptions struct {
 	// State and Cache are artoo's own directories: for the journal and layers, and for caches of
 	// commands. "" keeps nothing longer than the agent.
 	State, Cache string
-	// Confinement is the sandbox of this machine; nil probes for it. With NoLauncher a command may
-	// outlive an artoo that is killed; MCP servers still do not.
-	Confinement *sandbox.Facts
-	NoLauncher  bool
-	Required    bool     // no command runs without the sandbox
-	Layered     string   // artoo itself works on a layer over the project, and has its journal in this new directory; "" for none
-	Pass        []string // variables that commands get though they name a program's socket
-	Toolchains  []string // further directories with programs, ~ is the home directory
-	Loopback    []int    // ports of the machine that are let in
+	Confinement  *sandbox.Facts // the sandbox of this machine; nil probes for it
+	Required     bool           // no command runs without the sandbox
+	Layered      string         // artoo itself works on a layer over the project, and has its journal in this new directory; "" for none
+	Pass         []string       // variables that commands get though they name a program's socket
+	Toolchains   []string       // further directories with programs, ~ is the home directory
+	Loopback     []int          // ports of the machine that are let in
 	// Servers are the language servers of the tool lsp; may be nil. Without a sandbox only
 	// ServersTrusted starts them.
 	Servers        []lsp.Server
@@ -133,11 +130,9 @@ func (p *project) makeEnv() {
 	if p.opt.Env == nil {
 		p.opt.Env = &tool.Env{Environ: os.Environ()}
 	}
-	if !p.opt.NoLauncher {
-		host := &confine.Host{Warn: p.warn}
-		p.opt.Env.Start = host.Start
-		p.end("what commands left behind did not end well", host.Close)
-	}
+	host := &confine.Host{Warn: p.warn}
+	p.opt.Env.Start = host.Start
+	p.end("what commands left behind did not end well", host.Close)
 }
 
 func (p *project) makePolicy() {

@@ -37,11 +37,6 @@ func (p *project) makeServers(confiner *confine.Confiner) {
 		config.Notice = p.warn
 	}
 	outside := p.opt.Env.Start
-	if p.opt.NoLauncher { // That is about commands. A server ends with artoo all the same, and the launcher confines nothing.
-		host := &confine.Host{Warn: p.warn}
-		outside = host.Start
-		p.end("what servers left behind did not end well", host.Close)
-	}
 	p.confined = &confinedServers{confiner: confiner, notify: p.warn, layered: p.opt.Limits.Effects.Any()}
 	config.Start = func(cmd *exec.Cmd, s extension.Server) (shell.Started, error) {
 		if s.Confined() {

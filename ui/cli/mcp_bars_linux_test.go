@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -317,6 +318,33 @@ func TestNothingOfAServerOutlivesArtoo(t *testing.T) {
 		}
 		_ = cmd.Wait() // it was killed
 		h.gone(t, "artoo mcp call, sandbox "+sandbox+", killed")
+	}
+}
+
+// Nothing of a command outlives an artoo that is killed, however the command hides it, with the sandbox off, too.
+func TestNothingOfACommandOutlivesAKilledArtoo(t *testing.T) {
+	t.Parallel()
+	artoo := buildProgram(t, moduleDir)
+	for _, line := range []string{"exec 9>%[1]s; (setsid sh -c 'echo left >&9; exec sleep 600' &); sleep 600", "exec 9>%[1]s; echo left >&9; exec sleep 600"} {
+		h := newHeld(t)
+		input, err := json.Marshal(map[string]string{"command": fmt.Sprintf(line, h.path)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newModel(t, func(int, providertest.Request) providertest.Reply {
+			return providertest.Chat(providertest.Call("a", "bash", string(input)))
+		})
+		cmd := exec.Command(artoo, "-p", "--approval", "auto", "--allow", "bash", "go")
+		cmd.Dir, cmd.Env = t.TempDir(), m.env(t, "ARTOO_SANDBOX=off")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		h.awaitStart(t)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait() // it was killed
+		h.gone(t, line)
 	}
 }
 

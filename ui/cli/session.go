@@ -125,7 +125,7 @@ func (a *app) place(ctx context.Context) (opt agent.ProjectOptions, err error) {
 	// Without a home there is no such directory.
 	opt.State, _ = a.cfg.Paths.StateDir()
 	opt.Cache, _ = a.cfg.Paths.CacheDir()
-	opt.Confinement, opt.NoLauncher, opt.Required = &a.facts, a.cfg.Sandbox == "off", a.cfg.Sandbox == "on"
+	opt.Confinement, opt.Required = &a.facts, a.cfg.Sandbox == "on"
 	opt.Pass, opt.Toolchains = a.cfg.PassEnv, a.cfg.Toolchains
 	opt.Workspace, opt.Skills, opt.Notice = a.workspace(), a.skills, a.warn
 	opt.Layered = a.layer.journal()
