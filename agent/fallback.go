@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"artoo/provider"
+	"artoo/tool"
 )
 
 // Fallback is a model that answers in place of one that fails for now.
@@ -19,8 +21,9 @@ type Fallback struct {
 
 // standIn answers for the rest of a turn in place of the model that the user chose.
 type standIn struct {
-	first   string // the user's choice, provider/model
-	restore func() // puts it back
+	first   string      // the user's choice, provider/model
+	servers []tool.Tool // those that stand for MCP servers beside it
+	restore func()      // puts it back
 }
 
 // fallBack has the next fallback answer for the rest of the turn where the model fails for now. Else the error is err.
@@ -30,7 +33,7 @@ func (r *requests) fallBack(ctx context.Context, err error) error {
 		return err
 	}
 	for len(s.fallbacks) > 0 {
-		next := s.fallbacks[0]
+		next, failed := s.fallbacks[0], s.model.String()
 		s.fallbacks = s.fallbacks[1:]
 		switched, why := r.switchTo(ctx, next)
 		switch {
@@ -40,6 +43,7 @@ func (r *requests) fallBack(ctx context.Context, err error) error {
 			r.cb.notice(NoticeWarning, fmt.Sprintf("fallback %s is skipped: %v", next.Name, why))
 		case switched:
 			r.attempt, r.keep = attempt{}, nil
+			s.gaveUp = append(slices.Clip(s.gaveUp), failed)
 			r.cb.OnNotice(Notice{Kind: NoticeModel, Text: fmt.Sprintf("%v; %s answers for the rest of this turn", err, s.model),
 				Retry: &provider.Retry{Try: 1, Tries: 1, Discard: true}})
 			return nil
@@ -57,19 +61,23 @@ func passing(err error) bool {
 	return false
 }
 
-// switchTo makes a fallback the model that answers. The error says why it cannot; without one it is the model that
+// switchTo makes a fallback the model that answers. The error says why it cannot; without one it is a model that
 // failed already.
 func (r *requests) switchTo(ctx context.Context, f Fallback) (switched bool, err error) {
 	s := r.session
 	free := s.alone(ctx)
 	m, err := guard(func() (Model, error) { return f.Model(ctx) })
 	free()
-	if err != nil || m.String() == s.model.String() || m.String() == s.insteadOf() {
+	if err != nil || m.String() == s.model.String() || slices.Contains(s.gaveUp, m.String()) {
 		return false, err
 	}
 	asked := s.model.Defaults
 	m.Defaults = provider.Options{MaxTokens: s.replyLimit, Temperature: asked.Temperature, Effort: asked.Effort}.Or(m.Defaults)
 	first, back := s.model.String(), s.holdModel()
+	if s.standIn != nil {
+		s.setServerTools(s.standIn.servers) // Those that gave way did so for the fallback before.
+	}
+	servers := s.serverTools()
 	s.setModel(m)
 	s.describe(ctx)
 	s.conv.SetBudget(s.budget())
@@ -78,7 +86,7 @@ func (r *requests) switchTo(ctx context.Context, f Fallback) (switched bool, err
 		return false, err
 	}
 	if s.standIn == nil {
-		s.standIn = &standIn{first, back}
+		s.standIn = &standIn{first, servers, back}
 	}
 	return true, nil
 }
@@ -98,8 +106,9 @@ func (r *requests) cannotAnswer() error {
 // holdModel keeps what is known of the model that answers now, until restore puts it back.
 func (s *session) holdModel() (restore func()) {
 	model, limit, guessed, budget := s.model, s.replyLimit, s.guessed, s.conv.Budget()
-	refused := maps.Clone(s.refused)
+	refused, servers := maps.Clone(s.refused), s.serverTools()
 	return func() {
+		s.setServerTools(servers)
 		s.model, s.replyLimit, s.guessed, s.cached = model, limit, guessed, 0
 		s.refused = refused
 		s.conv.SetOverhead(s.system, s.specs)

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/extension"
 )
 
 // withFallbacks are options whose model has the first steps, and fallbacks b, c, … those that follow.
@@ -123,6 +125,71 @@ func TestTheLastFailureEndsTheTurn(t *testing.T) {
 	}
 	if a.Model().Defaults.Model != "m" {
 		t.Errorf("after the turn %s", a.Model())
+	}
+}
+
+// The text of a reply that broke off is kept under the name of the model that wrote it.
+func TestHalfATextKeepsItsWriter(t *testing.T) {
+	half := fake.Step{Text: []string{"half"}, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "first"}}
+	for _, c := range []struct {
+		first, second fake.Step
+		by, insteadOf string
+	}{{half, fake.Fail(provider.KindTimeout), "m", ""}, {fake.Fail(provider.KindTimeout), half, "b", "fake/m"}} {
+		a := anAgent(t, withFallbacks(steps(c.first), steps(c.second)))
+		if _, err := send(t, a, &recorder{}, "go"); err == nil {
+			t.Error("it fails nowhere")
+		}
+		messages := a.Conversation().Messages()
+		if last := messages[len(messages)-1]; last.Text() != "half" || last.Model != c.by || last.InsteadOf != c.insteadOf {
+			t.Errorf("%q by %s in place of %q, want %s in place of %q", last.Text(), last.Model, last.InsteadOf, c.by, c.insteadOf)
+		}
+	}
+}
+
+// A fallback that takes no functions of MCP servers calls them by mcp_call; the others have their functions.
+func TestFunctionsGiveWayForOneFallbackOnly(t *testing.T) {
+	refused := fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindInvalid, Provider: fake.Name}}
+	busy := fake.Fail(provider.KindOverloaded)
+	first, second, third := steps(busy, fake.Say("first")), steps(refused, busy), steps(fake.Say("third"))
+	opt := withServer(t, first, extension.Server{Direct: []string{"echo"}})
+	opt.Fallbacks = withFallbacks(first, second, third).Fallbacks
+	a := anAgent(t, opt)
+	mustSend(t, a, &recorder{}, "go")
+	mustSend(t, a, &recorder{}, "again")
+	var functions []string
+	for _, p := range []*fake.Provider{first, second, third} {
+		for _, r := range p.Requests() {
+			with := slices.ContainsFunc(r.Tools, func(s provider.ToolSpec) bool { return s.Name == "mcp__s__echo" })
+			functions = append(functions, fmt.Sprint(r.Model, " ", with))
+		}
+	}
+	wantLines(t, functions, "m true", "m true", "b true", "b false", "c true")
+}
+
+// A model that a turn has given up is not asked by its sub-agents either, as a fallback or as their own.
+func TestSubAgentsDoNotAskTheModelThatWasGivenUp(t *testing.T) {
+	first := steps(fake.Fail(provider.KindOverloaded), fake.Say("the next turn"))
+	second := &fake.Provider{Then: func(r provider.Request) fake.Step {
+		switch {
+		case strings.Contains(r.System, "You are a sub-agent"):
+			return fake.Fail(provider.KindOverloaded)
+		case len(r.Messages) > 1:
+			return fake.Say("done")
+		}
+		return fake.Call("t", "task", `{"prompt":"look","agent":"own"}`)
+	}}
+	third := &fake.Provider{Then: func(provider.Request) fake.Step { return fake.Say("report") }}
+	opt := withFallbacks(first, second, third)
+	user := opt.Model
+	opt.Fallbacks = slices.Insert(opt.Fallbacks, 1, agent.Fallback{Name: "m", Model: func(context.Context) (agent.Model, error) { return user, nil }})
+	opt.SubAgents = []agent.SubAgent{{Name: "own", Description: "x", Model: func() (agent.Model, error) { return user, nil }}}
+	opt.Tools = append(opt.Tools[:1:1], agent.OwnTools(opt.SubAgents)...)
+	a := anAgent(t, opt)
+	if r := mustSend(t, a, &recorder{}, "go"); r.Text != "done" || len(first.Requests()) != 1 || len(third.Requests()) != 1 {
+		t.Errorf("%q, %d requests to the model given up, %d to the last", r.Text, len(first.Requests()), len(third.Requests()))
+	}
+	if r := mustSend(t, a, &recorder{}, "again"); r.Text != "the next turn" {
+		t.Error(r.Text)
 	}
 }
 

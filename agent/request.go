@@ -180,13 +180,18 @@ func (r *requests) nextTry(in *incoming, e provider.Retry, maxTokens int) error 
 func (r *requests) broken(in *incoming, err error) error {
 	r.cb.OnThinkingDone()
 	if in.text.Len() > 0 {
-		r.partial = in.text.String()
+		r.hold(in.text.String())
 	}
 	if e := provider.AsError(err); e != nil {
 		r.keep = e.Keep
 	}
 	r.accountFailure(in, err)
 	return err
+}
+
+// hold keeps the text of a reply that broke off, with the model that wrote it: a fallback may answer next.
+func (r *requests) hold(text string) {
+	r.partial, r.partialBy = text, [2]string{r.response.Provider, r.response.Model}
 }
 
 // checkModel notes the model that answers, and reports, once, that it is another than the one

@@ -111,7 +111,7 @@ func (r *requests) keepOf(m provider.Message, what keep) error {
 		return r.keepReply(m)
 	case keepNone:
 		if said {
-			r.partial = text.Text() // until something replaces it
+			r.hold(text.Text()) // until something replaces it
 		}
 		return nil
 	}

@@ -123,6 +123,11 @@ func (s *session) setServerTools(tools []tool.Tool) {
 	s.opt.Tools = append(others, tools...)
 }
 
+// serverTools are those that stand for MCP servers.
+func (s *session) serverTools() []tool.Tool {
+	return slices.DeleteFunc(slices.Clone(s.opt.Tools), func(t tool.Tool) bool { return !ofServers(t.Name) })
+}
+
 // toolNamesOf are the whole names of a server's tools as they are known; nil where none are.
 func toolNamesOf(m *mcp.Manager, server string) (names []string) {
 	tools, _ := m.Outlines(server)

@@ -33,6 +33,7 @@ type session struct {
 	// standIn is set while a fallback answers; fallbacks are those that the turn has not tried.
 	standIn   *standIn
 	fallbacks []Fallback
+	gaveUp    []string // the models, provider/model, that a fallback took the place of in this turn, or in the parent's
 	parent    *session // A sub-agent works for the parent; nil for none.
 	hooks     *hooks   // the parent's for a sub-agent
 	// agentName is the name of a sub-agent ("task 2 (review)"); "" for others.

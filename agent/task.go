@@ -180,11 +180,13 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	model := t.session.model
 	opt.Fallbacks = t.session.fallbacks // Those before them have failed.
 	if kind.Model != nil {
-		var err error
-		if model, err = kind.Model(); err != nil {
+		own, err := kind.Model()
+		if err != nil {
 			return nil, err
 		}
-		opt.Fallbacks = t.session.opt.Fallbacks
+		if !slices.Contains(t.session.gaveUp, own.String()) {
+			model, opt.Fallbacks = own, t.session.opt.Fallbacks
+		}
 	}
 	named := func(name string) bool { return kind.Tools == nil || slices.Contains(kind.Tools, name) }
 	servers := named(builtin.CallTool)
@@ -219,7 +221,7 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 		w.NoProject = w.NoProject || kind.plain
 		opt.Workspace, env.Files = &w, nil // A sub-agent keeps its own record of files read.
 	}
-	sub := newAgent(&session{opt: opt, parent: t.session, hooks: t.session.hooks, agentName: name, running: t.session.running}, t.agent.spent)
+	sub := newAgent(&session{opt: opt, parent: t.session, hooks: t.session.hooks, agentName: name, running: t.session.running, gaveUp: t.session.gaveUp}, t.agent.spent)
 	if kind.own == nil { // a part of a review has steps of its own
 		sub.steps = t.requests.steps
 	}

@@ -48,6 +48,7 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 	}
 	if s.parent == nil {
 		a.keeper.tally.begin()
+		s.gaveUp = nil
 	}
 	t.calls = &calls{session: s, cb: t.cb, response: t.response, keeper: a.keeper, background: a.background, own: t,
 		env: a.turnEnv(), repeats: repeats{}}
@@ -170,9 +171,12 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 		text = provider.Message{Parts: t.requests.keep}.Text()
 	}
 	if strings.TrimSpace(text) != "" {
-		by := t.response
-		m := provider.Message{Role: provider.RoleAssistant, Provider: by.Provider, Model: by.Model, Partial: true}
-		if m.InsteadOf = t.session.insteadOf(); m.InsteadOf == by.Provider+"/"+by.Model { // No fallback began to answer.
+		by := t.requests.partialBy
+		if t.requests.partial == "" {
+			by = [2]string{t.response.Provider, t.response.Model}
+		}
+		m := provider.Message{Role: provider.RoleAssistant, Provider: by[0], Model: by[1], Partial: true}
+		if m.InsteadOf = t.session.insteadOf(); m.InsteadOf == by[0]+"/"+by[1] { // No fallback began to answer.
 			m.InsteadOf = ""
 		}
 		m.Parts = slices.DeleteFunc(slices.Clone(t.requests.keep), isText)

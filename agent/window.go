@@ -189,6 +189,7 @@ type requests struct {
 	attempt   attempt
 	answer    strings.Builder // text of the final reply, continuations joined
 	partial   string          // text of a reply that broke off, until a new one has text
+	partialBy [2]string       // provider and model that wrote it
 	keep      []provider.Part
 	limit     int           // It bounds the last request's reply, in tokens; 0 for no limit.
 	truncated bool          // The window left less than the limit should be.

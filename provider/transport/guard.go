@@ -52,6 +52,19 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	return conn, err
 }
 
+// Offline is an error if a host is not on this machine or network, as far as can be said without asking a name server.
+func Offline(ctx context.Context, host string) error {
+	if at, err := netip.ParseAddr(host); err == nil && !Private(at) {
+		return publicAddress(at)
+	}
+	return known(ctx, host)
+}
+
+func publicAddress(at netip.Addr) error {
+	return &Error{Kind: "config", What: "offline", Err: fmt.Errorf("%s is a public address", at),
+		Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network"}
+}
+
 // known refuses a name that only a public name server can know, without asking one.
 func known(ctx context.Context, host string) error {
 	if _, err := netip.ParseAddr(host); err == nil || ofThisNetwork(host) {
@@ -87,8 +100,7 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 	if Private(at.Addr()) {
 		return nil
 	}
-	return &Error{Kind: "config", What: "offline", Err: fmt.Errorf("%s is a public address", at.Addr()),
-		Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network"}
+	return publicAddress(at.Addr())
 }
 
 // Private reports whether an address is this machine's or a private network's.

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider/demo"
+	"artoo/provider/transport"
 	"artoo/ui/doctor"
 )
 
@@ -17,16 +19,17 @@ func (a *app) fallbacks() (list []agent.Fallback) {
 		return nil
 	}
 	for _, name := range a.cfg.Fallback {
-		var made *agent.Model // with what it has learned of its server
+		made := map[string]agent.Model{} // with what they have learned of their servers, by the user's provider: a bare name is of that
 		list = append(list, agent.Fallback{Name: name, Model: func(ctx context.Context) (agent.Model, error) {
-			if made == nil {
-				m, err := a.fallback(ctx, name)
-				if err != nil {
-					return agent.Model{}, err
-				}
-				made = &m
+			of := a.choice.Provider
+			if m, known := made[of]; known {
+				return m, nil
 			}
-			return *made, nil
+			m, err := a.fallback(ctx, name)
+			if err == nil {
+				made[of] = m
+			}
+			return m, err
 		}})
 	}
 	return list
@@ -40,6 +43,15 @@ func (a *app) fallback(ctx context.Context, name string) (agent.Model, error) {
 	}
 	if isProgram(choice.Provider) {
 		return agent.Model{}, errors.New(choice.Provider + " runs tools of its own, by its own rules")
+	}
+	server, _, err := a.server(choice.Provider)
+	if err != nil {
+		return agent.Model{}, err
+	}
+	if at, err := url.Parse(server.BaseURL); err == nil && bool(a.cfg.Offline) && at.Hostname() != "" {
+		if err := transport.Offline(ctx, at.Hostname()); err != nil {
+			return agent.Model{}, err
+		}
 	}
 	m, err := a.model(choice)
 	if err != nil {
