@@ -25,7 +25,7 @@ FUZZTIME ?= 60s
 # A pinned checker, built once into this directory.
 STATICCHECK = .tools/staticcheck
 
-.PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer check bench fuzz integration install uninstall module clean
+.PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer test-fleet check bench fuzz integration install uninstall module clean
 
 build:
 	@echo "$(GO) build -o artoo ."; $(GO) build $(FLAGS) -ldflags "$(LDFLAGS)" -o artoo .
@@ -96,6 +96,16 @@ test-tokenizer:
 		echo "no modules can be had here: leaving the tokenizer's tests out"; \
 	fi
 
+# The files of docs/fleet on engines of the tests' own, on loopback: minutes, most of which are
+# Slurm's, so that make check leaves it out. What needs no engine is in ui/cli's other tests.
+test-fleet: export PATH := $(PATH):/usr/sbin
+test-fleet:
+	@missing=; for program in slurmctld slurmd munged sbatch parallel sshd rsync; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	[ "$$(id -u)" = 0 ] || missing="$$missing root"; \
+	if [ -n "$$missing" ]; then echo "make test-fleet lacks:$$missing (Debian has them in slurm-wlm, munge, parallel, openssh-server and rsync)"; exit 1; fi
+	mkdir -p /run/sshd
+	$(GO) test $(FLAGS) -count=1 -tags fleet -run TestFleet -timeout 20m -v ./ui/cli
+
 # Format, vet, staticcheck, import rules, then all tests, with the race
 # detector where there is a C compiler for it.
 check: $(STATICCHECK)
@@ -105,7 +115,7 @@ check: $(STATICCHECK)
 	GOOS=darwin $(GO) vet "-gcflags=all=-N -l" ./... # It looks at types alone.
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
 	@echo "$(GO) test -run TestImports ."; $(GO) test $(FLAGS) -run TestImports .
-	@echo "$(GO) vet -tags tmux,integration ./ui/cli ./ui"; $(GO) vet $(FLAGS) -tags tmux,integration ./ui/cli ./ui
+	@echo "$(GO) vet -tags tmux,integration,fleet ./ui/cli ./ui"; $(GO) vet $(FLAGS) -tags tmux,integration,fleet ./ui/cli ./ui
 	@$(MAKE) --no-print-directory test-tmux test-tokenizer
 	@$(MAKE) --no-print-directory -j3 test-race test-confining test-lines
 
