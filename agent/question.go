@@ -266,8 +266,12 @@ func (q Question) Event(mask func(string) string) QuestionEvent {
 	for _, v := range q.Verdicts() {
 		e.Answers = append(e.Answers, v.String())
 	}
-	if e.Input = q.Call.Input; mask != nil && e.Input != nil {
-		e.Input = json.RawMessage(mask(string(e.Input)))
+	e.Input = q.Call.Input
+	if mask != nil {
+		e.Title, e.Object = mask(e.Title), mask(e.Object)
+		if e.Input != nil {
+			e.Input = json.RawMessage(mask(string(e.Input)))
+		}
 	}
 	if !json.Valid(e.Input) {
 		e.Input = nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"artoo/agent"
@@ -204,6 +203,19 @@ func promptValues(arg string) (map[string]string, error) {
 	return values, nil
 }
 
+// PromptHint is what the values of a server's prompt look like, "" for none.
+func PromptHint(p mcp.Prompt) string {
+	var values []string
+	for _, a := range p.Arguments {
+		value := a.Name + "=…"
+		if !a.Required {
+			value = "[" + value + "]"
+		}
+		values = append(values, value)
+	}
+	return oneLine(strings.Join(values, " "))
+}
+
 func (t *Terminal) listPrompts(ctx context.Context, server string) error {
 	m := t.opt.Agent.Env().MCP
 	var prompts []mcp.Prompt
@@ -216,15 +228,7 @@ func (t *Terminal) listPrompts(ctx context.Context, server string) error {
 	}
 	var rows [][]string
 	for _, p := range prompts {
-		var values []string
-		for _, a := range p.Arguments {
-			value := a.Name + "=…"
-			if !a.Required {
-				value = "[" + value + "]"
-			}
-			values = append(values, value)
-		}
-		rows = append(rows, []string{oneLine(strings.Join(slices.Concat([]string{"/mcp:" + server + ":" + p.Name}, values), " ")), oneLine(p.Description)})
+		rows = append(rows, []string{oneLine(strings.TrimSpace("/mcp:" + server + ":" + p.Name + " " + PromptHint(p))), oneLine(p.Description)})
 	}
 	if rows == nil {
 		t.Note(server + " has no prompts")

@@ -30,6 +30,9 @@ import (
 func noteTool(ran *counter) tool.Tool {
 	type input struct {
 		Text string `json:"text"`
+		Path string `json:"path,omitempty"`
+		Old  string `json:"old_string,omitempty"`
+		New  string `json:"new_string,omitempty"`
 	}
 	return tool.New(tool.Def{Name: "note", Description: "Notes a text.", Kind: tool.KindWrite},
 		func(_ context.Context, _ *tool.Env, in input) (tool.Access, error) {
@@ -85,7 +88,7 @@ func (h *host) Open(_ context.Context, start Start) (Opened, error) {
 		opt.Sessions.First = s
 	}
 	a, err := agent.New(opt)
-	return Opened{Agent: a, Program: &program{a}}, err
+	return Opened{Agent: a, Program: &program{a}, Mask: func(text string) string { return strings.ReplaceAll(text, "s3cr3t", "‹secret›") }}, err
 }
 
 type program struct{ agent *agent.Agent }
@@ -93,7 +96,7 @@ type program struct{ agent *agent.Agent }
 func (p *program) Models() []string              { return []string{p.agent.Model().String(), "other/x"} }
 func (p *program) SwitchModel(name string) error { return errors.New("no key for " + name) }
 func (p *program) Notes() []string               { return []string{"this is a test"} }
-func (p *program) Commands() []Command {
+func (p *program) Commands(context.Context) []Command {
 	return []Command{{Name: "compact", Description: "d", Input: &Hint{"h"}}}
 }
 
@@ -402,9 +405,39 @@ func TestASession(t *testing.T) {
 	}
 }
 
+// Keys are masked in the titles and the inputs of calls, in questions too.
+func TestKeysInCallsAreMasked(t *testing.T) {
+	c := serve(t, &host{steps: []fake.Step{fake.Call("1", "note", `{"text":"s3cr3t"}`), fake.Say("Done.")}})
+	id := c.open()
+	c.request("session/prompt", prompt(id, "go"))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	calls := 0
+	check := func(call toolCall) {
+		calls++
+		if call.Title != "note ‹secret›" || string(call.RawInput) != `{"text":"‹secret›"}` {
+			t.Errorf("title %q, input %s", call.Title, call.RawInput)
+		}
+	}
+	for _, asked := range c.asked {
+		asked.Call.Title = strings.TrimSuffix(asked.Call.Title, "?")
+		check(asked.Call)
+	}
+	for _, update := range c.updates {
+		var call toolCall
+		if err := json.Unmarshal(update, &call); err == nil && call.Kind == "tool_call" {
+			check(call)
+		}
+	}
+	if calls != 2 {
+		t.Errorf("%d calls are shown", calls)
+	}
+}
+
 // After a crash of everything a session goes on: load replays it all, then answers.
 func TestLoadReplaysEverything(t *testing.T) {
-	h := &host{steps: []fake.Step{{Reasoning: []string{"hm"}, Calls: []provider.ToolCall{fake.ToolCall("1", "note", `{"text":"new"}`)}},
+	h := &host{steps: []fake.Step{{Reasoning: []string{"hm"}, Calls: []provider.ToolCall{fake.ToolCall("1", "note", `{"text":"new"}`),
+		fake.ToolCall("2", "note", `{"text":"more","path":"notes.txt","old_string":"old","new_string":"more"}`)}},
 		fake.Say("Done."), fake.Say("Again.")}}
 	c := serve(t, h)
 	id := c.open()
@@ -418,7 +451,8 @@ func TestLoadReplaysEverything(t *testing.T) {
 	c.request("session/load", of(id))
 	got := c.all()
 	for _, part := range []string{`"user_message_chunk","content":{"type":"text","text":"first words"}`, `"text":"hm"`, `"toolCallId":"1","title":"note","kind":"edit"`,
-		`"toolCallId":"1","status":"completed"`, `"text":"Done."`, `"usage_update"`} {
+		`"toolCallId":"1","status":"completed","content":[{"type":"content"`, `"type":"diff","path":"/p/notes.txt","oldText":"old","newText":"more"`,
+		`"toolCallId":"2","status":"completed","locations"`, `"text":"Done."`, `"usage_update"`} {
 		if !strings.Contains(got, part) {
 			t.Errorf("not replayed: %s in\n%s", part, got)
 		}

@@ -53,7 +53,9 @@ func (t *turn) replayMessage(m provider.Message) {
 		case provider.Reasoning:
 			t.chunks("agent_thought_chunk", p.Text)
 		case provider.ToolCall:
-			t.update(t.replayedCall(p))
+			call := t.replayedCall(p)
+			t.changed[p.ID] = call.Content != nil
+			t.update(call)
 		case provider.ToolResult:
 			t.replayResult(p)
 		}
@@ -77,15 +79,44 @@ func (t *turn) replayedCall(c provider.ToolCall) toolCall {
 			}
 		}
 	}
-	out := callOf(call)
-	out.Kind, out.Status = "tool_call", "pending"
+	out := t.callOf(call)
+	out.Kind, out.Status, out.Content = "tool_call", "pending", t.replayedDiff(c.Input)
 	return out
 }
 
+// replayedDiff is what a call was to write into one file, as far as its input says it; nil for another call.
+func (t *turn) replayedDiff(input json.RawMessage) (list []callContent) {
+	type replacement struct {
+		Old *string `json:"old_string"`
+		New *string `json:"new_string"`
+	}
+	var in struct {
+		Path    string  `json:"path"`
+		Content *string `json:"content"`
+		replacement
+		Edits []replacement `json:"edits"`
+	}
+	if len(input) > mostDiff || json.Unmarshal(input, &in) != nil || in.Path == "" {
+		return nil
+	}
+	if !filepath.IsAbs(in.Path) {
+		in.Path = filepath.Join(t.agent.Env().Dir, in.Path)
+	}
+	for _, e := range append(in.Edits, in.replacement, replacement{New: in.Content}) {
+		if e.New != nil {
+			list = append(list, callContent{Type: "diff", Path: in.Path, Old: e.Old, New: e.New})
+		}
+	}
+	return list
+}
+
 func (t *turn) replayResult(r provider.ToolResult) {
-	out := toolCall{Kind: "tool_call_update", ID: r.CallID, Status: "completed", Content: []callContent{textContent(r.Text)}}
+	out := toolCall{Kind: "tool_call_update", ID: r.CallID, Status: "completed"}
 	if r.IsError {
 		out.Status = "failed"
+	}
+	if r.IsError || !t.changed[r.CallID] { // Else the diff stays.
+		out.Content = []callContent{textContent(r.Text)}
 	}
 	if r.Effect != nil {
 		for _, path := range r.Effect.Files {

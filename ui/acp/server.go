@@ -46,14 +46,16 @@ type Start struct {
 type Opened struct {
 	Agent   *agent.Agent
 	Program Program
+	// Mask replaces keys in the titles and inputs of calls; nil masks nothing. Any goroutine calls it.
+	Mask func(text string) string
 }
 
 // Program is the part of a session that no agent knows. The methods are called between turns, by
 // one goroutine at a time; Send is a turn.
 type Program interface {
 	Models
-	// Commands lists the user's and artoo's own slash commands.
-	Commands() []Command
+	// Commands lists the user's and artoo's own slash commands, and the prompts of MCP servers that run.
+	Commands(ctx context.Context) []Command
 	// Send carries out a slash command, or sends the message to the model.
 	Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error)
 	// Close ends the session.
@@ -240,7 +242,9 @@ func (s *server) enqueue(m message, in sessionRequest, run func(*server, context
 		cancel(nil)
 		s.wire.answer(m.ID, result, err)
 		if opened, ok := result.(sessionResponse); ok && err == nil {
-			s.begun(cmp.Or(in.SessionID, opened.SessionID))
+			if one := s.sessionOf(cmp.Or(in.SessionID, opened.SessionID)); one != nil {
+				one.offer(context.WithoutCancel(ctx)) // The answer had no room for it.
+			}
 		}
 	}
 	s.mu.Lock()
@@ -391,13 +395,6 @@ func (s *server) open(ctx context.Context, in sessionRequest) (*session, error) 
 		return nil, errGone
 	}
 	return one, nil
-}
-
-// begun tells of a session that was opened what its answer had no room for.
-func (s *server) begun(id string) {
-	if one := s.sessionOf(id); one != nil {
-		one.update(commandsUpdate{"available_commands_update", one.opened.Program.Commands()})
-	}
 }
 
 func (s *server) sessionOf(id string) *session {

@@ -1,8 +1,10 @@
 package acp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -27,6 +29,7 @@ type session struct {
 	editor editor
 	noted  bool   // The user has seen the program's notes.
 	titled bool   // The client has a title.
+	listed []byte // the commands that the client has, nil before it has any
 	by     string // the provider and the model that answered last, "" before one did
 
 	mu    sync.Mutex // guards both below
@@ -73,8 +76,30 @@ func (s *session) step(last bool) {
 	}
 }
 
+// masked is text with marks in place of keys.
+func (s *session) masked(text string) string {
+	if s.opened.Mask == nil {
+		return text
+	}
+	return s.opened.Mask(text)
+}
+
 func (s *session) update(update any) {
 	s.server.wire.notify("session/update", sessionUpdate{s.id, update})
+}
+
+// longestListing is how long the servers may take to list their prompts.
+const longestListing = 2 * time.Second
+
+// offer tells the client which commands there are, if it does not know.
+func (s *session) offer(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, longestListing)
+	defer cancel()
+	update := commandsUpdate{"available_commands_update", s.opened.Program.Commands(ctx)}
+	if list, err := json.Marshal(update); err == nil && !bytes.Equal(list, s.listed) {
+		s.listed = list
+		s.update(update)
+	}
 }
 
 // state is what a client needs of a session that was opened.
@@ -188,6 +213,7 @@ func (s *session) prompt(ctx context.Context, blocks []contentBlock) (any, error
 	if ctx.Err() != nil {
 		return promptResponse{"cancelled"}, nil
 	}
+	s.offer(ctx)
 	return ended(response, err, cb)
 }
 

@@ -29,6 +29,7 @@ type turn struct {
 	*session
 	message string // the id of the present message
 	output  map[string]*liveOutput
+	changed map[string]bool // The client has a diff of these replayed calls.
 }
 
 // liveOutput is what a running call has printed.
@@ -38,7 +39,7 @@ type liveOutput struct {
 }
 
 func newTurn(s *session) *turn {
-	return &turn{session: s, message: rand.Text(), output: map[string]*liveOutput{}}
+	return &turn{session: s, message: rand.Text(), output: map[string]*liveOutput{}, changed: map[string]bool{}}
 }
 
 // next begins another message.
@@ -79,7 +80,7 @@ func textBlock(text string) contentBlock { return contentBlock{Type: "text", Tex
 
 // OnToolCall implements agent.Callbacks.
 func (t *turn) OnToolCall(call agent.Call) {
-	c := callOf(call)
+	c := t.callOf(call)
 	c.Kind, c.Status = "tool_call", "pending"
 	t.update(c)
 	t.next()
@@ -169,12 +170,14 @@ func (t *turn) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) 
 	return t.session.ask(ctx, q)
 }
 
-// callOf is a call with all that the client may show of it.
-func callOf(call agent.Call) toolCall {
-	c := toolCall{ID: call.ID, Title: titleOf(call), ToolKind: kindOf(call.Access.Kind)}
+// callOf is a call with all that the client may show of it. Its title and its input are masked.
+func (s *session) callOf(call agent.Call) toolCall {
+	c := toolCall{ID: call.ID, Title: s.masked(titleOf(call)), ToolKind: kindOf(call.Access.Kind)}
 	c.Content, _ = diffs(call.Access)
-	if call.Raw == "" && len(call.Input) <= mostInput && json.Valid(call.Input) {
-		c.RawInput = call.Input
+	if call.Raw == "" && len(call.Input) <= mostInput {
+		if input := json.RawMessage(s.masked(string(call.Input))); json.Valid(input) {
+			c.RawInput = input
+		}
 	}
 	for _, path := range call.Access.Paths {
 		c.Locations = append(c.Locations, location{Path: path})

@@ -19,6 +19,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool/extension"
+	"artoo/tool/mcp"
 	"artoo/ui"
 	"artoo/ui/acp"
 	"artoo/ui/sanitize"
@@ -93,7 +94,7 @@ func (h *editorHost) Open(ctx context.Context, start acp.Start) (opened acp.Open
 	if err := s.begin(ctx, start.ID); err != nil {
 		return opened, err
 	}
-	return acp.Opened{Agent: s.agent, Program: s}, nil
+	return acp.Opened{Agent: s.agent, Program: s, Mask: s.mask}, nil
 }
 
 // addEditorServers takes over the MCP servers that the editor names, as far as the policy allows.
@@ -157,7 +158,7 @@ func (a *app) approvedByUser(s extension.Server) error {
 	if err != nil {
 		return fmt.Errorf("it is not approved: %w", err)
 	}
-	a.repoSettings.approvals = append(a.repoSettings.approvals, trust.Approval{Root: a.project.Root, Sum: e.Sum, Approved: yes})
+	a.noteAnswer(e, yes)
 	if !yes {
 		return errors.New("you did not approve it")
 	}
@@ -205,7 +206,7 @@ func (s *editorSession) Notes() []string { return s.notes() }
 func (s *editorSession) Close() { s.close() }
 
 // Commands implements acp.Program.
-func (s *editorSession) Commands() []acp.Command {
+func (s *editorSession) Commands(ctx context.Context) []acp.Command {
 	var list []acp.Command
 	for _, own := range ui.EditorCommands() {
 		c := acp.Command{Name: own.Name, Description: own.Help}
@@ -221,13 +222,43 @@ func (s *editorSession) Commands() []acp.Command {
 		}
 		list = append(list, c)
 	}
+	return append(list, s.prompts(ctx)...)
+}
+
+// prompts are those of the MCP servers that run. None is started for them: that may ask the user.
+func (s *editorSession) prompts(ctx context.Context) (list []acp.Command) {
+	for _, server := range s.agent.Servers() {
+		if server.State != mcp.Running {
+			continue
+		}
+		prompts, err := s.agent.Env().MCP.Prompts(ctx, server.Name)
+		if err != nil {
+			continue // It has said why to the model, or does so at its next call.
+		}
+		for _, p := range prompts {
+			c := acp.Command{Name: sanitize.Text("mcp:"+server.Name+":"+p.Name, sanitize.Line), Description: sanitize.Text(p.Description, sanitize.Line)}
+			if values := ui.PromptHint(p); values != "" {
+				c.Input = &acp.Hint{Hint: values}
+			}
+			list = append(list, c)
+		}
+	}
 	return list
 }
 
 // Send implements acp.Program.
 func (s *editorSession) Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error) {
 	name, _, isCommand := ui.CommandName(strings.TrimSpace(m.Text))
+	server, called, values, isPrompt := ui.PromptCall(s.skills, m.Text)
+	servers := s.agent.Env().MCP
 	switch {
+	case isPrompt && servers != nil:
+		text, parts, err := ui.ServerPrompt(ctx, servers, server, called, values)
+		if err != nil {
+			return &agent.Response{}, err
+		}
+		m.Text, m.Attachments = text, append(m.Attachments, parts...)
+		return s.agent.Send(ctx, m, cb)
 	case isCommand && ui.ForEditor(name):
 		output, response, err := ui.ForProgram(ctx, ui.Options{Agent: s.agent, Program: s.app}, strings.TrimSpace(m.Text), cb, m.Steering)
 		if output != "" {

@@ -386,13 +386,16 @@ func TestAServersQuestionsAreTheEditors(t *testing.T) {
 	srv := httptest.NewServer(web)
 	t.Cleanup(srv.Close)
 	web.SetURL(srv.URL)
-	var result string
+	var result, greeted string
 	m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
 		calls := []providertest.Item{providertest.Call("c0", "mcp_find", `{"server":"web"}`),
 			providertest.Call("c1", "mcp_call", `{"tool":"mcp__web__ask","arguments":{"text":"x"}}`),
 			providertest.Call("c2", "mcp_call", `{"tool":"mcp__web__visit","arguments":{"text":"x"}}`), providertest.Text("well done")}
 		if n == 2 {
 			result = string(r.Body)
+		}
+		if n == len(calls) {
+			greeted = string(r.Body)
 		}
 		return providertest.Chat(calls[min(n, len(calls)-1)])
 	})
@@ -406,6 +409,14 @@ func TestAServersQuestionsAreTheEditors(t *testing.T) {
 	}
 	if !strings.Contains(result, "Ada") || !strings.Contains(result, "36") {
 		t.Errorf("the result is %s", result)
+	}
+	// Once it runs, its prompts are offered, and sent as what they say.
+	if got := e.updates.String(); strings.Count(got, `"name":"mcp:web:greet"`) != 1 || !strings.Contains(got, `"hint":"who=…"`) {
+		t.Errorf("the prompt is not offered once: %s", got)
+	}
+	e.prompt(l.Result.SessionID, "/mcp:web:greet who=Grace")
+	if !strings.Contains(greeted, "The prompt greet of the MCP server web") || !strings.Contains(greeted, "Grace") {
+		t.Errorf("the prompt is sent as %s", greeted)
 	}
 	e.leave()
 }

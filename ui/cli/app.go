@@ -76,6 +76,7 @@ type app struct {
 	ledger       *ledger.Ledger // nil where nothing is counted
 	bundled      []bundle.Bundle
 	bundlesOnce  sync.Once    // guards bundled
+	answering    sync.Mutex   // guards repoSettings.approvals once servers may start
 	approving    sync.Mutex   // one question about a server of the editor's at a time
 	agent        *agent.Agent // nil before there is one
 	outcome      outcome

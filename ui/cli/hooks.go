@@ -104,11 +104,20 @@ func (a *app) approved(e trust.Extension) bool {
 }
 
 func (a *app) answerTo(e trust.Extension) *trust.Approval {
+	a.answering.Lock()
+	defer a.answering.Unlock()
 	at := slices.IndexFunc(a.repoSettings.approvals, func(p trust.Approval) bool { return p.Root == a.project.Root && p.Sum == e.Sum })
 	if at < 0 {
 		return nil
 	}
-	return &a.repoSettings.approvals[at]
+	return new(a.repoSettings.approvals[at])
+}
+
+// noteAnswer notes the user's answer about an extension of the repository or the editor.
+func (a *app) noteAnswer(e trust.Extension, yes bool) {
+	a.answering.Lock()
+	defer a.answering.Unlock()
+	a.repoSettings.approvals = append(a.repoSettings.approvals, trust.Approval{Root: a.project.Root, Sum: e.Sum, Approved: yes})
 }
 
 // unapproved names the servers and hooks of a trusted repository that are left out, or is "".
@@ -139,7 +148,7 @@ func (a *app) askExtension() *ui.Trust {
 			if err := a.storeFailure(store, store.Approve(a.project.Root, e, yes, time.Now().UTC())); err != nil {
 				return nil, err
 			}
-			a.repoSettings.approvals = append(a.repoSettings.approvals, trust.Approval{Root: a.project.Root, Sum: e.Sum, Approved: yes})
+			a.noteAnswer(e, yes)
 			if err := a.useExtensions(); err != nil {
 				return nil, err
 			}

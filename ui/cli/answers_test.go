@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"artoo/config/trust"
+)
+
+// Servers that start at once look up and note the user's answers side by side.
+func TestAnswersAreNotedSideBySide(t *testing.T) {
+	a := new(app)
+	e := func(i int) trust.Extension { return trust.Extension{Sum: fmt.Sprint(i)} }
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			if a.answerTo(e(i)) != nil {
+				t.Error("an answer before it was given")
+			}
+			a.noteAnswer(e(i), i%2 == 0)
+		})
+	}
+	all.Wait()
+	for i := range 100 {
+		if answer := a.answerTo(e(i)); answer == nil || answer.Approved != (i%2 == 0) {
+			t.Errorf("%d: %+v", i, answer)
+		}
+	}
+}
