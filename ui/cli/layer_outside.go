@@ -39,8 +39,11 @@ type outsider struct {
 	kept    bool // the changes are in a file
 }
 
-// longestPatch bounds the reading of the changes after the end.
-const longestPatch = time.Minute
+// longestPatch bounds the reading of the changes after the end, longestLastPatch after a second signal.
+const (
+	longestPatch     = time.Minute
+	longestLastPatch = 10 * time.Second
+)
 
 // runOnLayer runs this program once more, on a layer.
 func (a *app) runOnLayer(ctx context.Context) error {
@@ -79,11 +82,20 @@ func (a *app) runOnLayer(ctx context.Context) error {
 	signal.Ignore(syscall.SIGQUIT) // the other one leaves its trace
 	stop := context.AfterFunc(ctx, func() { o.over.Signal(signals.Caught()) })
 	defer stop()
+	settled := make(chan struct{})
+	signals.Last(func() { // The other one ends now; its changes are kept all the same.
+		o.over.Signal(syscall.SIGKILL)
+		select {
+		case <-settled:
+		case <-time.After(longestLastPatch):
+		}
+	})
 	var serving sync.WaitGroup
 	serving.Go(func() { o.serve(ctx) })
 	<-o.over.Done()
 	serving.Wait()
 	err = o.settle(signals)
+	close(settled)
 	if closeErr := o.over.Close(); closeErr != nil {
 		a.warn(closeErr.Error())
 	}
@@ -117,7 +129,10 @@ func (o *outsider) settle(signals *headless.Signals) error {
 			o.noteAll(answer.Notes)
 		}
 	}
-	signaled := status.Signaled() && status.Signal() != syscall.SIGKILL
+	signal, signaled := status.Signal(), status.Signaled() && status.Signal() != syscall.SIGKILL
+	if sent, ok := signals.Caught().(syscall.Signal); ok && status.Signaled() && !signaled { // after a second one
+		signal, signaled = sent, true
+	}
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		signals.Broken(err)
@@ -125,12 +140,12 @@ func (o *outsider) settle(signals *headless.Signals) error {
 	case err != nil:
 		o.show(agent.Classify(err))
 	case signaled:
-		signals.Stop(status.Signal())
+		signals.Stop(signal)
 		signals.Die()
 	}
 	switch {
 	case signaled:
-		return exitStatus(128 + int(status.Signal()))
+		return exitStatus(128 + int(signal))
 	case status.Signaled():
 		return fail(agent.KindInternal, o.layerOption(), errors.New("the artoo on the layer was killed"), "again")
 	case status.ExitStatus() != 0:
@@ -188,12 +203,16 @@ func (o *outsider) do(ctx context.Context, r request) (reply, error) {
 	return reply{}, fmt.Errorf("no such request: %q", r.Do)
 }
 
-// changes are the changes on the layers, without new caches of tools that git ignores, or that are in no repository.
+// changes are the changes on the layers, without git's own data, and without new caches of tools that git ignores, or
+// that are in no repository.
 func (o *outsider) changes(ctx context.Context) (*sandbox.Changes, error) {
 	changes, err := o.over.Changes(ctx)
 	if err != nil {
 		return nil, err
 	}
+	changes.Entries = slices.DeleteFunc(changes.Entries, func(c sandbox.Change) bool {
+		return o.project.Common != "" && names.Within(o.project.Common, c.Path)
+	})
 	var caches []string
 	cache := func(c sandbox.Change) string { // with a slash behind a directory; "" for another path
 		rel, ok := names.Relative(c.Dir, c.Path)
@@ -241,8 +260,23 @@ func hashOf(changes *sandbox.Changes) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// land lands the changes as one step of the session's journal: all or nothing.
-func (o *outsider) land(ctx context.Context, r request) (answer reply, err error) {
+// land lands the changes: all or nothing. The error means that nothing landed.
+func (o *outsider) land(ctx context.Context, r request) (reply, error) {
+	answer, err := o.apply(ctx, r)
+	return answer.after(o.landed, err)
+}
+
+// after is the answer to a landing with the error of what came after it: nothing takes the landing back.
+func (r reply) after(landed bool, err error) (reply, error) {
+	if landed && err != nil {
+		r.Notes = append(r.Notes, "the changes landed; what came after failed: "+err.Error())
+		err = nil
+	}
+	return r, err
+}
+
+// apply applies the changes as one step of the session's journal, and sets landed. An error may come after it.
+func (o *outsider) apply(ctx context.Context, r request) (answer reply, err error) {
 	changes, err := o.changes(ctx)
 	if err != nil {
 		return answer, err

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -128,6 +131,69 @@ func TestUntilLandsAllOrNothing(t *testing.T) {
 	}
 	if landed == 0 {
 		t.Error("no run landed")
+	}
+}
+
+// A second Ctrl-C ends a run that hangs, and the changes are kept.
+func TestASecondInterruptKeepsThePatch(t *testing.T) {
+	dir, asked, over := t.TempDir(), make(chan struct{}), make(chan struct{})
+	writeFile(t, filepath.Join(dir, "f0"), "old\n")
+	m := newModel(t, func(n int, _ providertest.Request) providertest.Reply {
+		if n == 0 {
+			return providertest.Chat(providertest.Call("a", "bash", `{"command":"echo new >f0"}`))
+		}
+		close(asked)
+		<-over
+		return providertest.Chat(providertest.Text("done"))
+	})
+	t.Cleanup(func() { close(over) })
+	env := m.env(t, "container=test", "ARTOO_SANDBOX=auto", "ARTOO_STDIN=never")
+	artoo := buildProgram(t, moduleDir)
+	if here, err := layersHere(artoo, env); err != nil || !here {
+		t.Log("nothing makes a layer here", err)
+		return
+	}
+	cmd := exec.Command(artoo, "-p", "--until", "true", "go")
+	cmd.Dir, cmd.Env = dir, env
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	children, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range children {
+		list, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for child := range strings.FieldsSeq(string(list)) { // The one on the layer hangs.
+			pid, err := strconv.Atoi(child)
+			if err == nil {
+				err = syscall.Kill(pid, syscall.SIGSTOP)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 2 {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		<-time.After(time.Second) // A second one at once would count as the first.
+	}
+	_ = cmd.Wait() // the state says how it ended
+	if how, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !how.Signaled() || how.Signal() != syscall.SIGINT {
+		t.Errorf("it ended with %s", cmd.ProcessState)
+	}
+	_, path, kept := strings.Cut(strings.TrimSpace(said.String()), "they are in ")
+	patch, err := os.ReadFile(path)
+	if !kept || err != nil || !strings.Contains(string(patch), "+new") {
+		t.Errorf("%v\n%s\n%s", err, said.String(), patch)
 	}
 }
 
