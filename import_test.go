@@ -46,7 +46,7 @@ var allowed = []struct {
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher", "artoo/tool/tempdir"}},
 	{"artoo/tool/journal", []string{"artoo/tool/sandbox"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
-	{"artoo/tool/mcp", []string{"artoo/tool/atomicfile", "artoo/tool/environ", "artoo/tool/extension", "artoo/tool/shell", "artoo/tool/mcp/mcptest"}},
+	{"artoo/tool/mcp", []string{"artoo/tool/atomicfile", "artoo/tool/environ", "artoo/tool/extension", "artoo/tool/schemas", "artoo/tool/shell", "artoo/tool/mcp/mcptest"}},
 	{"artoo/tool/skill", []string{"artoo/tool/frontmatter"}},
 	{"artoo/tool/repo", []string{"artoo/tool/git", "artoo/tool/project"}},
 	{"artoo/tool/web", []string{"artoo/tool/pdf", "artoo/tool/pdf/pdftest"}},

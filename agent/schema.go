@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"artoo/provider"
+	"artoo/tool/schemas"
 	"artoo/tool/text"
 )
 
@@ -161,7 +160,7 @@ func (w *schemaWalk) inPlace(v any, on []string) error {
 	}
 	fields, _ := v.(map[string]any)
 	if ref, is := fields["$ref"].(string); is {
-		target, ok := pointed(w.root, ref)
+		target, ok := schemas.At(w.root, ref)
 		switch {
 		case !ok:
 			return fmt.Errorf("$ref %q: only references within the schema are followed, such as #/$defs/name", text.Clip(ref, 80))
@@ -194,31 +193,6 @@ func (w *schemaWalk) inPlace(v any, on []string) error {
 		}
 	}
 	return nil
-}
-
-// pointed is the part of a schema that a reference of the form #/a/b names.
-func pointed(root any, ref string) (part any, ok bool) {
-	ref, err := url.PathUnescape(ref)
-	if err != nil || ref != "#" && !strings.HasPrefix(ref, "#/") {
-		return nil, false
-	}
-	part = root
-	for _, name := range strings.Split(ref, "/")[1:] {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-		switch at := part.(type) {
-		case map[string]any:
-			part = at[name]
-		case []any:
-			if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(at) {
-				part = at[i]
-			} else {
-				part = nil
-			}
-		default:
-			return nil, false
-		}
-	}
-	return part, part != nil
 }
 
 // schema is what the answers of this session have to fit; nil for any text. Sub-agents and questions beside

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"net/url"
-	"strconv"
+
+	"artoo/tool/schemas"
 )
 
 // The limits of what a server may define.
@@ -433,7 +433,7 @@ func followed(root, part any, on []string, left *int) error {
 			if slices.Contains(on, ref) {
 				return errors.New("refers to itself")
 			}
-			target, ok := pointed(root, ref)
+			target, ok := schemas.At(root, ref)
 			if !ok {
 				return errors.New("has a reference that artoo does not follow")
 			}
@@ -448,33 +448,6 @@ func followed(root, part any, on []string, left *int) error {
 		}
 	}
 	return nil
-}
-
-// pointed is the part of a schema that a reference of the form #/a/b names.
-func pointed(root any, ref string) (part any, ok bool) {
-	ref, err := url.PathUnescape(ref)
-	if err != nil || ref != "#" && !strings.HasPrefix(ref, "#/") {
-		return nil, false
-	}
-	part = root
-	for _, name := range strings.Split(ref, "/")[1:] {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-		switch at := part.(type) {
-		case map[string]any:
-			part, ok = at[name]
-		case []any:
-			i, err := strconv.Atoi(name)
-			if ok = err == nil && i >= 0 && i < len(at); ok {
-				part = at[i]
-			}
-		default:
-			ok = false
-		}
-		if !ok {
-			return nil, false
-		}
-	}
-	return part, true
 }
 
 var errHidden = errors.New("has hidden characters in names or values")
