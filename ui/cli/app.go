@@ -83,6 +83,7 @@ type app struct {
 	schema       *agent.Schema // Answers have to fit it; nil for any text.
 	layer        *layer        // the way to the artoo outside, of one that works on a layer; nil of all others
 	notify       string        // the user chose it in this conversation; may be ""
+	reviews      bool          // It only reads: the model has no tool that changes anything.
 	free         bool          // it costs nothing: nothing is counted
 	// scripted answers in place of the chosen provider, for a test of oneself; nil
 	// otherwise.

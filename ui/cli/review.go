@@ -81,7 +81,7 @@ func (a reviewCommand) review(ctx context.Context, scope changes.Scope) (set *ch
 	if err := a.load(false, true); err != nil {
 		return nil, nil, err
 	}
-	a.streams.headless = true
+	a.streams.headless, a.reviews = true, true
 	a.cfg.Print, a.cfg.Ephemeral, a.cfg.Until, a.cfg.Schema, a.cfg.MCPServers = true, true, "", "", nil
 	a.screen = a.newScreen()
 	ctx, a.outcome.signals = headless.Watch(ctx, a.process.Out, a.process.Err)

@@ -148,8 +148,11 @@ func (a *app) limits() agent.Limits {
 		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost), Effects: a.effectCaps()}
 }
 
-// effectCaps bound what the run changes.
+// effectCaps bound what the run changes: nothing bounds a review, which changes nothing.
 func (a *app) effectCaps() agent.EffectCaps {
+	if a.reviews {
+		return agent.EffectCaps{}
+	}
 	return agent.EffectCaps{MaxFiles: int(a.cfg.MaxFiles), MaxLines: int(a.cfg.MaxLines), Only: a.cfg.OnlyPaths(), NoDelete: bool(a.cfg.NoDelete)}
 }
 

@@ -68,6 +68,12 @@ func output() []object {
 			"of a command that ran on a layer, what it did that does not count: rows such as `deleted: old.txt`, what matters most first, more than 60 names by directory"}},
 		{"answered", "Not an event: an item of `answered`.", agent.HookAnswer{}, []string{"the tool's name", theObject, "the answer", "its reason", "the hook or the program"}},
 		{"error", "Not an event: the field `error`.", ResultError{}, []string{"see [exit codes](headless.md#exit-codes), or `signal`", "the failure in a line", "what to do; `\"\"` for nothing"}},
+		{"review", "What `artoo review -o json` prints, alone and at every exit.", ReviewResult{}, []string{
+			"1; fields may be added within a version", "", "see `finding`", "so many files were looked at", "files of the change that were not, see `skipped`", "who answered", "the model that answered", "requests to the model", "sum over the requests, see `tokens`",
+			dollars, "milliseconds of the run", "see [exit codes](headless.md#exit-codes); 128 and the signal's number when one ended the run", "`null`, or see `error`"}},
+		{"finding", "Not an event: an item of `findings`.", agent.Finding{}, []string{"from the top of the repository, with slashes", "from 1, in the file as the change leaves it", "the last line", "the first that is not blank, from 1", "behind the last character of `end_line`",
+			"`error`, `warning`, `note`", "small letters, digits and hyphens", "one line"}},
+		{"skipped", "Not an event: an item of `skipped`.", agent.Unreviewed{}, []string{"from the top of the repository, with slashes", "why it was not looked at"}},
 	}
 }
 
