@@ -97,7 +97,8 @@ test-tokenizer:
 	fi
 
 # The files of docs/fleet on engines of the tests' own, on loopback: minutes, most of which are
-# Slurm's, so that make check leaves it out. What needs no engine is in ui/cli's other tests.
+# Slurm's, so that make check leaves it out. What needs no engine is in ui/cli's other tests. The
+# manifests are read by the types of Kubernetes and a checker of workflows, in a module of its own.
 test-fleet: export PATH := $(PATH):/usr/sbin
 test-fleet:
 	@missing=; for program in slurmctld slurmd munged sbatch parallel sshd rsync; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
@@ -105,6 +106,7 @@ test-fleet:
 	if [ -n "$$missing" ]; then echo "make test-fleet lacks:$$missing (Debian has them in slurm-wlm, munge, parallel, openssh-server and rsync)"; exit 1; fi
 	mkdir -p /run/sshd
 	$(GO) test $(FLAGS) -count=1 -tags fleet -run TestFleet -timeout 20m -v ./ui/cli
+	cd testdata/manifests && $(GO) test -count=1 ./...
 
 # Format, vet, staticcheck, import rules, then all tests, with the race
 # detector where there is a C compiler for it.
