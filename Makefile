@@ -22,10 +22,11 @@ ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 FUZZTIME ?= 60s
 
-# A pinned checker, built once into this directory.
+# A pinned checker and a pinned packer, each built once into this directory.
 STATICCHECK = .tools/staticcheck
+GORELEASER = .tools/goreleaser
 
-.PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer test-fleet check bench fuzz integration install uninstall module clean
+.PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer test-fleet check bench fuzz integration install uninstall release test-release check-release module clean
 
 build:
 	@echo "$(GO) build -o artoo ."; $(GO) build $(FLAGS) -ldflags "$(LDFLAGS)" -o artoo .
@@ -118,7 +119,7 @@ check: $(STATICCHECK)
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
 	@echo "$(GO) test -run TestImports ."; $(GO) test $(FLAGS) -run TestImports .
 	@echo "$(GO) vet -tags tmux,integration,fleet ./ui/cli ./ui"; $(GO) vet $(FLAGS) -tags tmux,integration,fleet ./ui/cli ./ui
-	@$(MAKE) --no-print-directory test-tmux test-tokenizer
+	@$(MAKE) --no-print-directory test-tmux test-tokenizer check-release
 	@$(MAKE) --no-print-directory -j3 test-race test-confining test-lines
 
 # It makes every byte of work several times slower, and finds nothing in what runs in one
@@ -135,6 +136,48 @@ test-race:
 
 $(STATICCHECK):
 	GOBIN=$(CURDIR)/.tools $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+$(GORELEASER):
+	GOBIN=$(CURDIR)/.tools $(GO) install github.com/goreleaser/goreleaser/v2@v2.13.0
+
+# All that is published of one version, in dist: docs/dev/release.md. The version is the first one
+# of CHANGELOG.md. With KEY, a file with an ssh key, the checksums are signed; that takes the
+# version's tag and no change behind it. Equal commits give equal bytes, wherever they are built.
+RELEASE   = $(shell sed -n 's/^## \([0-9][^ ]*\).*/\1/p' CHANGELOG.md | head -1)
+URL      ?= https://example.org/artoo/$(RELEASE)
+PUBLISHER ?= unnamed publisher <nobody@example.org>
+release: VERSION = v$(RELEASE)
+release: COMMIT = $(shell git rev-parse --short=12 HEAD)
+release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+release: export TIME = $(shell TZ=UTC git log -1 --date=format-local:%FT%TZ --format=%cd)
+release: $(GORELEASER)
+	@if [ -n "$(KEY)" ]; then \
+		case "$(URL)$(PUBLISHER)" in *example.org*) echo "make release: a signed release needs URL= and PUBLISHER="; exit 2;; esac; \
+		[ "$$(git describe --tags --exact-match --dirty 2>/dev/null)" = v$(RELEASE) ] || { echo "make release: this is not v$(RELEASE) as tagged; commit, then: git tag v$(RELEASE)"; exit 2; }; \
+		ssh-keygen -y -f "$(KEY)" >/dev/null || exit 2; \
+	fi
+	rm -rf .tools/root && $(MAKE) --no-print-directory install DESTDIR=.tools/root PREFIX=/usr
+	sed 's/@APK_PRERELEASE@/'$$(echo $(RELEASE) | sed -n 's/^[^-]*-//p' | tr -d .)'/' .goreleaser.yaml >.tools/goreleaser.yaml
+	RELEASE='$(RELEASE)' URL='$(URL)' PUBLISHER='$(PUBLISHER)' GOFLAGS='$(GCFLAGS)' LDFLAGS='$(LDFLAGS)' \
+		$(GORELEASER) release --snapshot --clean --config .tools/goreleaser.yaml
+	$(GO) -C release run . -dist $(CURDIR)/dist -version $(RELEASE) -time $$SOURCE_DATE_EPOCH -url '$(URL)' \
+		-signer "$$([ -z '$(KEY)' ] || ssh-keygen -y -f '$(KEY)' | cut -d' ' -f1,2)"
+	@if [ -n "$(KEY)" ]; then ssh-keygen -q -Y sign -f "$(KEY)" -n artoo dist/checksums.txt; \
+	else echo "dist: not signed, for trying only; give KEY= to sign"; fi
+
+# Builds a signed release in two places, compares them, and installs, uses and removes each
+# package in a root of its own.
+test-release: $(GORELEASER)
+	cd release && $(GO) test -count=1 -timeout 30m .
+
+# The release's test takes minutes and these tools, which CI does not install.
+RELEASE_TOOLS = $(CURDIR)/$(GORELEASER) ssh-keygen curl dpkg rpm skopeo umoci
+check-release:
+	@if [ "$$(id -u)" = 0 ] && for tool in $(RELEASE_TOOLS); do command -v $$tool >/dev/null 2>&1 || exit 1; done; then \
+		$(MAKE) --no-print-directory test-release; \
+	else \
+		echo "not root, or not all of $(notdir $(RELEASE_TOOLS)) here: leaving make test-release out"; \
+	fi
 
 # Kills the agent, and the whole program, after each of its writes to a session, and has
 # each of them fail in several ways; kills it at many moments; cuts a journal anywhere; tries
@@ -193,8 +236,9 @@ module:
 	@test -n "$(NAME)" || { echo "make module NAME=example.org/you/artoo"; exit 2; }
 	@old=$$($(GO) list -m) && $(GO) mod edit -module "$(NAME)" && \
 	find . -name '*.go' -not -path './.tools/*' -exec sed -i.old -E "s#^(	|import )([a-z_]+ )?\"$$old(/|\")#\1\2\"$(NAME)\3#" {} + && \
-	sed -i.old "s#^\(module \|replace \|	\)$$old\([/ ]\)#\1$(NAME)\2#" $(TOKENIZER)/go.mod && rm $(TOKENIZER)/go.mod.old && \
-	find . -name '*.go.old' -delete && gofmt -w . && $(GO) vet . && echo "the module is called $(NAME) now"
+	find . -mindepth 2 -name go.mod -not -path './.tools/*' -exec sed -i.old -E "s#^(module |replace |	)$$old([/ ])#\1$(NAME)\2#" {} + && \
+	find . '(' -name '*.go.old' -o -name go.mod.old ')' -not -path './.tools/*' -delete && gofmt -w $$(find . -name '*.go' -not -path './.tools/*') && \
+	$(GO) list -deps -test ./... >/dev/null && echo "the module is called $(NAME) now"
 
 clean:
-	rm -rf artoo .tools
+	rm -rf artoo .tools dist

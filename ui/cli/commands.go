@@ -181,10 +181,10 @@ func newDemo(a *app) *cobra.Command {
 }
 
 func newVersion(a *app) *cobra.Command {
-	c := a.command("version", "version, commit, date, Go, platform", noSettings)
+	c := a.command("version [--json]", "version, commit, date, Go, platform", noSettings)
+	asJSON := jsonFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		_, err := io.WriteString(c.OutOrStdout(), a.process.build().String())
-		return err
+		return printOne(c.OutOrStdout(), a.process.build(), *asJSON, build.String)
 	}
 	return c
 }

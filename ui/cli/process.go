@@ -37,9 +37,11 @@ type Process struct {
 
 // build says which program this is.
 type build struct {
-	Version      string // 1.2.3, without a v
-	Commit, Date string // "" where they are not known
-	Go, Platform string // go1.26, linux/amd64
+	Version  string `json:"version"`          // 1.2.3, without a v
+	Commit   string `json:"commit,omitempty"` // "" where it is not known, as Date
+	Date     string `json:"date,omitempty"`
+	Go       string `json:"go"`       // go1.26
+	Platform string `json:"platform"` // linux/amd64
 }
 
 func (p Process) build() build {
@@ -56,7 +58,7 @@ func (b build) String() string {
 		"\ncommit    " + cmp.Or(b.Commit, "unknown") +
 		"\ndate      " + cmp.Or(b.Date, "unknown") +
 		"\ngo        " + b.Go +
-		"\nplatform  " + b.Platform + "\n"
+		"\nplatform  " + b.Platform
 }
 
 // number is a version that begins with three numbers, as those who compare

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Installs artoo {{{.Version}}} into $PREFIX, which is ~/.local unless set. It checks the checksum of
+# what it downloads, and the checksums' signature where the release has one.
+# ARTOO_URL names another place that has the same files.
+set -eu
+
+version='{{{.Version}}}'
+url=${ARTOO_URL:-'{{{.URL}}}'}
+signer='{{{.Signer}}}'
+
+fail() {
+	echo "install.sh: $1" >&2
+	[ -z "${2:-}" ] || echo "  try: $2" >&2
+	exit 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+get() {
+	if has curl; then
+		curl -fsSL -o "$2" "$1"
+	elif has wget; then
+		wget -q -O "$2" "$1"
+	else
+		fail "no curl and no wget here" "install one of them"
+	fi || fail "$1: cannot be downloaded"
+}
+
+# A function, so that a download that was cut off runs nothing.
+main() {
+	prefix=${PREFIX:-${HOME:?}/.local}
+	os=$(uname -s) arch=$(uname -m)
+	case $os in
+	Linux) os=linux ;;
+	Darwin) os=darwin ;;
+	*) fail "$os: not supported" "on Windows, run it in WSL" ;;
+	esac
+	case $arch in
+	x86_64 | amd64) arch=amd64 ;;
+	aarch64 | arm64) arch=arm64 ;;
+	*) fail "$arch: not supported" "build it with Go" ;;
+	esac
+	file=artoo_${version}_${os}_$arch.tar.gz
+
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	get "$url/checksums.txt" "$dir/checksums.txt"
+	if [ -n "$signer" ]; then
+		has ssh-keygen || fail "no ssh-keygen here, so the signature cannot be checked" "install the OpenSSH client"
+		get "$url/checksums.txt.sig" "$dir/checksums.txt.sig"
+		echo "artoo $signer" >"$dir/signers"
+		ssh-keygen -Y verify -f "$dir/signers" -I artoo -n artoo -s "$dir/checksums.txt.sig" <"$dir/checksums.txt" >"$dir/log" 2>&1 ||
+			fail "checksums.txt: not signed by the publisher; nothing was installed"
+	else
+		echo "install.sh: this release is not signed; only its checksum is checked" >&2
+	fi
+	get "$url/$file" "$dir/$file"
+	want=$(awk -v file="$file" '$2 == file { print $1 }' "$dir/checksums.txt")
+	[ -n "$want" ] || fail "checksums.txt: no line for $file; nothing was installed"
+	if has sha256sum; then
+		got=$(sha256sum "$dir/$file")
+	else
+		got=$(shasum -a 256 "$dir/$file")
+	fi
+	[ "${got%% *}" = "$want" ] || fail "$file: wrong checksum; nothing was installed" "run it again; if it fails again, report it"
+
+	mkdir "$dir/files"
+	tar -xzf "$dir/$file" -C "$dir/files"
+	"$dir/files/artoo" version >/dev/null || fail "$file: does not run here; nothing was installed"
+	mkdir -p "$prefix/bin"
+	# A rename, since a program that runs cannot be written over.
+	cp "$dir/files/artoo" "$prefix/bin/.artoo.new"
+	chmod 755 "$prefix/bin/.artoo.new"
+	mv "$prefix/bin/.artoo.new" "$prefix/bin/artoo"
+	for file in man/man1/artoo.1 bash-completion/completions/artoo zsh/site-functions/_artoo fish/vendor_completions.d/artoo.fish; do
+		mkdir -p "$prefix/share/${file%/*}"
+		cp "$dir/files/share/$file" "$prefix/share/$file"
+	done
+	echo "artoo $version is in $prefix/bin"
+	case ":$PATH:" in
+	*":$prefix/bin:"*) ;;
+	*) echo "  add it to PATH: export PATH=\"$prefix/bin:\$PATH\"" ;;
+	esac
+}
+
+main
