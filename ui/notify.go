@@ -203,18 +203,18 @@ func (n *Notifier) Close() {
 
 // splitWords takes a command line apart at blanks; quotes and backslashes keep words together.
 func splitWords(line string) ([]string, error) {
-	rest := wordOfLine.ReplaceAllString(line, "")
+	rest := wordOfLine().ReplaceAllString(line, "")
 	if i := strings.IndexAny(rest, `'"`); i >= 0 {
 		return nil, fmt.Errorf("a quote (%c) is not closed", rest[i])
 	}
-	words := wordOfLine.FindAllString(line, -1)
+	words := wordOfLine().FindAllString(line, -1)
 	for i, word := range words {
-		words[i] = quotedPart.ReplaceAllStringFunc(word, func(part string) string {
+		words[i] = quotedPart().ReplaceAllStringFunc(word, func(part string) string {
 			switch part[0] {
 			case '\'':
 				return part[1 : len(part)-1]
 			case '"':
-				return escaped.ReplaceAllString(part[1:len(part)-1], "$1")
+				return escaped().ReplaceAllString(part[1:len(part)-1], "$1")
 			}
 			return strings.TrimPrefix(part, `\`)
 		})
@@ -228,9 +228,11 @@ func splitWords(line string) ([]string, error) {
 // How a command line is written: its words, their quoted parts, what a backslash escapes
 // between double quotes.
 var (
-	wordOfLine = regexp.MustCompile(`(?s)(?:[^\s'"\\]|\\.|\\$|'[^']*'|"(?:[^"\\]|\\.)*")+`)
-	quotedPart = regexp.MustCompile(`(?s)'[^']*'|"(?:[^"\\]|\\.)*"|\\.`)
-	escaped    = regexp.MustCompile("\\\\([\\\\\"$`])")
+	wordOfLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)(?:[^\s'"\\]|\\.|\\$|'[^']*'|"(?:[^"\\]|\\.)*")+`)
+	})
+	quotedPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)'[^']*'|"(?:[^"\\]|\\.)*"|\\.`) })
+	escaped    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\\\\([\\\\\"$`])") })
 )
 
 // NotifyOffer is the offer of notifications, which comes once, after a long turn.

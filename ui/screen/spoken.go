@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"artoo/agent"
@@ -31,17 +32,19 @@ func (lay *layout) spokenCall(c agent.Call, result string, named bool) string {
 }
 
 var (
-	size = regexp.MustCompile(`^\+(\d+) -(\d+)$`)
-	took = regexp.MustCompile(`( (?:in|after) )((?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s)$`)
+	size = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\+(\d+) -(\d+)$`) })
+	took = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`( (?:in|after) )((?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s)$`)
+	})
 )
 
 // spokenResult says the size of a change and a duration in words.
 func spokenResult(result string) string {
-	if m := size.FindStringSubmatch(result); m != nil {
+	if m := size().FindStringSubmatch(result); m != nil {
 		added, _ := strconv.Atoi(m[1]) // it is a number
 		return texts.Count(added, "line") + " added, " + m[2] + " removed"
 	}
-	if m := took.FindStringSubmatchIndex(result); m != nil {
+	if m := took().FindStringSubmatchIndex(result); m != nil {
 		if d, err := time.ParseDuration(result[m[4]:m[5]]); err == nil {
 			return result[:m[4]] + spokenSpan(d)
 		}
