@@ -304,7 +304,10 @@ func TestAStoppedTaskLeavesASession(t *testing.T) {
 // Forty programs in one home, begun at once: each has its session, and the ledger their sum.
 func TestFortyRunsShareAStateDirectory(t *testing.T) {
 	t.Parallel()
-	const runs = 40
+	runs := 40
+	if testing.Short() {
+		runs = 12
+	}
 	f := newFleet(t, 1, func(int) fault { return fault{1, providertest.Anthropic(providertest.Text("Seen."))} })
 	var group sync.WaitGroup
 	for range runs {
