@@ -28,10 +28,8 @@ func TestAProviderOfOnesOwnSaysHowItIsSpokenTo(t *testing.T) {
 
 func TestAFormThatCannotBe(t *testing.T) {
 	for line, want := range map[string]string{
-		`wire = "converse"`:                       `provider.mine.wire: "converse" is not in this version of artoo`,
 		`wire = "grpc"`:                           `provider.mine.wire: "grpc" is not one of messages, responses, chat, gemini`,
 		`wire = 1`:                                `provider.mine.wire must be a string`,
-		`auth = "sigv4"`:                          `provider.mine.auth: "sigv4" is not in this version of artoo`,
 		`auth = "basic"`:                          `provider.mine.auth: "basic" is not one of bearer, x-api-key, api-key, x-goog-api-key`,
 		`path = "v1/messages"`:                    `provider.mine.path is not a path`,
 		`path = "//evil.example/x"`:               `provider.mine.path is not a path`,

@@ -22,15 +22,36 @@ const (
 	keyCommandLimit = 10 * time.Second // the longest a key command or a key file may take
 )
 
-// runKeyCommand takes the first line of the user's key command, which gets no input and no provider's
-// key. Its stderr is passed on as it comes ("touch the token"), and is part of the error.
+// runKeyCommand takes the first line of the user's key command.
 func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) (Key, error) {
-	ctx, cancel := context.WithTimeout(ctx, keyCommandLimit)
-	defer cancel()
 	shown := argv[0]
 	if len(argv) == 1 {
 		argv = []string{"sh", "-c", argv[0]}
 	}
+	out, err := c.keyOutput(ctx, argv)
+	line, _, _ := strings.Cut(out, "\n")
+	if err == nil && strings.TrimSpace(line) == "" {
+		err = errors.New("its first line is empty")
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return Key{}, err
+	case err != nil:
+		return Key{}, because(kindAuth, name, "api_key_command: "+err.Error(), err, "run it by hand: "+clean(c.mask(shown)))
+	}
+	return checkKey(line, placeCommand)
+}
+
+// RunCredentials is the output of a command of the user's that gives credentials, run as a key command is.
+func (c *Config) RunCredentials(ctx context.Context, command string) (string, error) {
+	return c.keyOutput(ctx, []string{"sh", "-c", command})
+}
+
+// keyOutput runs a program, which gets no input and no provider's key. Its stderr is passed on as it comes ("touch the
+// token"), and is part of the error.
+func (c *Config) keyOutput(ctx context.Context, argv []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyCommandLimit)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	out, errs := &head{max: maxKeyLine, line: func(string) {}}, &head{max: 2000, line: c.keySays}
 	cmd.Stdout, cmd.Stderr = out, errs
@@ -44,31 +65,28 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	errs.say(errs.kept[errs.reported:])
-	fail := func(why string) (Key, error) {
-		return Key{}, because(kindAuth, name, "api_key_command: "+why, err, "run it by hand: "+clean(c.mask(shown)))
-	}
 	exit, exited := errors.AsType[*exec.ExitError](err)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		err = ctx.Err()
-		return fail("took longer than " + keyCommandLimit.String())
+		return "", tooSlow{ctx.Err()}
 	case ctx.Err() != nil:
-		return Key{}, ctx.Err()
+		return "", ctx.Err()
 	case exited:
-		why := exit.String()
 		if said := clean(c.mask(string(errs.kept))); said != "" {
-			why += ": " + said
+			return "", fmt.Errorf("%w: %s", exit, said)
 		}
-		return fail(why)
+		return "", exit
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		return fail(err.Error())
+		return "", err
 	}
-	line, _, _ := strings.Cut(string(out.kept), "\n")
-	if strings.TrimSpace(line) == "" {
-		return fail("its first line is empty")
-	}
-	return checkKey(line, placeCommand)
+	return string(out.kept), nil
 }
+
+// tooSlow is the error of a program that took too long.
+type tooSlow struct{ error }
+
+func (tooSlow) Error() string   { return "took longer than " + keyCommandLimit.String() }
+func (t tooSlow) Unwrap() error { return t.error }
 
 // clean is the first line of a command's output, printable and short.
 func clean(text string) string {

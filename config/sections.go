@@ -279,8 +279,8 @@ func (c *Config) Form(name string) provider.Form {
 
 // form reads how a server is spoken to. Coding CLIs, the demo and local servers fix that themselves.
 func (t *table) form(name string) (form provider.Form) {
-	form.Wire = oneOf(t, "wire", provider.Wires(), "converse")
-	form.Auth = oneOf(t, "auth", provider.Auths(), "sigv4")
+	form.Wire = oneOf(t, "wire", provider.Wires())
+	form.Auth = oneOf(t, "auth", provider.Auths())
 	if t.store("path", &form.Path) {
 		if u, err := url.Parse(form.Path); err != nil || !strings.HasPrefix(form.Path, "/") || u.Host != "" || u.Fragment != "" {
 			t.doc.wrong(t.at("path"), t.name("path")+" is not a path such as /v1/messages", `path = "/v1/messages"`)
@@ -299,8 +299,8 @@ func (t *table) form(name string) (form provider.Form) {
 	return form
 }
 
-// oneOf is the known word at a key, else "". Words of later versions have an error of their own.
-func oneOf[T ~string](t *table, key string, known []T, later ...string) T {
+// oneOf is the known word at a key, else "".
+func oneOf[T ~string](t *table, key string, known []T) T {
 	var word string
 	if !t.store(key, &word) || slices.Contains(known, T(word)) {
 		return T(word)
@@ -310,9 +310,6 @@ func oneOf[T ~string](t *table, key string, known []T, later ...string) T {
 		list = append(list, string(k))
 	}
 	why := fmt.Sprintf("%s: %s is not one of %s", t.name(key), strconv.Quote(word), strings.Join(list, ", "))
-	if slices.Contains(later, word) {
-		why = fmt.Sprintf("%s: %s is not in this version of artoo", t.name(key), strconv.Quote(word))
-	}
 	t.doc.wrong(t.at(key), why, fmt.Sprintf("%s = %q", key, list[0]))
 	return ""
 }

@@ -16,10 +16,11 @@ const (
 	WireResponses Wire = "responses" // OpenAI's
 	WireChat      Wire = "chat"      // Chat Completions
 	WireGemini    Wire = "gemini"    // Google's generateContent
+	WireConverse  Wire = "converse"  // Bedrock's ConverseStream
 )
 
 // Wires are all of them.
-func Wires() []Wire { return []Wire{WireMessages, WireResponses, WireChat, WireGemini} }
+func Wires() []Wire { return []Wire{WireMessages, WireResponses, WireChat, WireGemini, WireConverse} }
 
 // Auth is the way in which a key is sent.
 type Auth string
@@ -31,10 +32,13 @@ const (
 	AuthAPIKey     Auth = "api-key"
 	AuthGoogAPIKey Auth = "x-goog-api-key"
 	AuthGoogle     Auth = "google" // Application Default Credentials: no key, a token for each hour
+	AuthSigV4      Auth = "sigv4"  // a signature of each request by credentials of AWS
 )
 
 // Auths are all of them.
-func Auths() []Auth { return []Auth{AuthBearer, AuthXAPIKey, AuthAPIKey, AuthGoogAPIKey, AuthGoogle} }
+func Auths() []Auth {
+	return []Auth{AuthBearer, AuthXAPIKey, AuthAPIKey, AuthGoogAPIKey, AuthGoogle, AuthSigV4}
+}
 
 // Form is how the settings have a server spoken to. The zero value is the provider's own way.
 type Form struct {
@@ -49,7 +53,7 @@ type Form struct {
 }
 
 // Keyless reports whether the credentials of a cloud prove who asks: there is no key.
-func (f Form) Keyless() bool { return f.Auth == AuthGoogle }
+func (f Form) Keyless() bool { return f.Auth == AuthGoogle || f.Auth == AuthSigV4 }
 
 // Sign puts a key into its header, where own is the way of the wire; "" goes nowhere.
 func (f Form) Sign(h http.Header, key string, own Auth) {
@@ -77,6 +81,8 @@ func (f Form) Check(name string) Check {
 	switch {
 	case f.Auth == AuthGoogle:
 		return Check{Path: VertexModels(wire), FromRoot: true}
+	case wire == WireConverse:
+		return Check{Path: "foundation-models", FromRoot: true, Host: BedrockControl}
 	case wire == WireMessages:
 		facts, _ = FactsOf("anthropic")
 	case wire == WireGemini:
@@ -94,6 +100,11 @@ func VertexModels(w Wire) string {
 		vendor = "anthropic"
 	}
 	return "v1beta1/publishers/" + vendor + "/models"
+}
+
+// BedrockControl is the host that knows about models, where host is the one that runs them.
+func BedrockControl(host string) string {
+	return strings.Replace(host, "bedrock-runtime", "bedrock", 1)
 }
 
 // OwnField reports whether a field of a request's body is artoo's own, in any spelling.

@@ -120,6 +120,30 @@ func encode(s provider.Server, req provider.Request, l wire.Learned, h http.Head
 	return provider.Marshal(b)
 }
 
+// Reasoning are the fields by which a model of Anthropic's is told how hard to think, for a server that passes them on;
+// nil where there is nothing to tell. temperature is the request's, or nil where the model takes none.
+func Reasoning(name string, req provider.Request, l wire.Learned) (fields map[string]any, temperature *float64) {
+	req.Schema = nil
+	b := fill(name, req, l)
+	fields = map[string]any{}
+	if b.Thinking != nil {
+		fields["thinking"] = b.Thinking
+	}
+	if b.OutputConfig != nil {
+		fields["output_config"] = b.OutputConfig
+	}
+	if b.interleaves(l) {
+		fields["anthropic_beta"] = []string{interleavedBeta}
+	}
+	if len(fields) == 0 {
+		fields = nil
+	}
+	return fields, b.Temperature
+}
+
+// IsClaude reports whether a model is one of Anthropic's.
+func IsClaude(model string) bool { return isClaude(model) }
+
 func fill(name string, req provider.Request, l wire.Learned) body {
 	if req.MaxTokens <= 0 {
 		req.MaxTokens = defaultMaxTokens

@@ -1,5 +1,5 @@
 // Package cloud proves to a cloud who sends a request, by the credentials that its other tools use: Google's
-// Application Default Credentials.
+// Application Default Credentials, and AWS's keys, profiles and roles.
 package cloud
 
 import (
@@ -19,6 +19,10 @@ type Options struct {
 	Auth provider.Auth
 	// HTTP asks the servers that give credentials. It must record nothing: their answers are secrets.
 	HTTP *http.Client
+	// Beside asks those beside this machine, without a proxy, and records nothing either.
+	Beside *http.Client
+	// Run runs a command of the user's by the shell and returns its output.
+	Run func(ctx context.Context, command string) (string, error)
 	// Secret is called with each secret before it is used, from any goroutine.
 	Secret func(text string)
 }
@@ -46,7 +50,8 @@ type way interface {
 // credentials prove who asks. They are not changed once they are fetched.
 type credentials struct {
 	id, secret, token string
-	account           string    // that is charged; may be ""
+	account           string    // that is charged, or ""
+	region            string    // that is asked where the address names none, or ""
 	until             time.Time // zero: they do not expire
 	source            string    // where they are from
 }
@@ -56,7 +61,11 @@ const margin = time.Minute
 
 // New signs all that passes next.
 func New(next http.RoundTripper, o Options) *Transport {
-	return &Transport{next: next, Options: o, way: google{o.HTTP}}
+	t := &Transport{next: next, Options: o, way: google{o.HTTP}}
+	if o.Auth == provider.AuthSigV4 {
+		t.way = newAmazon(o)
+	}
+	return t
 }
 
 // Source says in a few words where the credentials are from, and fetches them if that was not done. Its errors
@@ -136,7 +145,7 @@ func (t *Transport) CloseIdleConnections() {
 // Files are the files with credentials that variables name: tools must not read them. Those at their usual places are
 // secrets by their names.
 func Files() (paths []string) {
-	for _, name := range []string{googleVariable} {
+	for _, name := range []string{googleVariable, configVariable, credentialsVariable, tokenFile} {
 		if path := os.Getenv(name); path != "" {
 			paths = append(paths, path)
 		}

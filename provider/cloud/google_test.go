@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"context"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -93,7 +94,14 @@ func newTransport(t *testing.T, auth provider.Auth) (*Transport, *[]string) {
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	var secrets []string
-	return New(client.Transport, Options{Auth: auth, HTTP: client, Secret: func(s string) { secrets = append(secrets, s) }}), &secrets
+	return New(client.Transport, Options{Auth: auth, HTTP: client, Beside: client,
+		Secret: func(s string) { secrets = append(secrets, s) },
+		Run: func(_ context.Context, command string) (string, error) {
+			if command != "give me" {
+				t.Errorf("ran %q", command)
+			}
+			return "{\n\"Version\": 1, \"AccessKeyId\": \"AKP\",\n\"SecretAccessKey\": \"sp\", \"SessionToken\": \"tp\"}\n", nil
+		}}), &secrets
 }
 
 func post(t *testing.T, tr *Transport, address string) (status int, echo string) {

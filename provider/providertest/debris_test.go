@@ -1,7 +1,6 @@
 package providertest
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -164,7 +163,7 @@ func TestHalvesOfACharacterInTwoPieces(t *testing.T) {
 		} {
 			reply := w.Build(Text(tc.first, tc.second))
 			for mark, escape := range map[string]string{"HIGH": `\ud83d`, "LOW": `\ude00`, "LINE": `\\`} {
-				reply.Body = bytes.ReplaceAll(reply.Body, []byte(mark), []byte(escape))
+				reply = reply.replace(mark, escape)
 			}
 			b := newBench(t, w, Config{}, reply)
 			if r, done := b.done(t, question()); r.Text != tc.want || done.Message.Text() != tc.want {

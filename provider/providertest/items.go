@@ -1,15 +1,19 @@
 package providertest
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
+
 	"artoo/provider"
 )
 
-// Item is a piece of a scripted reply. Anthropic, Chat, Responses, Gemini and Ollama write
+// Item is a piece of a scripted reply. Anthropic, Chat, Responses, Gemini, Converse and Ollama write
 // lists of them in their wire's form, with a fitting stop reason.
 type Item struct {
 	kind     string
@@ -241,7 +245,7 @@ func (r Reply) end() string {
 
 // Events keeps the first n events of a stream, or all but the last -n.
 func (r Reply) Events(n int) Reply {
-	events := strings.SplitAfter(strings.TrimSuffix(string(r.Body), r.end()), r.end())
+	events := r.split()
 	if n < 0 {
 		n = len(events) + n
 	}
@@ -249,15 +253,113 @@ func (r Reply) Events(n int) Reply {
 	return r
 }
 
+// split is the reply's events, each with its end but the last.
+func (r Reply) split() (events []string) {
+	if r.ContentType != frames {
+		return strings.SplitAfter(strings.TrimSuffix(string(r.Body), r.end()), r.end())
+	}
+	for rest := string(r.Body); len(rest) > 4; {
+		n := min(int(binary.BigEndian.Uint32([]byte(rest[:4]))), len(rest))
+		events, rest = append(events, rest[:n]), rest[n:]
+	}
+	return events
+}
+
 // Break ends a stream with an error event after its first n events.
 func (r Reply) Break(n int, kind, message string) Reply {
 	r = r.Events(n)
+	if r.ContentType == frames {
+		r.Body = append(r.Body, eventFrame("exception", kind, `{"message":`+quote(message)+`}`)...)
+		return r
+	}
 	head := "event: error\ndata: "
 	if r.ContentType == lines {
 		head = ""
 	}
 	r.Body = append(r.Body, head+errorBody(kind, message)+r.end()...)
 	return r
+}
+
+const frames = "application/vnd.amazon.eventstream"
+
+// eventFrame is a message of AWS's event stream.
+func eventFrame(kind, name, payload string) []byte {
+	field := ":event-type"
+	if kind == "exception" {
+		field = ":exception-type"
+	}
+	var m eventstream.Message
+	m.Headers.Set(":message-type", eventstream.StringValue(kind))
+	m.Headers.Set(field, eventstream.StringValue(name))
+	m.Headers.Set(":content-type", eventstream.StringValue("application/json"))
+	m.Payload = []byte(payload)
+	var b bytes.Buffer
+	if err := eventstream.NewEncoder().Encode(&b, m); err != nil {
+		panic(err) // only a message above 16 MiB
+	}
+	return b.Bytes()
+}
+
+// replace changes the words of a reply.
+func (r Reply) replace(from, to string) Reply {
+	if r.ContentType != frames {
+		r.Body = bytes.ReplaceAll(r.Body, []byte(from), []byte(to))
+		return r
+	}
+	var b bytes.Buffer
+	for _, event := range r.split() {
+		m, err := eventstream.NewDecoder().Decode(strings.NewReader(event), nil)
+		if err != nil {
+			panic(err) // only of a reply that was changed otherwise
+		}
+		b.Write(eventFrame(m.Headers.Get(":message-type").String(), m.Headers.Get(":event-type").String(),
+			strings.ReplaceAll(string(m.Payload), from, to)))
+	}
+	r.Body = b.Bytes()
+	return r
+}
+
+// Converse writes a reply in the form of Bedrock's ConverseStream.
+func Converse(items ...Item) Reply {
+	s := sortOut(items)
+	var b bytes.Buffer
+	event := func(name, payload string) { b.Write(eventFrame("event", name, payload)) }
+	event("messageStart", `{"role":"assistant"}`)
+	for i, it := range s.parts {
+		converseBlock(event, i, it)
+	}
+	event("messageStop", `{"stopReason":`+quote(s.word("end_turn", "tool_use"))+`}`)
+	usage := ""
+	if u := s.usage; u != nil {
+		usage = fmt.Sprintf(`"usage":{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d,"cacheReadInputTokens":%d,"cacheWriteInputTokens":%d},`,
+			u.Input, u.Output, u.Total(), u.CacheRead, u.CacheWrite)
+	}
+	event("metadata", `{`+usage+`"metrics":{"latencyMs":7},"p":"abcdefgh"}`)
+	return Reply{ContentType: frames, Body: b.Bytes()}.With("X-Amzn-Requestid", "req_test")
+}
+
+func converseBlock(event func(name, payload string), i int, it Item) {
+	grow := func(delta string) {
+		event("contentBlockDelta", fmt.Sprintf(`{"contentBlockIndex":%d,"delta":%s,"p":"abcd"}`, i, delta))
+	}
+	switch it.kind {
+	case "text":
+		for _, p := range it.pieces {
+			grow(`{"text":` + quote(p) + `}`)
+		}
+	case "reason":
+		for _, p := range it.pieces {
+			grow(`{"reasoningContent":{"text":` + quote(p) + `}}`)
+		}
+		grow(fmt.Sprintf(`{"reasoningContent":{"signature":"sig+/%d=="}}`, i))
+	case "call":
+		event("contentBlockStart", fmt.Sprintf(`{"contentBlockIndex":%d,"start":{"toolUse":{"toolUseId":%s,"name":%s}}}`,
+			i, quote(it.id), quote(it.name)))
+		for _, p := range it.pieces {
+			grow(`{"toolUse":{"input":` + quote(p) + `}}`)
+		}
+	}
+	event("contentBlockStop", fmt.Sprintf(`{"contentBlockIndex":%d}`, i))
 }
 
 // Ollama writes a reply in the form of /api/chat: one object a line. Calls come

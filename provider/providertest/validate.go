@@ -20,6 +20,7 @@ const (
 	WireGemini    = "gemini"
 	WireGemini3   = "gemini-3" // Gemini 3 and later
 	WireOllama    = "ollama"
+	WireConverse  = "converse"
 )
 
 // Validate checks a request body as strictly as the strictest server, and against artoo's
@@ -49,6 +50,8 @@ func Validate(wire string, body []byte) error {
 		v.gemini(body, true)
 	case WireOllama:
 		v.ollama(body)
+	case WireConverse:
+		v.converse(body)
 	default:
 		v.bad("no validator for the wire %q", wire)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"artoo/provider"
 	"artoo/provider/anthropic"
+	"artoo/provider/converse"
 	"artoo/provider/gemini"
 	"artoo/provider/ollama"
 	"artoo/provider/openai"
@@ -50,7 +51,7 @@ func (d describing) CloseIdleConnections() {
 	}
 }
 
-// wires are all five.
+// wires are all six.
 func wires() []spoken {
 	return []spoken{
 		{name: WireAnthropic, model: "claude-opus-4-5", Wire: Wire{Build: Anthropic, New: func(c Config) provider.Provider {
@@ -78,6 +79,10 @@ func wires() []spoken {
 				HTTP: &http.Client{Transport: describing{c.HTTP.Transport}}, Idle: c.Idle,
 				RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		}, Stops: map[string]provider.StopReason{"length": provider.StopMaxTokens}}},
+		{name: WireConverse, model: "eu.anthropic.claude-opus-4-5-20251101-v1:0", Wire: Wire{Build: Converse, New: func(c Config) provider.Provider {
+			return &converse.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP,
+				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
+		}, Stops: map[string]provider.StopReason{"max_tokens": provider.StopMaxTokens, "content_filtered": provider.StopRefusal}}},
 	}
 }
 
@@ -94,7 +99,7 @@ func lined(w Wire) bool { return w.Build().ContentType == lines }
 
 // last is where the reply's terminal event stands, counted in events.
 func last(w Wire, r Reply) int {
-	events := strings.SplitAfter(strings.TrimSuffix(string(r.Body), r.end()), r.end())
+	events := r.split()
 	return slices.IndexFunc(events, func(e string) bool { return strings.Contains(e, quote(aMax(w))) })
 }
 
@@ -113,7 +118,7 @@ func encoded(t testing.TB, w Wire, name string, req provider.Request) []byte {
 func (s spoken) reply(t testing.TB, name string, req provider.Request, items ...Item) provider.Message {
 	t.Helper()
 	reply := s.Build(items...)
-	reply.Body = bytes.ReplaceAll(reply.Body, []byte("sig+/"), []byte("sig+"+name+"/")) // the wire's own proof
+	reply = reply.replace("sig+/", "sig+"+name+"/") // the wire's own proof
 	p := s.New(Config{Name: name, URL: "http://bench.test", HTTP: reply.Client()})
 	r := Collect(p.Stream(t.Context(), req))
 	if err := r.Check(); err != nil || r.Err != nil {

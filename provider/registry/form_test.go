@@ -30,6 +30,7 @@ var wires = map[provider.Wire]struct {
 	provider.WireChat:      {providertest.Chat, provider.AuthBearer, "/base/chat/completions", "", "messages", ""},
 	provider.WireGemini: {providertest.Gemini, provider.AuthGoogAPIKey, "/base/v1beta/models/m:streamGenerateContent",
 		"alt=sse", "contents", "/base/publishers/google/models/m:streamGenerateContent"},
+	provider.WireConverse: {providertest.Converse, provider.AuthBearer, "/base/model/m/converse-stream", "", "messages", ""},
 }
 
 // headers are where keys may stand.

@@ -11,6 +11,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/anthropic"
 	"artoo/provider/cli"
+	"artoo/provider/converse"
 	"artoo/provider/demo"
 	"artoo/provider/gemini"
 	"artoo/provider/ollama"
@@ -50,6 +51,8 @@ func New(s Settings) provider.Provider {
 		return &anthropic.Provider{Server: s.Server}
 	case provider.WireResponses:
 		return &openai.Responses{Server: s.Server}
+	case provider.WireConverse:
+		return &converse.Provider{Server: s.Server}
 	case provider.WireGemini:
 		return &gemini.Provider{Server: s.Server}
 	}

@@ -67,6 +67,7 @@ type app struct {
 	marks        keyMarks
 	http         *http.Client
 	tokens       *http.Client // asks servers that give credentials, and records nothing
+	beside       *http.Client // the same, of those beside this machine: never through a proxy
 	signers      sync.Map     // holds *cloud.Transport by provider.Auth
 	web          *web.Client
 	log          *transport.Log

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -51,6 +52,11 @@ func (a *app) transport() error {
 	}
 	a.signers.Clear()
 	base, err := transport.Plain(options)
+	if err == nil {
+		beside := base.Clone()
+		beside.Proxy = nil
+		a.beside = &http.Client{Transport: beside}
+	}
 	a.web = &web.Client{Base: base, Around: options.Around, UserAgent: "artoo/" + a.process.build().Version,
 		Offline: bool(a.cfg.Offline)}
 	return err

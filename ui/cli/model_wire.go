@@ -101,7 +101,8 @@ func (a *app) server(name string) (provider.Server, *config.KeySource, error) {
 
 // signer signs requests with a cloud's credentials, which all its servers share.
 func (a *app) signer(auth provider.Auth) *cloud.Transport {
-	made, _ := a.signers.LoadOrStore(auth, cloud.New(a.http.Transport, cloud.Options{Auth: auth, HTTP: a.tokens, Secret: a.cfg.Keep}))
+	made, _ := a.signers.LoadOrStore(auth, cloud.New(a.http.Transport, cloud.Options{Auth: auth, HTTP: a.tokens, Beside: a.beside,
+		Secret: a.cfg.Keep, Run: a.cfg.RunCredentials}))
 	return made.(*cloud.Transport)
 }
 

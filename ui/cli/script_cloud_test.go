@@ -1,15 +1,20 @@
 package cli
 
 import (
+	"bytes"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,15 +29,16 @@ const cloudToken = "ya29.token-of-the-cloud-0123456789"
 var cloudWires = map[string]struct{ wire, path string }{
 	"azure":         {"responses", "/openai/v1/responses"},
 	"vertex":        {"gemini", "/v1/projects/p/locations/global/publishers/google/models/gemini-test:streamGenerateContent?alt=sse"},
+	"bedrock":       {"converse", "/model/eu.anthropic.claude-test-v1%3A0/converse-stream"},
 	"vertex-claude": {"anthropic", "/v1/projects/p/locations/l/publishers/anthropic/models/claude-test@1:streamRawPredict"},
 }
 
-// cmdCloud is `cloud azure|vertex|vertex-claude FILE`: starts that cloud on loopback, in HOST, whose one model answers with
+// cmdCloud is `cloud azure|bedrock|vertex|vertex-claude FILE`: starts that cloud on loopback, in HOST, whose one model answers with
 // the replies of FILE; see server for their form. Who asks at another path, or without its credentials, is refused as the
 // cloud refuses them. adc.json is a service account of Google's.
 func cmdCloud(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || cloudWires[args[0]].wire == "" {
-		ts.Fatalf("usage: cloud azure|vertex|vertex-claude FILE")
+		ts.Fatalf("usage: cloud azure|bedrock|vertex|vertex-claude FILE")
 	}
 	cloud := cloudWires[args[0]]
 	replies := parseReplies(ts, args[1])
@@ -60,6 +66,9 @@ func cmdCloud(ts *testscript.TestScript, neg bool, args []string) {
 	mux.HandleFunc("GET /v1beta1/publishers/google/models", list(
 		`{"publisherModels":[{"name":"publishers/google/models/gemini-test"},{"name":"publishers/google/models/gemini-embedding-001"},{"name":"publishers/google/models/chirp"}]}`))
 	mux.HandleFunc("GET /v1beta1/publishers/anthropic/models", list(`{"publisherModels":[{"name":"publishers/anthropic/models/claude-test"}]}`))
+	mux.HandleFunc("GET /foundation-models", list(
+		`{"modelSummaries":[{"modelId":"amazon.nova-test-v1:0","modelName":"Nova Test","inputModalities":["TEXT"],"outputModalities":["TEXT"],"responseStreamingSupported":true,"inferenceTypesSupported":["ON_DEMAND"]},{"modelId":"anthropic.claude-test-v1:0","responseStreamingSupported":true,"inferenceTypesSupported":["INFERENCE_PROFILE"]}]}`))
+	mux.HandleFunc("GET /inference-profiles", list(`{"inferenceProfileSummaries":[{"inferenceProfileId":"eu.anthropic.claude-test-v1:0","inferenceProfileName":"EU Claude"}]}`))
 	mux.HandleFunc("GET /openai/v1/models", list(`{"data":[{"id":"deployed"}]}`))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RequestURI() != cloud.path {
@@ -81,7 +90,10 @@ func cmdCloud(ts *testscript.TestScript, neg bool, args []string) {
 // admitted reports whether a request has a cloud's credentials, and refuses it otherwise.
 func admitted(w http.ResponseWriter, cloud string, r *http.Request) bool {
 	ok := r.Header.Get("Authorization") == "Bearer "+cloudToken
-	if cloud == "azure" {
+	switch cloud {
+	case "bedrock":
+		ok = signed(r)
+	case "azure":
 		ok = r.Header.Get("Api-Key") == "azure-test-0123456789" && r.Header.Get("Authorization") == ""
 	}
 	if !ok {
@@ -90,6 +102,46 @@ func admitted(w http.ResponseWriter, cloud string, r *http.Request) bool {
 		fmt.Fprint(w, `{"error":{"code":401,"message":"no valid credentials","status":"UNAUTHENTICATED"}}`)
 	}
 	return ok
+}
+
+// signed reports whether a request has the signature of the scripts' credentials, which is made here by the rules of
+// Signature Version 4 alone.
+func signed(r *http.Request) bool {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	const id, secret, region = "AKIDSCRIPT", "script-secret-0123456789", "eu-central-1"
+	date := r.Header.Get("X-Amz-Date")
+	scope := date[:min(8, len(date))] + "/" + region + "/bedrock/aws4_request"
+	_, rest, _ := strings.Cut(r.Header.Get("Authorization"), "SignedHeaders=")
+	names, _, _ := strings.Cut(rest, ",")
+	var canonical strings.Builder
+	fmt.Fprintf(&canonical, "%s\n%s\n%s\n", r.Method, strings.ReplaceAll(r.URL.EscapedPath(), "%", "%25"), strings.ReplaceAll(r.URL.Query().Encode(), "+", "%20"))
+	for name := range strings.SplitSeq(names, ";") {
+		value := strings.Join(r.Header.Values(name), ",")
+		switch name {
+		case "host":
+			value = r.Host
+		case "content-length":
+			value = strconv.FormatInt(r.ContentLength, 10)
+		}
+		fmt.Fprintf(&canonical, "%s:%s\n", name, strings.TrimSpace(value))
+	}
+	fmt.Fprintf(&canonical, "\n%s\n%x", names, sha256.Sum256(body))
+	text := fmt.Sprintf("AWS4-HMAC-SHA256\n%s\n%s\n%x", date, scope, sha256.Sum256([]byte(canonical.String())))
+	key := []byte("AWS4" + secret)
+	mac := func(key []byte, text string) []byte {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(text))
+		return h.Sum(nil)
+	}
+	for word := range strings.SplitSeq(scope, "/") {
+		key = mac(key, word)
+	}
+	want := fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%x", id, scope, names, mac(key, text))
+	return r.Header.Get("Authorization") == want
 }
 
 // serviceAccount is the file of a service account with a new key.

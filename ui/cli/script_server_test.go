@@ -56,6 +56,7 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 //	page STATUS TITLE   a proxy's HTML
 //	header NAME VALUE
 //	events N            only the first N events of the stream
+//	break N TYPE WORDS  an error after that
 //	hang, reset         how it ends: with silence, with a broken connection
 //	silent              nothing at all, not even a head
 //	find REGEXP         what it matches in the request is @FOUND in the lines below
@@ -253,6 +254,11 @@ func (b *replyBuilder) shape(word, rest string) error {
 		count, err := strconv.Atoi(rest)
 		change(func(r providertest.Reply) providertest.Reply { return r.Events(count) })
 		return err
+	case "break":
+		count, err := strconv.Atoi(first)
+		kind, message, _ := strings.Cut(second, " ")
+		change(func(r providertest.Reply) providertest.Reply { return r.Break(count, kind, message) })
+		return err
 	case "hang":
 		change(func(r providertest.Reply) providertest.Reply { return r.Ends(providertest.Hang) })
 	case "reset":
@@ -285,6 +291,8 @@ func (b *replyBuilder) reply() providertest.Reply {
 		build = providertest.Gemini
 	case "ollama":
 		build = providertest.Ollama
+	case "converse":
+		build = providertest.Converse
 	}
 	r := build(b.items...)
 	if b.whole != nil {

@@ -106,6 +106,9 @@ func (s Server) request(ctx context.Context, key string) (*http.Request, error) 
 	if check.FromRoot {
 		base.Path, base.RawPath = "", ""
 	}
+	if check.Host != nil {
+		base.Host = check.Host(base.Host)
+	}
 	for _, end := range []string{"/chat/completions", "/responses", "/messages"} {
 		base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), end)
 	}

@@ -96,8 +96,11 @@ func (c *call) post(r Request) error {
 		setDefault(hr.Header, "Content-Type", "application/json")
 	}
 	accept := "text/event-stream, application/json"
-	if c.Lines {
+	switch {
+	case c.Lines:
 		accept = "application/x-ndjson, application/json"
+	case c.Frames:
+		accept = frameType + ", application/json"
 	}
 	setDefault(hr.Header, "Accept", accept)
 	setDefault(hr.Header, "User-Agent", "artoo")
@@ -111,6 +114,9 @@ func (c *call) post(r Request) error {
 		return err
 	}
 	c.resp = resp
+	if resp.Request != nil { // a signed one has more that must not be shown
+		c.secrets = append(c.secrets, redact.OfRequest(r.Secret, resp.Request.Header, hr.URL)...)
+	}
 	c.requestID = requestID(resp.Header)
 	c.watchdog.Reader = resp.Body
 	c.body = bufio.NewReaderSize(c.watchdog, 4096)
@@ -155,7 +161,7 @@ func setDefault(h http.Header, key, value string) {
 
 // requestID is the server's ID of this request.
 func requestID(h http.Header) string {
-	for _, key := range []string{"Request-Id", "X-Request-Id", "X-Generation-Id", "X-Goog-Request-Id"} {
+	for _, key := range []string{"Request-Id", "X-Request-Id", "X-Generation-Id", "X-Goog-Request-Id", "X-Amzn-Requestid"} {
 		if id := h.Get(key); id != "" {
 			return id
 		}
@@ -176,6 +182,12 @@ func (c *call) checkType() error {
 	kind, _, err := mime.ParseMediaType(given)
 	if err != nil {
 		kind = strings.ToLower(strings.TrimSpace(strings.SplitN(given, ";", 2)[0]))
+	}
+	switch {
+	case c.Frames && kind == frameType:
+		return nil
+	case c.Frames && kind != "application/json" && kind != "":
+		return c.pageError(given)
 	}
 	switch kind {
 	case "text/event-stream":

@@ -113,7 +113,9 @@ var failures = []failure{
 	{status: []int{404, 410}, says: []string{"model", "no endpoints found"}, // the latter is OpenRouter's
 		kind: provider.KindConfig, hint: hintModel},
 	{status: []int{400, 422}, kind: provider.KindConfig, hint: hintModel,
-		says: []string{"not a valid model id", "model not exist", "invalid model name", "model not found"}},
+		says: []string{"not a valid model id", "model not exist", "invalid model name", "model not found", "model identifier is invalid"}},
+	{status: []int{400}, says: []string{"on-demand throughput isn"}, kind: provider.KindConfig, // Bedrock
+		hint: "choose a profile of the model: the same name behind us., eu., apac. or global.; artoo models lists them"},
 	{status: []int{400}, says: []string{"http request to an https server", "http request was sent to https port"},
 		kind: provider.KindConfig, hint: "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"},
 }

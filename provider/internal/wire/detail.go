@@ -161,18 +161,20 @@ var wordStatuses = sync.OnceValue(func() map[string]int {
 	for status, list := range map[int]string{
 		400: "invalid_request_error invalid_request BadRequestError INVALID_ARGUMENT FAILED_PRECONDITION OUT_OF_RANGE " +
 			"data_residency_mismatch image_too_large image_too_small image_parse_error image_file_too_large " +
-			"empty_image_file unknown_parameter",
+			"empty_image_file unknown_parameter validationException",
 		401: "authentication_error invalid_api_key AuthenticationError UNAUTHENTICATED authentication",
 		402: "billing_error insufficient_balance payment_required",
 		403: "permission_error PermissionDeniedError PERMISSION_DENIED permission_denied",
 		404: "not_found_error model_not_found NotFoundError not_found NOT_FOUND",
 		409: "ABORTED CANCELLED",
 		413: "request_too_large payload_too_large",
-		429: "rate_limit_error rate_limit_exceeded RateLimitError RESOURCE_EXHAUSTED rate_limit",
+		429: "rate_limit_error rate_limit_exceeded RateLimitError RESOURCE_EXHAUSTED rate_limit throttlingException",
+		408: "modelTimeoutException",
 		529: "overloaded_error overloaded provider_overloaded service_unavailable UNAVAILABLE engine_overloaded_error " +
-			"server_is_overloaded slow_down",
+			"server_is_overloaded slow_down serviceUnavailableException",
 		504: "timeout_error timeout DEADLINE_EXCEEDED",
-		500: "api_error server_error internal_error internal_server_error INTERNAL UNKNOWN DATA_LOSS unavailable_error",
+		500: "api_error server_error internal_error internal_server_error INTERNAL UNKNOWN DATA_LOSS unavailable_error " +
+			"internalServerException modelStreamErrorException",
 	} {
 		for word := range strings.FieldsSeq(list) {
 			words[word] = status

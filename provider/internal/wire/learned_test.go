@@ -110,6 +110,8 @@ var lessons = []struct {
 	{api: Ollama, message: `think value "high" is not supported`, omitted: ThinkingLevels},
 	{api: Ollama, message: "temperature", omitted: Temperature, notice: "temperature"},
 	{api: Chat, status: 401, message: "temperature"},
+	{api: Converse, message: "You invoked an unsupported model or your request did not allow prompt caching.", omitted: CacheKey},
+	{api: Converse, status: 403, message: "You invoked an unsupported model or your request did not allow prompt caching.", omitted: CacheKey},
 }
 
 // TestEachRefusalTeachesWhatItSays takes every row of the table once: what is left

@@ -20,6 +20,7 @@ const (
 	Responses                 // OpenAI's
 	Gemini
 	Ollama
+	Converse // Bedrock's
 )
 
 // Omission is a set of fields that requests to a model leave out or send in another form.
@@ -106,13 +107,13 @@ var refusals = []refusal{
 		`\bprompt contains (?P<least>at least )?(?P<input>\d+) input tokens`}},
 	{kind: provider.KindContext, omit: fullWindow, notice: noticeWindow,
 		says: []string{`max_new_tokens.? must be <= (?P<window>\d+).*?given: (?P<input>\d+)`}},
-	{at: Messages, says: []string{`max_tokens: \d+ > (?P<most>\d+)`}, omit: longReply, notice: noticeMost},
+	{at: Messages | Converse, says: []string{`max_tokens: \d+ > (?P<most>\d+)`}, omit: longReply, notice: noticeMost},
 	{at: Chat, says: []string{`max_`, replyLimit}, omit: longReply, notice: noticeMost},
 	{at: Chat, says: []string{`max_completion_tokens|max_tokens.*unsupported|unsupported.*max_tokens`},
 		omit: LengthField},
 
 	// The reasoning of the history.
-	{at: Messages | Chat, says: []string{`thinking`, `cannot be modified|signature`},
+	{at: Messages | Chat | Converse, says: []string{`thinking`, `cannot be modified|signature`},
 		omit: oldReasoning | ReasoningEcho, notice: noticeReasoning},
 	{at: Responses, status: http.StatusNotFound, says: []string{`^item with id `},
 		omit: ItemIDs}, // some servers look for it, though nothing is stored
@@ -136,12 +137,12 @@ var refusals = []refusal{
 	{at: Ollama, status: http.StatusInternalServerError, says: []string{`\bformat\b|grammar`}, omit: Structure},
 
 	// How to think.
-	{at: Messages, says: []string{`anthropic-beta|interleaved-thinking`},
+	{at: Messages | Converse, says: []string{`anthropic.beta|interleaved-thinking`},
 		omit: Interleaving}, // losing it is not worth a notice
-	{at: Messages, says: []string{`thinking`, thinkingType, `enabled`}, omit: FixedThinking},
-	{at: Messages, says: []string{`thinking`, thinkingType, `adaptive`}, omit: AdaptiveThinking},
-	{at: Messages, says: []string{`thinking`, thinkingType, `disabled`}, omit: NotThinking, notice: noticeEffort},
-	{at: Messages, says: []string{`thinking`, thinkingType}, omit: Thinking, notice: noticeEffort},
+	{at: Messages | Converse, says: []string{`thinking`, thinkingType, `enabled`}, omit: FixedThinking},
+	{at: Messages | Converse, says: []string{`thinking`, thinkingType, `adaptive`}, omit: AdaptiveThinking},
+	{at: Messages | Converse, says: []string{`thinking`, thinkingType, `disabled`}, omit: NotThinking, notice: noticeEffort},
+	{at: Messages | Converse, says: []string{`thinking`, thinkingType}, omit: Thinking, notice: noticeEffort},
 	{at: Responses, says: []string{`'reasoning\.summary'|reasoning summaries`},
 		omit: Summary}, // only for organisations that OpenAI has verified
 	{says: []string{`temperature`}, omit: Temperature, notice: noticeTemperature},
@@ -153,6 +154,8 @@ var refusals = []refusal{
 	{at: Chat, says: []string{`stream_options|include_usage`}, omit: StreamOptions},
 	{at: Chat, says: []string{`parallel_tool_calls`}, omit: ParallelCalls},
 	{at: Chat, says: []string{`prompt_cache_key`}, omit: CacheKey},
+	{at: Converse, says: []string{`prompt caching|cachepoint`}, omit: CacheKey},
+	{at: Converse, status: http.StatusForbidden, says: []string{`prompt caching`}, omit: CacheKey},
 	{at: Chat, says: []string{`schema|grammar`}, omit: RichSchemas},
 	{at: Chat, status: http.StatusInternalServerError, says: []string{`schema|grammar`},
 		omit: RichSchemas}, // llama.cpp

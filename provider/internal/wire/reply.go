@@ -118,6 +118,7 @@ func (r *Reply) Gathered() (parts []provider.Part) {
 // stops are the words by which servers end a reply for another reason than its end.
 var stops = map[string]provider.StopReason{
 	"length": provider.StopMaxTokens, "max_tokens": provider.StopMaxTokens, "MAX_TOKENS": provider.StopMaxTokens,
+	"content_filtered": provider.StopRefusal, "guardrail_intervened": provider.StopRefusal, // Bedrock's
 	"content_filter": provider.StopRefusal, "sensitive": provider.StopRefusal, "refusal": provider.StopRefusal,
 	"model_context_window_exceeded": provider.StopContext, "pause_turn": provider.StopPause,
 	// Google's

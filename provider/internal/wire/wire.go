@@ -23,6 +23,8 @@ type Endpoint struct {
 	provider.Server
 	// Lines says that a reply is JSON objects, one a line, instead of server-sent events.
 	Lines bool
+	// Frames says that a reply is an event stream of AWS.
+	Frames bool
 }
 
 // Request is one POST, or a GET where it has no body.
@@ -163,8 +165,11 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 	progress, size, sized := More, 0, 0
 	var pair halves
 	events := Events
-	if c.Lines {
+	switch {
+	case c.Lines:
 		events = Lines
+	case c.Frames:
+		events = Frames
 	}
 	for data, err := range events(c.body) {
 		if size += len(data); size > c.most {

@@ -1,0 +1,135 @@
+package cloud
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"artoo/provider"
+)
+
+// amazon signs each request by Signature Version 4, or sends a bearer key of Bedrock.
+type amazon struct {
+	Options
+	signer *v4.Signer
+	// instance is where the machine is asked for its role.
+	instance string
+}
+
+func newAmazon(o Options) amazon {
+	a := amazon{Options: o, signer: v4.NewSigner(), instance: "http://169.254.169.254"}
+	if address := os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"); address != "" {
+		a.instance = strings.TrimSuffix(address, "/")
+	}
+	return a
+}
+
+func (a amazon) sign(r *http.Request, body []byte, c *credentials, now time.Time) error {
+	if c.secret == "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		return nil
+	}
+	region := regionOf(r.URL.Hostname())
+	if region == "" {
+		region = c.region
+	}
+	if region == "" {
+		return &provider.Error{Kind: provider.KindConfig, Message: "no region of AWS is known for " + r.URL.Hostname(),
+			Hint: "set AWS_REGION, or region in the profile"}
+	}
+	return a.signFor(r, body, c, "bedrock", region, now)
+}
+
+// signFor signs for a service in a region. A header without values is a word to net/http, and is not sent.
+func (a amazon) signFor(r *http.Request, body []byte, c *credentials, service, region string, now time.Time) error {
+	for name, values := range r.Header {
+		if len(values) == 0 {
+			delete(r.Header, name)
+			defer func() { r.Header[name] = values }()
+		}
+	}
+	sum := sha256.Sum256(body)
+	return a.signer.SignHTTP(r.Context(), aws.Credentials{AccessKeyID: c.id, SecretAccessKey: c.secret, SessionToken: c.token},
+		r, hex.EncodeToString(sum[:]), service, region, now)
+}
+
+// regionOf is the region in the name of a host of Bedrock's, or "".
+func regionOf(host string) string {
+	labels := strings.Split(host, ".")
+	for i, label := range labels[:len(labels)-1] {
+		if strings.HasPrefix(label, "bedrock") && strings.Contains(host, ".amazonaws.") {
+			return labels[i+1]
+		}
+	}
+	return ""
+}
+
+// refused: a signature of credentials that have expired, or are not known, is answered with 403 and says so.
+func (amazon) refused(answer *http.Response) bool {
+	kind, _, _ := strings.Cut(answer.Header.Get("X-Amzn-Errortype"), ":")
+	switch kind {
+	case "ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException", "InvalidSignatureException":
+		return true
+	}
+	return false
+}
+
+func (a amazon) fetch(ctx context.Context) (*credentials, error) {
+	if token := os.Getenv("AWS_BEARER_TOKEN_BEDROCK"); token != "" {
+		return &credentials{token: token, source: "AWS_BEARER_TOKEN_BEDROCK"}, nil
+	}
+	c, err := a.find(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"AWS_DEFAULT_REGION", "AWS_REGION"} {
+		if region := os.Getenv(name); region != "" {
+			c.region = region
+		}
+	}
+	return c, nil
+}
+
+// find looks at one source after the other, as AWS's own tools do.
+func (a amazon) find(ctx context.Context) (*credentials, error) {
+	profile, err := readProfile()
+	if err != nil {
+		return nil, err
+	}
+	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
+	if id != "" && secret != "" {
+		return &credentials{id: id, secret: secret, token: os.Getenv("AWS_SESSION_TOKEN"), region: profile.value["region"],
+			source: "AWS_ACCESS_KEY_ID"}, nil
+	}
+	switch {
+	case profile.value["aws_access_key_id"] != "" && profile.value["aws_secret_access_key"] != "":
+		return &credentials{id: profile.value["aws_access_key_id"], secret: profile.value["aws_secret_access_key"],
+			token: profile.value["aws_session_token"], region: profile.value["region"], source: profile.title()}, nil
+	case profile.value["credential_process"] != "":
+		return a.process(ctx, profile)
+	case profile.needsMore() != "":
+		return nil, none(profile.title()+" needs "+profile.needsMore()+", which artoo leaves to AWS's own tool",
+			"a profile with credential_process = aws configure export-credentials --profile "+profile.name+", and its name in AWS_PROFILE", nil)
+	case profile.named:
+		return nil, none(profile.title()+" has no credentials", "aws configure --profile "+profile.name, nil)
+	}
+	if c, err := a.container(ctx); c != nil || err != nil {
+		return c, err
+	}
+	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") {
+		if c, err := a.role(ctx); c != nil || err != nil {
+			return c, err
+		}
+	}
+	return nil, none("no credentials of AWS", "aws configure, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE", nil)
+}

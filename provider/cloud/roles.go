@@ -1,0 +1,148 @@
+package cloud
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// given are credentials as all sources write them.
+type given struct {
+	ID         string    `json:"AccessKeyId"`
+	Secret     string    `json:"SecretAccessKey"`
+	Token      string    `json:"Token"`
+	Session    string    `json:"SessionToken"` // Token's name in a process
+	Expiration time.Time `json:"Expiration"`
+}
+
+func parseGiven(data []byte, source string) (*credentials, error) {
+	var g given
+	err := json.Unmarshal(data, &g)
+	if err == nil && (g.ID == "" || g.Secret == "") {
+		err = errors.New("AccessKeyId or SecretAccessKey is missing")
+	}
+	if err != nil {
+		return nil, none(source+" gives no credentials: "+err.Error(), "", err)
+	}
+	return &credentials{id: g.ID, secret: g.Secret, token: g.Token + g.Session, until: g.Expiration, source: source}, nil
+}
+
+// process runs the program that a profile names.
+func (a amazon) process(ctx context.Context, p profile) (*credentials, error) {
+	out, err := a.Run(ctx, p.value["credential_process"])
+	if err != nil {
+		return nil, none("credential_process of "+p.title()+": "+err.Error(), "run it by hand", err)
+	}
+	c, err := parseGiven([]byte(out), "credential_process of "+p.title())
+	if err == nil {
+		c.region = p.value["region"]
+	}
+	return c, err
+}
+
+// tokenFile is where a container finds the word that its credentials are given for.
+const tokenFile = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"
+
+// container asks the server of a container's role; nil where there is none.
+func (a amazon) container(ctx context.Context) (*credentials, error) {
+	address := os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")
+	if path := os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"); path != "" {
+		address = "http://169.254.170.2" + path
+	}
+	if address == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && !besideContainer(u.Hostname()) {
+		return nil, none("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor an address of this machine", "unset it", err)
+	}
+	header := http.Header{}
+	word := os.Getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN")
+	if file := os.Getenv(tokenFile); file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, none(tokenFile+": "+err.Error(), "", err)
+		}
+		word = strings.TrimSpace(string(data))
+	}
+	if strings.ContainsAny(word, "\r\n") {
+		return nil, none("the token of the container holds a line break", "", nil)
+	}
+	if word != "" {
+		header.Set("Authorization", word)
+	}
+	data, err := a.get(ctx, http.MethodGet, address, header)
+	if err != nil {
+		return nil, unreachable("the container's role", err)
+	}
+	return parseGiven(data, "the container's role")
+}
+
+// besideContainer reports whether a host is the machine's own, or one of those that give credentials to containers.
+func besideContainer(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && (ip.IsLoopback() ||
+		host == "169.254.170.2" || host == "169.254.170.23" || host == "fd00:ec2::23")
+}
+
+// role asks the machine for the credentials of its role, by the second version of its service; nil where there is no
+// such service, or no role.
+func (a amazon) role(ctx context.Context) (*credentials, error) {
+	const ttl, path = "21600", "/latest/meta-data/iam/security-credentials/"
+	token, err := a.get(ctx, http.MethodPut, a.instance+"/latest/api/token", http.Header{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": {ttl}})
+	if err != nil {
+		return nil, nil // this is no machine of AWS's
+	}
+	header := http.Header{"X-Aws-Ec2-Metadata-Token": {string(token)}}
+	name, err := a.get(ctx, http.MethodGet, a.instance+path, header)
+	var status statusError
+	if errors.As(err, &status) && status == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unreachable("the instance's role", err)
+	}
+	role, _, _ := strings.Cut(strings.TrimSpace(string(name)), "\n")
+	data, err := a.get(ctx, http.MethodGet, a.instance+path+url.PathEscape(role), header)
+	if err != nil {
+		return nil, unreachable("the instance's role", err)
+	}
+	return parseGiven(data, "the instance's role "+role)
+}
+
+// statusError is an answer without credentials.
+type statusError int
+
+func (s statusError) Error() string { return fmt.Sprintf("status %d", int(s)) }
+
+// beside is how long a server beside the machine is waited for.
+const beside = 2 * time.Second
+
+// get asks a server beside the machine, never through a proxy.
+func (a amazon) get(ctx context.Context, method, address string, header http.Header) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, beside)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header = header
+	answer, err := a.Beside.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = statusError(answer.StatusCode)
+	}
+	return data, err
+}
