@@ -109,13 +109,13 @@ test-fleet:
 	$(GO) test $(FLAGS) -count=1 -tags fleet -run TestFleet -timeout 20m -v ./ui/cli
 	cd testdata/manifests && $(GO) test -count=1 ./...
 
-# Format, vet, staticcheck, import rules, then all tests, with the race
+# Format, vet (for macOS of types alone), staticcheck, import rules, then all tests, with the race
 # detector where there is a C compiler for it.
 check: $(STATICCHECK)
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	@echo "$(GO) vet ./..."; $(GO) vet $(FLAGS) ./...
-	GOOS=darwin $(GO) vet "-gcflags=all=-N -l" ./... # It looks at types alone.
+	GOOS=darwin $(GO) vet "-gcflags=all=-N -l" ./...
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
 	@echo "$(GO) test -run TestImports ."; $(GO) test $(FLAGS) -run TestImports .
 	@echo "$(GO) vet -tags tmux,integration,fleet ./ui/cli ./ui"; $(GO) vet $(FLAGS) -tags tmux,integration,fleet ./ui/cli ./ui
