@@ -173,7 +173,7 @@ test-release: $(GORELEASER)
 # The release's test takes minutes and these tools, which CI does not install.
 RELEASE_TOOLS = $(CURDIR)/$(GORELEASER) ssh-keygen curl dpkg rpm skopeo umoci
 check-release:
-	@if [ "$$(id -u)" = 0 ] && for tool in $(RELEASE_TOOLS); do command -v $$tool >/dev/null 2>&1 || exit 1; done; then \
+	@if [ "$$(id -u)" = 0 ] && (for tool in $(RELEASE_TOOLS); do command -v $$tool >/dev/null 2>&1 || exit 1; done); then \
 		$(MAKE) --no-print-directory test-release; \
 	else \
 		echo "not root, or not all of $(notdir $(RELEASE_TOOLS)) here: leaving make test-release out"; \
