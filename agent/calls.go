@@ -148,7 +148,8 @@ func (c *calls) runTogether(ctx context.Context, batch []*pending) (lost error) 
 	defer stopped()
 	slots := make(chan struct{}, cmp.Or(max(c.session.opt.Concurrency, 0), 4))
 	for _, p := range batch {
-		if err := guarded(func() { c.execute(ctx, p, slots) }); err != nil {
+		within := c.span(ctx, p)
+		if err := guarded(func() { c.execute(within, p, slots) }); err != nil {
 			p.crashed(err)
 		}
 	}
@@ -344,6 +345,7 @@ func (c *calls) finish(p *pending) error {
 		c.response.ToolErrors++
 	}
 	counted := c.own.conclude(p)
+	endCall(p)
 	if p.apart {
 		c.cb.OnToolResult(p.call, p.outcome)
 		return counted

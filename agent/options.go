@@ -16,6 +16,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/telemetry"
 	"artoo/tool"
 	"artoo/tool/files"
 	"artoo/tool/journal"
@@ -78,6 +79,8 @@ type Options struct {
 	// TrustPrograms records that the project's own programs may run in the sandbox from now on.
 	// With nil such an answer holds for the session, with a notice.
 	TrustPrograms func() error
+	// Telemetry makes a span of each turn, request and call, of sub-agents too; nil makes none.
+	Telemetry *telemetry.Recorder
 	// Notice gets what the user should know of a session that begins; nil drops it.
 	Notice func(text string)
 }

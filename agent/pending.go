@@ -14,6 +14,7 @@ import (
 	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider"
+	"artoo/telemetry"
 	"artoo/tool"
 	"artoo/tool/journal"
 	"artoo/tool/shell"
@@ -57,6 +58,8 @@ type pending struct {
 	landed     func()           // has others count their changes again; nil before it counted its own
 	ownChanges func()           // marks what changed by now as made by the call; nil for none
 	run        *callRun         // its goroutine; nil before it runs
+
+	span *telemetry.Span // nil before it is executed
 
 	stop           error              // the answer to a question about what it did ends the turn
 	whole          permission.Verdict // whether a background command may write the whole project; "" before that is asked

@@ -12,6 +12,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/provider"
+	"artoo/telemetry"
 )
 
 // request builds the next request, within the caps, and reserves its highest cost.
@@ -55,7 +56,7 @@ func (r *requests) request(ctx context.Context) (provider.Request, error) {
 }
 
 // stream sends the request, passes the pieces on, and accounts for the reply.
-func (r *requests) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
+func (r *requests) stream(ctx context.Context, request provider.Request) (reply provider.Done, err error) {
 	after, err := r.spanned(ctx)
 	if err != nil {
 		return provider.Done{}, err
@@ -67,6 +68,9 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (provid
 	r.taken = false
 	r.response.Stop, r.response.Detail = "", ""
 	in := &incoming{model: request.Model, began: time.Now(), prompt: r.money.promptTokens(), tries: 1}
+	ctx, span := r.session.opt.Telemetry.Start(ctx, telemetry.Operation{Name: telemetry.Chat, Of: request.Model,
+		Provider: provider.ConventionName(r.session.model.Name)})
+	defer func() { endRequest(span, in.report, reply, err) }()
 	limited := ctx // The message's timeout bounds it.
 	if r.timeout > 0 {
 		var stop context.CancelFunc
@@ -253,6 +257,7 @@ type incoming struct {
 	calls map[int]ToolInput
 	// known and lost are the usage of failed tries: as far as the server reported it, and with an estimate.
 	known, lost provider.Usage
+	report      RequestReport // how it ended; the zero value where nothing was used
 }
 
 // say adds a piece of text and returns the text to show now. Blanks wait for a word, since a reply
@@ -362,6 +367,7 @@ func (r *requests) recordUsage(in *incoming, id string, tries int, parts ...prov
 		report.Usage = report.Usage.Add(usage)
 		report.CostUSD = plus(report.CostUSD, provider.Cost(usage, r.session.model.Info.Price))
 	}
+	in.report = report
 	r.money.settle(report)
 	return r.report(report)
 }

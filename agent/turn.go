@@ -398,8 +398,11 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 	defer t.end()
 	t.requests.timeout = m.Timeout
 	a.session.describe(ctx)
+	ctx, span := t.span(ctx, m)
 	response, err := t.converse(ctx, m)
-	return response, cmp.Or(err, t.endOnce(ctx))
+	err = cmp.Or(err, t.endOnce(ctx))
+	endTurn(span, response, err)
+	return response, err
 }
 
 // SendMessage sends a text with what goes along with it, see Send.

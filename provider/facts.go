@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,9 @@ type Facts struct {
 	NewSee       bool     // models of it that are unknown yet can be taken to see
 	VendorModels bool     // its own ids are vendor/model, and the vendor may be called as it is
 	Billed       bool     // it tells what each reply has cost
+
+	// Convention is its name in the conventions of OpenTelemetry; "" is Name.
+	Convention string
 
 	Program string // the coding CLI that is run; "" for all else
 	Local   *Local // nil for all but servers of the user's own models
@@ -132,7 +136,7 @@ var Known = sync.OnceValue(func() []Facts {
 			},
 		},
 		{
-			Name: "gemini", Wire: WireGemini, BaseURL: "https://generativelanguage.googleapis.com",
+			Name: "gemini", Convention: "gcp.gemini", Wire: WireGemini, BaseURL: "https://generativelanguage.googleapis.com",
 			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, URLVar: "GOOGLE_GEMINI_BASE_URL",
 			KeyPrefixes:  []string{"AIza"},
 			Check:        Check{Path: "v1beta/models", Auth: AuthGoogAPIKey, BadRequest: true},
@@ -159,10 +163,10 @@ var Known = sync.OnceValue(func() []Facts {
 			Local: &Local{Title: "Ollama", Program: "ollama", Start: "ollama serve", Fetch: "ollama pull"},
 		},
 		// The clouds: each user has an address of their own.
-		{Name: "azure", Cloud: true, Wire: WireResponses, Auth: AuthAPIKey, Key: KeyOptional, KeyVars: []string{"AZURE_API_KEY"}, NewSee: true},
-		{Name: "bedrock", Cloud: true, Wire: WireConverse, Auth: AuthSigV4, Key: KeyOptional, NewSee: true},
-		{Name: "vertex", Cloud: true, Wire: WireGemini, Auth: AuthGoogle, Key: KeyOptional, NewSee: true},
-		{Name: "vertex-claude", Cloud: true, Wire: WireMessages, Auth: AuthGoogle, Key: KeyOptional, NewSee: true},
+		{Name: "azure", Convention: "azure.ai.openai", Cloud: true, Wire: WireResponses, Auth: AuthAPIKey, Key: KeyOptional, KeyVars: []string{"AZURE_API_KEY"}, NewSee: true},
+		{Name: "bedrock", Convention: "aws.bedrock", Cloud: true, Wire: WireConverse, Auth: AuthSigV4, Key: KeyOptional, NewSee: true},
+		{Name: "vertex", Convention: "gcp.vertex_ai", Cloud: true, Wire: WireGemini, Auth: AuthGoogle, Key: KeyOptional, NewSee: true},
+		{Name: "vertex-claude", Convention: "gcp.vertex_ai", Cloud: true, Wire: WireMessages, Auth: AuthGoogle, Key: KeyOptional, NewSee: true},
 		{Name: Compatible, Key: KeyOptional, AnyModel: AnyModelName},
 		{
 			Name: "claude-cli", Key: KeyNever, AnyModel: AnyModelName, Program: "claude",
@@ -194,6 +198,12 @@ func FactsOf(name string) (f Facts, known bool) {
 		}
 	}
 	return Facts{Name: name, Key: KeyOptional}, false
+}
+
+// ConventionName is how the conventions of OpenTelemetry call a provider: as artoo does for those that they do not name.
+func ConventionName(name string) string {
+	f, _ := FactsOf(name)
+	return cmp.Or(f.Convention, name)
 }
 
 // KeyVariables are the variables of the provider's key, the first that is set wins; or nil.

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/provider/redact"
+	"artoo/telemetry"
 )
 
 // logLimit is how much of a body is kept, and of a piece of a reply, in bytes.
@@ -27,6 +28,7 @@ type Log struct {
 	// Either may be nil.
 	Text func(line string)
 	JSON io.Writer
+	Run  string // the run's id, which every line of JSON has; "" for none
 
 	on      atomic.Bool
 	mu      sync.Mutex
@@ -60,8 +62,10 @@ func (l *Log) Record(event, text string) {
 }
 
 type record struct {
-	Time    string            `json:"time"`
-	Event   string            `json:"event"` // request, response, body, error
+	Time  string `json:"time"`
+	Event string `json:"event"` // request, response, body, error
+	Run   string `json:"run,omitempty"`
+	telemetry.IDs
 	Request int64             `json:"request"`
 	Method  string            `json:"method,omitempty"`
 	URL     string            `json:"url,omitempty"`
@@ -73,6 +77,7 @@ type record struct {
 }
 
 func (l *Log) write(r record) {
+	r.Run = l.Run
 	r.Time = time.Now().UTC().Format(time.RFC3339Nano)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,18 +138,18 @@ func (t *recording) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !t.log.active() {
 		return t.next.RoundTrip(r)
 	}
-	n := t.log.request.Add(1)
+	n, ids := t.log.request.Add(1), telemetry.Of(r.Context())
 	keys := redact.OfRequest("", r.Header, r.URL)
 	body, cut := requestBody(r, keys)
-	t.log.write(record{Event: "request", Request: n, Method: r.Method, URL: maskURL(r.URL),
+	t.log.write(record{Event: "request", IDs: ids, Request: n, Method: r.Method, URL: maskURL(r.URL),
 		Headers: headers(r.Header, nil), Body: body, Cut: cut})
 	reply, err := t.next.RoundTrip(r)
 	if err != nil {
-		t.log.write(record{Event: "error", Request: n, Error: mask(keys, err.Error())})
+		t.log.write(record{Event: "error", IDs: ids, Request: n, Error: mask(keys, err.Error())})
 		return nil, err
 	}
-	t.log.write(record{Event: "response", Request: n, Status: reply.StatusCode, Headers: headers(reply.Header, keys)})
-	reply.Body = &recordedBody{ReadCloser: reply.Body, log: t.log, request: n, keys: keys}
+	t.log.write(record{Event: "response", IDs: ids, Request: n, Status: reply.StatusCode, Headers: headers(reply.Header, keys)})
+	reply.Body = &recordedBody{ReadCloser: reply.Body, log: t.log, request: n, ids: ids, keys: keys}
 	return reply, nil
 }
 
@@ -182,6 +187,7 @@ type recordedBody struct {
 	io.ReadCloser
 	log     *Log
 	request int64
+	ids     telemetry.IDs
 	keys    redact.Known
 
 	mu     sync.Mutex
@@ -204,7 +210,7 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 		b.put(len(b.held))
 		if !errors.Is(err, io.EOF) && !b.failed {
 			b.failed = true
-			b.log.write(record{Event: "error", Request: b.request, Error: mask(b.keys, err.Error())})
+			b.log.write(record{Event: "error", IDs: b.ids, Request: b.request, Error: mask(b.keys, err.Error())})
 		}
 	case end > 0:
 		b.put(end)
@@ -233,6 +239,6 @@ func (b *recordedBody) put(n int) {
 	if n <= 0 {
 		return
 	}
-	b.log.write(record{Event: "body", Request: b.request, Body: mask(b.keys, string(b.held[:n]))})
+	b.log.write(record{Event: "body", IDs: b.ids, Request: b.request, Body: mask(b.keys, string(b.held[:n]))})
 	b.held = append(b.held[:0], b.held[n:]...)
 }

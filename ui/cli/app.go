@@ -26,6 +26,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/redact"
 	"artoo/provider/transport"
+	"artoo/telemetry"
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/skill"
@@ -41,6 +42,8 @@ func Main(p Process) int {
 	hideEnvironment()
 	setHome()
 	a := &app{process: p, began: time.Now()}
+	recorder, warnings := telemetry.New(os.Getenv, p.build().Version)
+	a.telemetry, a.unsaid = recorder, warnings
 	a.layer, a.process.Args = onLayer(p.Args)
 	return a.exit(a.guarded(func() error { return a.run(context.Background()) }))
 }
@@ -66,15 +69,17 @@ type app struct {
 	rules        ruleSet
 	marks        keyMarks
 	http         *http.Client
-	tokens       *http.Client // asks servers that give credentials, and records nothing
+	tokens       *http.Client // asks servers that give credentials, and collectors, and records nothing
 	beside       *http.Client // the same, of those beside this machine: never through a proxy
 	signers      sync.Map     // holds *cloud.Transport by provider.Auth
 	web          *web.Client
 	log          *transport.Log
-	environ      []string       // the tools get it
-	path         string         // the user's PATH; artoo's own is without the directories that commands may write
-	facts        sandbox.Facts  // they say what confines commands
-	ledger       *ledger.Ledger // nil where nothing is counted
+	telemetry    *telemetry.Recorder // that of the process
+	unsaid       []string            // warnings of telemetry that were not shown yet
+	environ      []string            // the tools get it
+	path         string              // the user's PATH; artoo's own is without the directories that commands may write
+	facts        sandbox.Facts       // they say what confines commands
+	ledger       *ledger.Ledger      // nil where nothing is counted
 	bundled      []bundle.Bundle
 	bundlesOnce  sync.Once    // guards bundled
 	answering    sync.Mutex   // guards repoSettings.approvals once servers may start
@@ -137,7 +142,7 @@ func (a *app) load(prompt, trust bool) error {
 	if a.rules, err = a.readRules(); err != nil {
 		return err
 	}
-	for _, w := range a.cfg.Warnings {
+	for _, w := range slices.Concat(a.cfg.Warnings, a.unsaid) {
 		a.warn(w)
 	}
 	a.openCatalog()
@@ -238,6 +243,7 @@ func (a *app) exit(err error) int {
 		}
 	}
 	if explained {
+		a.telemetry.Close()
 		return int(status)
 	}
 	failure, code := agent.Classify(err), 0
@@ -269,6 +275,7 @@ func (a *app) exit(err error) int {
 		a.show(fail(agent.KindInternal, "stdout", err, ""))
 		code = 1
 	}
+	a.telemetry.Close()
 	if caught {
 		signals.Die()
 	}

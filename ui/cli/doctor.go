@@ -32,13 +32,14 @@ import (
 // doctorCommand is `artoo doctor`.
 type doctorCommand struct {
 	*app
-	json, offline, paths *bool
+	json, offline, paths, report *bool
 }
 
 func newDoctor(a *app) *cobra.Command {
-	c := a.command("doctor [--offline] [--paths]", "check what artoo needs", common("model", "provider"))
+	c := a.command("doctor [--offline] [--paths|--report]", "check what artoo needs", common("model", "provider"))
 	d := doctorCommand{a, jsonFlag(c), c.Flags().Bool("offline", false, "ask no server"),
-		c.Flags().Bool("paths", false, "list what artoo wrote, and nothing else")}
+		c.Flags().Bool("paths", false, "list what artoo wrote, and nothing else"),
+		c.Flags().Bool("report", false, "add version and settings, for a bug report")}
 	c.RunE = func(c *cobra.Command, _ []string) error { return d.run(c.Context()) }
 	return c
 }
@@ -52,6 +53,11 @@ func (a doctorCommand) run(ctx context.Context) error {
 		}
 		return a.listPaths()
 	}
+	if *a.report {
+		if err := a.aboutSettings(); err != nil {
+			return err
+		}
+	}
 	failed, err := doctor.Run(ctx, a.doctorChecks(*a.offline, err), func(f doctor.Finding) error {
 		return printOne(a.process.Out, f, *a.json, findingText)
 	})
@@ -64,6 +70,30 @@ func (a doctorCommand) run(ctx context.Context) error {
 			"what the report says below each line that begins with fail")
 	}
 	return err
+}
+
+// aboutSettings prints the version and each setting that someone made, keys masked.
+func (a doctorCommand) aboutSettings() error {
+	if err := printOne(a.process.Out, a.process.build(), *a.json, build.String); err != nil || a.cfg == nil {
+		return err
+	}
+	type setting struct {
+		Key    string `json:"setting"`
+		Value  string `json:"value"`
+		Origin string `json:"origin"`
+	}
+	for _, v := range a.cfg.Values() {
+		if !v.Set {
+			continue
+		}
+		one := setting{v.Option.Key, a.mask(v.Value), v.Origin}
+		if err := printOne(a.process.Out, one, *a.json, func(s setting) string {
+			return sanitize.Text(fmt.Sprintf("set   %-12s  %s  (%s)", s.Key, s.Value, s.Origin), sanitize.Line)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func findingText(f doctor.Finding) string {

@@ -8,6 +8,7 @@ import (
 
 	"artoo/conversation"
 	"artoo/provider/redact"
+	"artoo/telemetry"
 	"artoo/tool"
 	"artoo/tool/environ"
 )
@@ -81,7 +82,7 @@ func (a *app) childEnviron() (env, withheld []string) {
 			all[i] = "PATH=" + a.path
 		}
 	}
-	return environ.ChildEnviron(all, environ.Withholding{Keys: a.cfg.KeyVariables(), Pass: a.cfg.PassEnv,
+	return environ.ChildEnviron(all, environ.Withholding{Keys: append(a.cfg.KeyVariables(), telemetry.KeyVariables()...), Pass: a.cfg.PassEnv,
 		Holds: func(value string) bool {
 			return redact.Holds(value) || slices.ContainsFunc(a.cfg.SeenKeys(), func(key string) bool {
 				return key != "" && strings.Contains(value, key)

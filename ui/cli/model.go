@@ -31,7 +31,7 @@ type found struct {
 
 // transport makes the HTTP client and the record of its traffic.
 func (a *app) transport() error {
-	a.log = &transport.Log{Text: a.screen.Note}
+	a.log = &transport.Log{Text: a.screen.Note, Run: a.telemetry.Run()}
 	a.log.SetOn(bool(a.cfg.Debug))
 	if a.cfg.Log != "" {
 		f, err := os.OpenFile(a.cfg.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -50,6 +50,7 @@ func (a *app) transport() error {
 	if a.tokens, err = transport.New(unrecorded); err != nil {
 		return err
 	}
+	a.telemetry.Use(a.tokens, a.warn)
 	a.signers.Clear()
 	base, err := transport.Plain(options)
 	if err == nil {

@@ -55,7 +55,7 @@ func (h *sessionHost) session(dir string) *app {
 	for key, values := range flags {
 		flags[key] = slices.Clone(values)
 	}
-	return &app{process: h.process, flags: flags, began: time.Now(), dir: dir, path: h.path}
+	return &app{process: h.process, flags: flags, began: time.Now(), dir: dir, path: h.path, telemetry: h.telemetry}
 }
 
 // find is the session of an id; the error is acp.ErrNotFound for none.

@@ -95,7 +95,7 @@ func (a *app) open(ctx context.Context) (err error) {
 		Model: model, Fallbacks: a.fallbacks(), Tools: tools, PlanTools: later, SubAgents: agents, Skills: given.Skills, Env: given.Env, Policy: given.Policy, Workspace: given.Workspace,
 		Hooks:  a.hooks(),
 		Notice: given.Notice, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
-		Limits: a.limits(), Ledger: a.ledger, Until: a.until(), Schema: a.schema,
+		Limits: a.limits(), Ledger: a.ledger, Until: a.until(), Schema: a.schema, Telemetry: a.telemetry,
 		Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Headless: a.streams.headless && !a.canAsk() && a.outcome.approve == nil, Version: a.process.build().Version,
 			First: session},
 		Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},

@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"artoo/provider"
+	"artoo/telemetry"
+)
+
+// span begins the turn's span. A sub-agent's lies within that of the call that it works for.
+func (t *turn) span(ctx context.Context, m Message) (context.Context, *telemetry.Span) {
+	s := t.session
+	op := telemetry.Operation{Name: telemetry.Invoke, Of: "artoo", Provider: provider.ConventionName(s.model.Name), Model: s.model.Defaults.Model}
+	if s.parent == nil {
+		op.Session = s.sessionID
+	} else {
+		op.Of = s.agentName
+	}
+	ctx, span := s.opt.Telemetry.Start(ctx, op)
+	span.Content("gen_ai.input.messages", func() string { return said(provider.RoleUser, s.masked(m.Text)) })
+	return ctx, span
+}
+
+func endTurn(span *telemetry.Span, r *Response, err error) {
+	out := telemetry.Outcome{Model: r.Model, Finish: string(r.Stop), Usage: usageOf(r.Usage), CostUSD: r.CostUSD}
+	if f := Classify(err); f != nil {
+		out.Error = string(f.Kind)
+	}
+	span.Content("gen_ai.output.messages", func() string { return said(provider.RoleAssistant, r.Text) })
+	span.End(out)
+}
+
+func endRequest(span *telemetry.Span, report RequestReport, reply provider.Done, err error) {
+	out := telemetry.Outcome{Model: report.Model, Response: report.ID, Finish: string(reply.Stop), Usage: usageOf(report.Usage),
+		CostUSD: report.CostUSD, Tries: report.Tries}
+	if f := Classify(err); f != nil {
+		out.Error = string(f.Kind)
+	}
+	span.Content("gen_ai.output.messages", func() string { return said(provider.RoleAssistant, reply.Message.Text()) })
+	span.End(out)
+}
+
+// span begins the span of a call. The time for which the user was asked beforehand does not belong to it.
+func (c *calls) span(ctx context.Context, p *pending) context.Context {
+	ctx, p.span = c.session.opt.Telemetry.Start(ctx, telemetry.Operation{Name: telemetry.Tool, Of: p.call.Name, Call: p.call.ID})
+	return ctx
+}
+
+func endCall(p *pending) {
+	out := telemetry.Outcome{}
+	if p.outcome.Status != CallOK {
+		out.Error = string(p.outcome.Status)
+	}
+	p.span.Content("gen_ai.tool.call.arguments", func() string { return string(p.call.Input) })
+	p.span.Content("gen_ai.tool.call.result", func() string { return p.outcome.Text })
+	p.span.End(out)
+}
+
+func usageOf(u provider.Usage) telemetry.Usage {
+	return telemetry.Usage{Input: u.Prompt(), CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning}
+}
+
+// said is a message in the form of the conventions, "" for an empty one.
+func said(role provider.Role, text string) string {
+	if text == "" {
+		return ""
+	}
+	type part struct {
+		Type    string `json:"type"`
+		Content string `json:"content"`
+	}
+	type message struct {
+		Role  provider.Role `json:"role"`
+		Parts []part        `json:"parts"`
+	}
+	data, _ := json.Marshal([]message{{role, []part{{"text", text}}}}) // Texts can be written.
+	return string(data)
+}
