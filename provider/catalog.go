@@ -189,11 +189,16 @@ func Cost(usage Usage, price *Price) *float64 {
 	return new(sum / 1e6)
 }
 
-// vendorOf takes a router's vendor/model:variant apart. An unknown vendor is "".
+// vendorOf takes a router's vendor/model:variant apart, or Bedrock's region.vendor.model-v1:0, in which the
+// region may be missing. An unknown vendor is "".
 func vendorOf(model string) (vendor, id string) {
 	prefix, rest, ok := strings.Cut(model, "/")
 	if !ok {
-		return "", model
+		parts := bedrocks().FindStringSubmatch(model)
+		if parts == nil {
+			return "", model
+		}
+		prefix, rest = parts[1], parts[2]
 	}
 	rest, _, _ = strings.Cut(rest, ":")
 	for _, f := range Known() {
@@ -233,8 +238,13 @@ func (c *Catalog) either(provider, id string) (ModelInfo, bool) {
 	return c.row(provider, family(id))
 }
 
-// dated is the end of an id with a date: -20251001, -2025-10-01.
-var dated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(.)-(?:\d{8}|\d{4}-\d\d-\d\d)$`) })
+// bedrocks is an id of Bedrock's: its vendor, and its model without the version.
+var bedrocks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[a-z-]+\.)?([a-z]+)\.([a-z].*?)(?:-v\d+)?(?::\d+)?$`)
+})
+
+// dated is the end of an id with a date: -20251001, -2025-10-01, and Vertex's @20251001.
+var dated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(.)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d)$`) })
 
 // family strips "-latest" or a date from an id.
 func family(id string) string {
