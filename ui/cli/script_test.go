@@ -128,6 +128,10 @@ func setUpScript(env *testscript.Env) error {
 	if !ok {
 		return errors.New("the script runs without a testing.TB")
 	}
+	docs, err := filepath.Abs(filepath.Join(moduleDir, "docs"))
+	if err != nil {
+		return err
+	}
 	env.Values[worldKey{}] = &world{t: t}
 	home := filepath.Join(env.WorkDir, "home")
 	env.Setenv("HOME", home)
@@ -136,6 +140,7 @@ func setUpScript(env *testscript.Env) error {
 	env.Setenv("container", "testscript")
 	env.Setenv("ARTOO_SANDBOX", "off")                               // what a machine can confine differs; scripts of the sandbox switch it on
 	env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir)) // above it may be a repository
+	env.Setenv("DOCS", docs)                                         // pages whose examples are played
 	env.Setenv("OLLAMA_HOST", "127.0.0.1:1")                         // nobody answers there, whatever runs on this machine
 	if os.Getenv("GORACE") == "" {
 		env.Setenv("GORACE", "atexit_sleep_ms=0") // else each run with the race detector ends a second late
