@@ -138,7 +138,7 @@ check: $(STATICCHECK)
 test-race:
 	@$(IN_MEMORY); if command -v $${CC:-cc} >/dev/null 2>&1; then \
 		echo "$(GO) test -race -short, except $(CONFINING)"; \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 14m $(TESTS) $(OTHERS); \
+		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 20m $(TESTS) $(OTHERS); \
 	else \
 		echo "no C compiler here: testing without the race detector"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS); \
 	fi
