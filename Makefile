@@ -169,7 +169,7 @@ release: $(GORELEASER)
 	sed 's/@APK_PRERELEASE@/'$$(echo $(RELEASE) | sed -n 's/^[^-]*-//p' | tr -d .)'/' .goreleaser.yaml >.tools/goreleaser.yaml
 	RELEASE='$(RELEASE)' URL='$(URL)' PUBLISHER='$(PUBLISHER)' GOFLAGS='$(GCFLAGS)' LDFLAGS='$(LDFLAGS)' \
 		$(GORELEASER) release --snapshot --clean --config .tools/goreleaser.yaml
-	$(GO) -C release run . -dist $(CURDIR)/dist -version $(RELEASE) -time $$SOURCE_DATE_EPOCH -url '$(URL)' \
+	$(GO) -C release run . -dist '$(CURDIR)/dist' -version $(RELEASE) -time $$SOURCE_DATE_EPOCH -url '$(URL)' \
 		-signer "$$([ -z '$(KEY)' ] || ssh-keygen -y -f '$(KEY)' | cut -d' ' -f1,2)"
 	@if [ -n "$(KEY)" ]; then ssh-keygen -q -Y sign -f "$(KEY)" -n artoo dist/checksums.txt; \
 	else echo "dist: not signed, for trying only; give KEY= to sign"; fi
@@ -180,7 +180,7 @@ test-release: $(GORELEASER)
 	cd release && $(GO) test -count=1 -timeout 30m .
 
 # The release's test takes minutes and these tools, which CI does not install.
-RELEASE_TOOLS = $(CURDIR)/$(GORELEASER) ssh-keygen curl dpkg rpm skopeo umoci
+RELEASE_TOOLS = ./$(GORELEASER) ssh-keygen curl dpkg rpm skopeo umoci
 check-release:
 	@if [ "$$(id -u)" = 0 ] && (for tool in $(RELEASE_TOOLS); do command -v $$tool >/dev/null 2>&1 || exit 1; done); then \
 		$(MAKE) --no-print-directory test-release; \
