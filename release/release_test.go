@@ -277,7 +277,11 @@ func (s sandbox) image(t *testing.T) {
 	}))
 	defer server.Close()
 	env := append(p.Env, "ARTOO_BASE_URL="+server.URL+"/v1", "ARTOO_MODEL=m")
-	args := append([]string{"-i"}, append(env, "chroot", fmt.Sprintf("--userspec=%d:%d", uid, uid), root, p.Args[0], "-p", "hello")...)
+	chroot, err := exec.LookPath("chroot") // env looks in the image's path
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-i"}, append(env, chroot, fmt.Sprintf("--userspec=%d:%d", uid, uid), root, p.Args[0], "-p", "hello")...)
 	cmd := exec.Command("env", args...)
 	cmd.Env = os.Environ()
 	var out, errs bytes.Buffer
