@@ -16,7 +16,7 @@ import (
 type Operation struct {
 	Name     string // Invoke, Chat or Tool
 	Of       string // the agent, model or tool
-	Provider string // as the conventions name it
+	Provider string // The conventions name it so.
 	Model    string // the model that an agent asks
 	Session  string // the session's ID; "" means that of the span around it
 	Call     string // the call's id

@@ -50,8 +50,8 @@ type way interface {
 // credentials prove who asks. They are not changed once they are fetched.
 type credentials struct {
 	id, secret, token string
-	account           string    // that is charged, or ""
-	region            string    // that is asked where the address names none, or ""
+	account           string    // It is charged; may be "".
+	region            string    // It is asked where the address names none; may be "".
 	until             time.Time // zero: they do not expire
 	source            string    // where they are from
 }

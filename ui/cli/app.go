@@ -74,7 +74,7 @@ type app struct {
 	signers      sync.Map     // holds *cloud.Transport by provider.Auth
 	web          *web.Client
 	log          *transport.Log
-	telemetry    *telemetry.Recorder // that of the process
+	telemetry    *telemetry.Recorder // All sessions of the process share it.
 	unsaid       []string            // warnings of telemetry that were not shown yet
 	environ      []string            // the tools get it
 	path         string              // the user's PATH; artoo's own is without the directories that commands may write
