@@ -34,8 +34,6 @@ var allowed = []struct {
 	{"artoo/provider/registry", []string{"artoo/provider", "artoo/provider/*"}},
 	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/redact"}},
 	{"artoo/provider/cli", []string{"artoo/provider", "artoo/tool/shell"}},
-	// Bedrock passes on what Anthropic's models are told about reasoning.
-	{"artoo/provider/converse", []string{"artoo/provider", "artoo/provider/anthropic", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", []string{"artoo/tool/*"}},
 	// The list of the tools; it makes them of everything below.

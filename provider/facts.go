@@ -62,12 +62,12 @@ type NotKey struct{ Prefix, Why, Hint string }
 
 // Check is the cheap question that needs a key. The zero value asks for the list of models.
 type Check struct {
-	Path       string              // below the address; "" means models
-	FromRoot   bool                // Path begins at the server's root, whatever the path of the address
-	Host       func(string) string // the host that is asked in place of the address's; nil for that itself
-	Auth       Auth                // "" means a bearer token
-	Headers    map[string]string   // others that it needs
-	BadRequest bool                // a key that it does not know is a bad request (400), too
+	Path       string            // below the address; "" means models
+	FromRoot   bool              // Path begins at the server's root, whatever the path of the address
+	Control    bool              // BedrockControl of the address's host is asked
+	Auth       Auth              // "" means a bearer token
+	Headers    map[string]string // others that it needs
+	BadRequest bool              // a key that it does not know is a bad request (400), too
 }
 
 // Local is a server of the user's own models: it needs no key and costs nothing.

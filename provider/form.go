@@ -82,7 +82,7 @@ func (f Form) Check(name string) Check {
 	case f.Auth == AuthGoogle:
 		return Check{Path: VertexModels(wire), FromRoot: true}
 	case wire == WireConverse:
-		return Check{Path: "foundation-models", FromRoot: true, Host: BedrockControl}
+		return Check{Path: "foundation-models", FromRoot: true, Control: true}
 	case wire == WireMessages:
 		facts, _ = FactsOf("anthropic")
 	case wire == WireGemini:

@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"artoo/provider"
+	"artoo/provider/internal/claude"
 	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
@@ -87,7 +88,7 @@ const pageSize = "1000"
 // Models implements provider.Lister.
 func (p *Provider) Models(ctx context.Context) (list []provider.ModelInfo, err error) {
 	if p.vertex() {
-		return listing.Vertex(ctx, p.Server, provider.WireMessages, isClaude)
+		return listing.Vertex(ctx, p.Server, provider.WireMessages, claude.Is)
 	}
 	request := func(after string) (wire.Request, error) {
 		query := url.Values{"limit": {pageSize}}

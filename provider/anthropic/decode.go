@@ -3,8 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -20,7 +18,6 @@ const (
 type decoder struct {
 	wire.Reply
 
-	blocks   map[int]*wire.Piece
 	stop     string
 	detail   string
 	started  bool // message_start came
@@ -82,7 +79,7 @@ type stopDetails struct {
 // Feed implements wire.Decoder.
 func (d *decoder) Feed(data string) (wire.Progress, error) {
 	if text, index, ok := d.repeated.Text(data); ok {
-		d.text(d.block(index, wire.FormText), text)
+		d.text(d.Block(index, wire.FormText), text)
 		return wire.More, nil
 	}
 	var ev event
@@ -149,7 +146,7 @@ func (d *decoder) start(m *messageHead) {
 			provider.Notice{Text: "the server began its reply again, what it said before does not count"})
 	}
 	if !d.started || d.said {
-		d.blocks, d.Parts, d.stop, d.said = map[int]*wire.Piece{}, nil, "", false
+		d.Parts, d.stop, d.said = nil, "", false
 	}
 	d.started = true
 	d.count(m.Usage)
@@ -157,7 +154,7 @@ func (d *decoder) start(m *messageHead) {
 }
 
 func (d *decoder) open(index int, b *blockHead) {
-	c := d.block(index, b.Type)
+	c := d.Block(index, b.Type)
 	c.Form, c.ID, c.Name = b.Type, b.ID, b.Name
 	switch b.Type {
 	case wire.FormText:
@@ -180,30 +177,16 @@ func (d *decoder) open(index int, b *blockHead) {
 	}
 }
 
-// block finds the block of an index, or makes it.
-func (d *decoder) block(index int, kind string) *wire.Piece {
-	if d.blocks == nil {
-		d.blocks = map[int]*wire.Piece{}
-	}
-	c := d.blocks[index]
-	if c == nil {
-		c = &wire.Piece{Form: kind}
-		d.blocks[index] = c
-		d.Parts = append(d.Parts, c)
-	}
-	return c
-}
-
 func (d *decoder) grow(index int, dl *delta) {
 	switch dl.Type {
 	case "text_delta":
-		d.text(d.block(index, wire.FormText), dl.Text)
+		d.text(d.Block(index, wire.FormText), dl.Text)
 	case "thinking_delta":
-		d.reasoning(d.block(index, formThinking), dl.Thinking)
+		d.reasoning(d.Block(index, formThinking), dl.Thinking)
 	case "signature_delta":
-		d.block(index, formThinking).Opaque += dl.Signature
+		d.Block(index, formThinking).Opaque += dl.Signature
 	case "input_json_delta":
-		c := d.block(index, "")
+		c := d.Block(index, "")
 		c.Text.WriteString(dl.PartialJSON)
 		d.Called(c.Name, index, len(dl.PartialJSON))
 	}
@@ -239,10 +222,6 @@ func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage, Detail: d.detail}
 	if !d.ended || d.stop == "" {
 		return done, wire.ErrCut
-	}
-	d.Parts = nil
-	for _, index := range slices.Sorted(maps.Keys(d.blocks)) {
-		d.Parts = append(d.Parts, d.blocks[index])
 	}
 	done.Message = d.Message(d.Gathered())
 	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)

@@ -2,8 +2,6 @@ package converse
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -12,9 +10,8 @@ import (
 // decoder gathers one reply. The events of blocks may interleave.
 type decoder struct {
 	wire.Reply
-	model  string // the address named it, and no event does
-	blocks map[int]*wire.Piece
-	stop   string
+	model string // the address named it, and no event does
+	stop  string
 }
 
 // event has one field, by its type.
@@ -76,14 +73,14 @@ func (d *decoder) Feed(data string) (wire.Progress, error) {
 		delta := ev.Delta.Delta
 		switch {
 		case delta.Call != nil:
-			c := d.block(ev.Delta.Index, wire.FormCall)
+			c := d.Block(ev.Delta.Index, wire.FormCall)
 			piece := wire.Text(delta.Call.Input)
 			c.Text.WriteString(piece)
 			d.Called(c.Name, ev.Delta.Index, len(piece))
 		case delta.Reasoning != nil:
 			d.think(ev.Delta.Index, delta.Reasoning)
 		default:
-			d.Text(&d.block(ev.Delta.Index, wire.FormText).Text, delta.Text)
+			d.Text(&d.Block(ev.Delta.Index, wire.FormText).Text, delta.Text)
 		}
 	case ev.Stop != nil:
 		d.stop = ev.Stop.Reason
@@ -117,15 +114,14 @@ func (d *decoder) Whole(data []byte) error {
 	for i, c := range reply.Output.Message.Content {
 		switch {
 		case c.Call != nil:
-			d.open(i, c.Call)
-			d.blocks[i].Whole = string(c.Call.Input)
+			d.open(i, c.Call).Whole = string(c.Call.Input)
 		case c.Reasoning != nil:
 			if whole := c.Reasoning.Whole; whole != nil {
 				c.Reasoning.Text, c.Reasoning.Signature = whole.Text, whole.Signature
 			}
 			d.think(i, c.Reasoning)
 		default:
-			d.Text(&d.block(i, wire.FormText).Text, c.Text)
+			d.Text(&d.Block(i, wire.FormText).Text, c.Text)
 		}
 	}
 	d.stop = reply.Stop
@@ -133,34 +129,21 @@ func (d *decoder) Whole(data []byte) error {
 	return failed(d.stop)
 }
 
-func (d *decoder) open(index int, call *replyCall) {
-	c := d.block(index, wire.FormCall)
+func (d *decoder) open(index int, call *replyCall) *wire.Piece {
+	c := d.Block(index, wire.FormCall)
 	c.Form, c.ID, c.Name = wire.FormCall, call.ID, call.Name
 	d.Called(c.Name, index, 0)
+	return c
 }
 
 func (d *decoder) think(index int, r *replyThinking) {
 	if r.Redacted != "" {
-		d.block(index, formRedacted).Opaque += r.Redacted
+		d.Block(index, formRedacted).Opaque += r.Redacted
 		return
 	}
-	c := d.block(index, formText)
+	c := d.Block(index, formText)
 	c.Opaque += r.Signature
 	d.Reason(&c.Text, r.Text)
-}
-
-// block finds the block of an index, or makes it.
-func (d *decoder) block(index int, form string) *wire.Piece {
-	if d.blocks == nil {
-		d.blocks = map[int]*wire.Piece{}
-	}
-	c := d.blocks[index]
-	if c == nil {
-		c = &wire.Piece{Form: form}
-		d.blocks[index] = c
-		d.Parts = append(d.Parts, c)
-	}
-	return c
 }
 
 // failed is the error for a word that means a slip of the model's, which another try may fix, else nil.
@@ -176,10 +159,6 @@ func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage}
 	if d.stop == "" {
 		return done, wire.ErrCut
-	}
-	d.Parts = nil
-	for _, index := range slices.Sorted(maps.Keys(d.blocks)) {
-		d.Parts = append(d.Parts, d.blocks[index])
 	}
 	done.Message = d.Message(d.Gathered())
 	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)

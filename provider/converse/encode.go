@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"artoo/provider"
-	"artoo/provider/anthropic"
+	"artoo/provider/internal/claude"
 	"artoo/provider/internal/wire"
 )
 
@@ -101,11 +101,9 @@ const (
 // history has calls it wants their tools.
 func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	var b body
-	settings := inference{MaxTokens: l.ReplyTokens(max(0, req.MaxTokens), len(req.Messages)), Temperature: req.Temperature}
-	b.More, settings.Temperature = reasons(name, req, l)
-	if l.Without(wire.Temperature) {
-		settings.Temperature = nil
-	}
+	turns := wire.Turns(name, req, l, nameLimit, idLimit, func(r provider.Reasoning) bool { return r.Opaque != "" })
+	settings := inference{MaxTokens: l.ReplyTokens(max(0, req.MaxTokens), len(req.Messages))}
+	b.More, settings.Temperature = reasons(req, settings.MaxTokens, turns, l)
 	if settings != (inference{}) {
 		b.Inference = &settings
 	}
@@ -120,11 +118,9 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 		}
 		b.Tools.Tools = append(b.Tools.Tools, tool{Spec: spec})
 	}
-	h := history{ids: wire.IDsOf(name, req, idLimit), learned: l}
-	for _, m := range req.Messages {
-		h.add(m)
+	for _, t := range turns {
+		b.Messages = append(b.Messages, messageOf(t))
 	}
-	b.Messages = h.messages
 	if caches(req.Model) && !l.Without(wire.CacheKey) {
 		b.mark()
 	}
@@ -132,23 +128,40 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 }
 
 // reasons are the fields of a model's own that say how hard to think, and the temperature that goes with them.
-func reasons(name string, req provider.Request, l wire.Learned) (fields map[string]any, temperature *float64) {
+func reasons(req provider.Request, tokens int, turns []wire.Turn, l wire.Learned) (fields map[string]any, temperature *float64) {
+	fields = map[string]any{}
 	switch {
-	case anthropic.IsClaude(req.Model):
-		return anthropic.Reasoning(name, req, l)
+	case claude.Is(req.Model):
+		if tokens == 0 {
+			tokens = claude.MaxTokens
+		}
+		r := claude.Reason(req, tokens, turns, l)
+		if r.Thinking != nil {
+			fields["thinking"] = r.Thinking
+		}
+		if r.Effort != "" {
+			fields["output_config"] = map[string]any{"effort": r.Effort}
+		}
+		if r.Interleaved {
+			fields["anthropic_beta"] = []string{claude.InterleavedBeta}
+		}
+		return fields, r.Temperature
 	case req.Effort != "" && req.Effort != provider.EffortOff && strings.Contains(req.Model, "gpt-oss") && !l.Without(wire.Effort):
 		effort := req.Effort
 		if effort == provider.EffortMax {
 			effort = provider.EffortHigh
 		}
-		fields = map[string]any{"reasoning_effort": effort}
+		fields["reasoning_effort"] = effort
+	}
+	if l.Without(wire.Temperature) {
+		return fields, nil
 	}
 	return fields, req.Temperature
 }
 
 // caches reports whether a model may take cache points: Claude, and a profile that may lead to it.
 func caches(model string) bool {
-	return anthropic.IsClaude(model) || strings.Contains(model, "inference-profile")
+	return claude.Is(model) || strings.Contains(model, "inference-profile")
 }
 
 // maxMarks is how many cache points a request may have.
@@ -174,117 +187,48 @@ func (b *body) mark() {
 	}
 }
 
-// history joins neighbours of one role: the roles must take turns.
-type history struct {
-	ids      wire.IDs
-	learned  wire.Learned
-	messages []message
-}
-
-func (h *history) add(m provider.Message) {
-	role, blocks := "user", h.user(m)
-	if m.Role == provider.RoleAssistant {
-		role, blocks = "assistant", h.assistant(m)
+func messageOf(t wire.Turn) message {
+	m := message{Role: "user"}
+	if t.Model {
+		m.Role = "assistant"
 	}
-	if len(blocks) == 0 {
-		return
-	}
-	if n := len(h.messages); n > 0 && h.messages[n-1].Role == role {
-		last := &h.messages[n-1]
-		last.Content = join(last.Content, blocks)
-		return
-	}
-	h.messages = append(h.messages, message{Role: role, Content: blocks})
-}
-
-// join appends, but keeps results in front of everything else.
-func join(have, more []block) []block {
-	at := len(have)
-	if more[0].Result != nil {
-		for at > 0 && have[at-1].Result == nil {
-			at--
-		}
-	}
-	joined := append([]block{}, have[:at]...)
-	return append(append(joined, more...), have[at:]...)
-}
-
-func (h *history) user(m provider.Message) []block {
-	var results, rest []block
-	for _, p := range m.Parts {
+	for _, p := range t.Parts {
 		switch p := p.(type) {
 		case provider.Text:
-			rest = appendText(rest, p.Text)
+			m.Content = append(m.Content, block{Text: p.Text})
 		case provider.Image:
-			rest = append(rest, imageBlock(p))
-		case provider.ToolResult:
-			results = append(results, h.result(p))
-		}
-	}
-	return append(results, rest...)
-}
-
-func (h *history) assistant(m provider.Message) []block {
-	own := h.ids.Own(m)
-	var blocks []block
-	for _, p := range m.Parts {
-		switch p := p.(type) {
-		case provider.Text:
-			blocks = appendText(blocks, p.Text)
-		case provider.Reasoning:
-			if own && p.Opaque != "" && !h.learned.Forgotten(p.Opaque) {
-				blocks = append(blocks, thought(p))
+			m.Content = append(m.Content, imageBlock(p))
+		case provider.Reasoning: // byte for byte
+			r := &reasoning{Redacted: p.Opaque}
+			if p.Form != formRedacted {
+				r = &reasoning{Text: &reasoningText{Text: p.Text, Signature: p.Opaque}}
 			}
+			m.Content = append(m.Content, block{Reasoning: r})
 		case provider.ToolCall:
-			if m.Partial {
-				continue
+			m.Content = append(m.Content, block{Call: &toolUse{ID: p.ID, Name: p.Name, Input: p.Input}})
+		case provider.ToolResult:
+			result := &toolResult{ID: p.CallID}
+			if p.Text != "" {
+				result.Content = append(result.Content, block{Text: p.Text})
 			}
-			input, _ := wire.Object(p.Input)
-			blocks = append(blocks, block{Call: &toolUse{ID: h.ids.Call(p.ID, m.Provider),
-				Name: provider.ToolName(p.Name, nameLimit), Input: input}})
+			for _, img := range p.Images {
+				result.Content = append(result.Content, imageBlock(img))
+			}
+			if p.IsError {
+				result.Status = "error"
+			}
+			m.Content = append(m.Content, block{Result: result})
 		}
 	}
-	return blocks
-}
-
-// thought returns reasoning byte for byte.
-func thought(r provider.Reasoning) block {
-	if r.Form == formRedacted {
-		return block{Reasoning: &reasoning{Redacted: r.Opaque}}
-	}
-	return block{Reasoning: &reasoning{Text: &reasoningText{Text: r.Text, Signature: r.Opaque}}}
-}
-
-func (h *history) result(r provider.ToolResult) block {
-	content := appendText(nil, r.Text)
-	for _, img := range r.Images {
-		content = append(content, imageBlock(img))
-	}
-	if len(content) == 0 {
-		content = appendText(content, "(no output)")
-	}
-	out := &toolResult{ID: h.ids.Result(r.CallID), Content: content}
-	if r.IsError {
-		out.Status = "error"
-	}
-	return block{Result: out}
+	return m
 }
 
 // imageBlock is an image, or a word in its place for a format that the API refuses.
 func imageBlock(img provider.Image) block {
-	switch format := strings.TrimPrefix(img.MediaType, "image/"); format {
-	case "jpeg", "png", "gif", "webp":
-		b := block{Image: &image{Format: format}}
-		b.Image.Source.Bytes = base64.StdEncoding.EncodeToString(img.Data)
-		return b
+	if why := wire.LeftOut(img); why != "" {
+		return block{Text: why}
 	}
-	return block{Text: "(an image of type " + img.MediaType + " was left out: this model takes JPEG, PNG, GIF and WebP)"}
-}
-
-// appendText leaves out blank text: the API refuses empty blocks.
-func appendText(blocks []block, text string) []block {
-	if wire.Blank(text) {
-		return blocks
-	}
-	return append(blocks, block{Text: text})
+	b := block{Image: &image{Format: strings.TrimPrefix(img.MediaType, "image/")}}
+	b.Image.Source.Bytes = base64.StdEncoding.EncodeToString(img.Data)
+	return b
 }

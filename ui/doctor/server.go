@@ -106,8 +106,8 @@ func (s Server) request(ctx context.Context, key string) (*http.Request, error) 
 	if check.FromRoot {
 		base.Path, base.RawPath = "", ""
 	}
-	if check.Host != nil {
-		base.Host = check.Host(base.Host)
+	if check.Control {
+		base.Host = provider.BedrockControl(base.Host)
 	}
 	for _, end := range []string{"/chat/completions", "/responses", "/messages"} {
 		base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), end)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,8 @@ type Piece struct {
 	ID, Name string          // a call has both
 	Whole    string          // its arguments, if none came piece by piece
 	Opaque   string
+
+	index int // see Reply.Block
 }
 
 // The forms that all wires have.
@@ -66,6 +69,16 @@ func (r *Reply) Part(form, opaque string) *Piece {
 	p := &Piece{Form: form, Opaque: opaque}
 	r.Parts = append(r.Parts, p)
 	return p
+}
+
+// Block is the part with the server's index, and of the given form if it is new. Blocks may come interleaved; the parts
+// have the order of their indexes.
+func (r *Reply) Block(index int, form string) *Piece {
+	i, found := slices.BinarySearchFunc(r.Parts, index, func(p *Piece, index int) int { return cmp.Compare(p.index, index) })
+	if !found {
+		r.Parts = slices.Insert(r.Parts, i, &Piece{Form: form, index: index})
+	}
+	return r.Parts[i]
 }
 
 // Answer adds a piece of the answer, and to reasoning of the form FormThinking what a server

@@ -1,4 +1,5 @@
-package anthropic
+// Package claude says what Anthropic's models take, on whichever wire they are asked.
+package claude
 
 import (
 	"regexp"
@@ -10,7 +11,16 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-type thinking struct {
+// Reasoning is how a request says how hard to think.
+type Reasoning struct {
+	Thinking    *Thinking       // nil where there is nothing to say
+	Effort      provider.Effort // "" likewise
+	Temperature *float64        // nil where the model takes none beside its reasoning
+	Interleaved bool            // the request asks for reasoning between calls by InterleavedBeta
+}
+
+// Thinking is the field of that name.
+type Thinking struct {
 	Type    string `json:"type"`
 	Budget  int    `json:"budget_tokens,omitempty"`
 	Display string `json:"display,omitempty"`
@@ -36,7 +46,15 @@ type family struct {
 	minor  int
 }
 
-func isClaude(model string) bool { return parseFamily(model).claude }
+// Is reports whether a model is one of Anthropic's.
+func Is(model string) bool { return parseFamily(model).claude }
+
+// Structures reports whether a model is known to be held to a schema. Other servers of these APIs may drop the field
+// without a word.
+func Structures(model string) bool {
+	f := parseFamily(model)
+	return f.claude && (f.major == 0 || f.major >= 4)
+}
 
 // numbers finds the first number of an ID behind claude, with the one that may follow; no date.
 var numbers = sync.OnceValue(func() *regexp.Regexp {
@@ -87,14 +105,16 @@ func (f family) takesTemperature() bool {
 	return !f.claude || f.major > 0 && f.major*100+f.minor <= 406 && f.style() != styleAlways
 }
 
-// think says in the family's words how hard to think. An unset effort sends nothing.
-func (b *body) think(effort provider.Effort, messages []message, l wire.Learned) {
-	f := parseFamily(b.Model)
-	if !f.takesTemperature() {
-		b.Temperature = nil
+// Reason says in the family's words how hard to think in a reply of so many tokens to the turns. An unset effort sends
+// nothing.
+func Reason(req provider.Request, tokens int, turns []wire.Turn, l wire.Learned) Reasoning {
+	r := Reasoning{Temperature: req.Temperature}
+	f := parseFamily(req.Model)
+	if !f.takesTemperature() || l.Without(wire.Temperature) {
+		r.Temperature = nil
 	}
-	if effort == "" {
-		return
+	if req.Effort == "" {
+		return r
 	}
 	s := f.style()
 	switch {
@@ -107,38 +127,39 @@ func (b *body) think(effort provider.Effort, messages []message, l wire.Learned)
 	case l.Without(wire.AdaptiveThinking):
 		s = styleBudget
 	}
-	if effort == provider.EffortOff {
+	if req.Effort == provider.EffortOff {
 		switch {
 		case s == styleDefault, s == styleBudget && !f.claude:
-			b.Thinking = &thinking{Type: "disabled"}
+			r.Thinking = &Thinking{Type: "disabled"}
 		case s == styleAlways && !l.Without(wire.Effort):
-			b.OutputConfig = &outputConfig{Effort: string(provider.EffortLow)}
+			r.Effort = provider.EffortLow
 		}
-		return
+		return r
 	}
 	switch s {
 	case styleBudget:
-		b.budget(effort, messages)
+		r.Thinking = budget(req.Effort, tokens, turns)
+		r.Interleaved = r.Thinking != nil && f.claude && f.major == 4 && !l.Without(wire.Interleaving)
 	case styleAdaptive, styleDefault, styleAlways:
-		b.Thinking = &thinking{Type: "adaptive"}
+		r.Thinking = &Thinking{Type: "adaptive"}
 		if f.major >= 5 || f.major == 0 {
-			b.Thinking.Display = "summarized" // these show nothing unless asked
+			r.Thinking.Display = "summarized" // these show nothing unless asked
 		}
 		if !l.Without(wire.Effort) {
-			b.OutputConfig = &outputConfig{Effort: string(effort)}
+			r.Effort = req.Effort
 		}
-		b.Temperature = nil // only the default goes with thinking
 	}
+	if r.Thinking != nil {
+		r.Temperature = nil // only the default goes with thinking
+	}
+	return r
 }
 
-// interleavedBeta lets a model that is given a budget think between its calls too.
-const interleavedBeta = "interleaved-thinking-2025-05-14"
+// InterleavedBeta lets a model that is given a budget think between its calls too: Claude 4 to 4.5.
+const InterleavedBeta = "interleaved-thinking-2025-05-14"
 
-// interleaves reports whether the request asks for reasoning between calls: Claude 4 to 4.5.
-func (b *body) interleaves(l wire.Learned) bool {
-	f := parseFamily(b.Model)
-	return f.claude && f.major == 4 && b.Thinking != nil && b.Thinking.Budget > 0 && !l.Without(wire.Interleaving)
-}
+// MaxTokens is the reply's length where the caller sets none.
+const MaxTokens = 8192
 
 // The smallest budget the API takes, and the least room for the answer.
 const (
@@ -148,25 +169,21 @@ const (
 
 // budget gives a share of the reply's tokens to thinking; none in a short reply, or within
 // a tool loop that began without a thought, which the API refuses.
-func (b *body) budget(effort provider.Effort, messages []message) {
-	if !mayThink(messages) {
-		return
+func budget(effort provider.Effort, tokens int, turns []wire.Turn) *Thinking {
+	if n := min(max(tokens*effort.Share()/100, minBudget), tokens-minAnswer); n >= minBudget && mayThink(turns) {
+		return &Thinking{Type: "enabled", Budget: n}
 	}
-	n := min(max(b.MaxTokens*effort.Share()/100, minBudget), b.MaxTokens-minAnswer)
-	if n < minBudget {
-		return
-	}
-	b.Thinking = &thinking{Type: "enabled", Budget: n}
-	b.Temperature = nil
+	return nil
 }
 
 // mayThink reports whether the tool loop at the end began with a thought: else none is taken.
-func mayThink(messages []message) bool {
+func mayThink(turns []wire.Turn) bool {
+	result := func(p provider.Part) bool { _, is := p.(provider.ToolResult); return is }
 	first := -1
-	last := len(messages) - 1
+	last := len(turns) - 1
 	for i := last; i >= 1; i -= 2 {
-		content := messages[i].Content
-		if content[0].Type != "tool_result" || i < last && content[len(content)-1].Type != "tool_result" {
+		parts := turns[i].Parts
+		if !result(parts[0]) || i < last && !result(parts[len(parts)-1]) {
 			break // the user spoke: a loop begins after it
 		}
 		first = i - 1
@@ -174,6 +191,6 @@ func mayThink(messages []message) bool {
 	if first < 0 {
 		return true
 	}
-	begin := messages[first].Content[0].Type
-	return begin == formThinking || begin == formRedacted
+	_, thought := turns[first].Parts[0].(provider.Reasoning)
+	return thought
 }
