@@ -22,6 +22,13 @@ type Provider struct {
 	learned wire.Memory
 }
 
+var _ provider.Structurer = (*Provider)(nil)
+
+// Structures implements provider.Structurer.
+func (p *Provider) Structures(req provider.Request) bool {
+	return format(req, p.learned.Of(req.Model)) != nil
+}
+
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	return wire.RetryAdapted(ctx, wire.Exchange{

@@ -14,6 +14,7 @@ import (
 type body struct {
 	Inference *inference     `json:"inferenceConfig,omitempty"`
 	More      map[string]any `json:"additionalModelRequestFields,omitempty"`
+	Output    *outputConfig  `json:"outputConfig,omitempty"`
 	Tools     *toolConfig    `json:"toolConfig,omitempty"`
 	System    []block        `json:"system,omitempty"`
 	Messages  []message      `json:"messages"`
@@ -22,6 +23,34 @@ type body struct {
 type inference struct {
 	MaxTokens   int      `json:"maxTokens,omitempty"`
 	Temperature *float64 `json:"temperature,omitempty"`
+}
+
+type outputConfig struct {
+	Text struct {
+		Type      string `json:"type"`
+		Structure struct {
+			JSON struct {
+				Name   string `json:"name"`
+				Schema string `json:"schema"` // an object, inside a string
+			} `json:"jsonSchema"`
+		} `json:"structure"`
+	} `json:"textFormat"`
+}
+
+// format is the form that an answer is held to, or nil. The API refuses a model that cannot be held; only Claude is
+// asked for it, whose limits are known.
+func format(req provider.Request, l wire.Learned) *outputConfig {
+	if req.Schema == nil || l.Without(wire.Structure) || !claude.Structures(req.Model) {
+		return nil
+	}
+	schema, ok := wire.Structured(req.Schema, wire.Strictness{Object: true})
+	if !ok {
+		return nil
+	}
+	var held outputConfig
+	held.Text.Type = "json_schema"
+	held.Text.Structure.JSON.Name, held.Text.Structure.JSON.Schema = "answer", string(schema)
+	return &held
 }
 
 type toolConfig struct {
@@ -104,6 +133,7 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	turns := wire.Turns(name, req, l, nameLimit, idLimit, func(r provider.Reasoning) bool { return r.Opaque != "" })
 	settings := inference{MaxTokens: l.ReplyTokens(max(0, req.MaxTokens), len(req.Messages))}
 	b.More, settings.Temperature = reasons(req, settings.MaxTokens, turns, l)
+	b.Output = format(req, l)
 	if settings != (inference{}) {
 		b.Inference = &settings
 	}

@@ -10,7 +10,18 @@ type converseBody struct {
 		MaxTokens   int      `json:"maxTokens"`
 		Temperature *float64 `json:"temperature"`
 	} `json:"inferenceConfig"`
-	More  json.RawMessage `json:"additionalModelRequestFields"`
+	More   json.RawMessage `json:"additionalModelRequestFields"`
+	Output *struct {
+		Text struct {
+			Type      string `json:"type"`
+			Structure struct {
+				JSON struct {
+					Name   string `json:"name"`
+					Schema string `json:"schema"`
+				} `json:"jsonSchema"`
+			} `json:"structure"`
+		} `json:"textFormat"`
+	} `json:"outputConfig"`
 	Tools *struct {
 		Tools []struct {
 			Spec *struct {

@@ -171,9 +171,11 @@ const providersHead = `<!-- Made by TestProvidersDoc from testdata/fault_rows.tx
 | ` + "`gemini`" + ` | generateContent | generativelanguage.googleapis.com, or ` + "`GOOGLE_GEMINI_BASE_URL`" + ` |
 | ` + "`ollama`" + ` | its own, /api/chat | this machine, or ` + "`OLLAMA_HOST`" + ` |
 | ` + "`deepseek`, `openrouter`" + ` | Chat Completions | their own |
+| ` + "`azure`, `vertex`, `vertex-claude`" + ` | Responses, generateContent, Messages | what ` + "`base_url`" + ` says |
+| ` + "`bedrock`" + ` | ConverseStream, whose events are frames of AWS's own | what ` + "`base_url`" + ` says |
 | ` + "`compatible`" + ` and names of your own | Chat Completions, or what ` + "`wire`" + ` says | ` + "`ARTOO_BASE_URL`, or `base_url`" + `: llama.cpp, LM Studio, vLLM, gateways |
 
-` + "`wire`, `auth`, `path` and `extra_body`" + ` in a provider's table say how its server is spoken to: which of the four interfaces, in which
+` + "`wire`, `auth`, `path` and `extra_body`" + ` in a provider's table say how its server is spoken to: which of the five interfaces, in which
 header the key goes, at which path, and with what more in each request. docs/configuration.md has an example.
 ` + "`ANTHROPIC_AUTH_TOKEN`" + ` is sent as a bearer token, where ` + "`ANTHROPIC_API_KEY`" + ` is not set.
 

@@ -20,7 +20,7 @@ import (
 )
 
 // asked is a schema with answers that fit and do not. held are the wires whose servers hold a model to it while it
-// may call tools: a(nthropic), r(esponses), g(emini).
+// may call tools: a(nthropic) and converse, r(esponses), g(emini).
 type asked struct{ schema, good, bad, held string }
 
 // thirtySchemas are of all kinds that users write.
@@ -65,12 +65,12 @@ func lookTool() tool.Tool {
 		})
 }
 
-// TestThirtySchemasOnFiveWires plays what models do with a schema on each wire: an answer either fits, or the turn
+// TestThirtySchemasOnAllWires plays what models do with a schema on each wire: an answer either fits, or the turn
 // fails and has none. Servers are sent only schemas that they take.
-func TestThirtySchemasOnFiveWires(t *testing.T) {
-	cut := map[string]string{"anthropic": "max_tokens", "chat": "length", "responses": "max_output_tokens", "gemini": "MAX_TOKENS", "ollama": "length"}
-	refused := map[string]string{"anthropic": "refusal", "chat": "content_filter", "responses": "content_filter", "gemini": "SAFETY"}
-	models := map[string]string{"anthropic": "claude-sonnet-5-5", "chat": "m", "responses": "gpt-6.1-terra", "gemini": "gemini-3.8-flash", "ollama": "m"}
+func TestThirtySchemasOnAllWires(t *testing.T) {
+	cut := map[string]string{"anthropic": "max_tokens", "chat": "length", "responses": "max_output_tokens", "gemini": "MAX_TOKENS", "ollama": "length", "converse": "max_tokens"}
+	refused := map[string]string{"anthropic": "refusal", "chat": "content_filter", "responses": "content_filter", "gemini": "SAFETY", "converse": "guardrail_intervened"}
+	models := map[string]string{"anthropic": "claude-sonnet-5-5", "chat": "m", "responses": "gpt-6.1-terra", "gemini": "gemini-3.8-flash", "ollama": "m", "converse": "eu.anthropic.claude-sonnet-5-5-v1:0"}
 	type item = providertest.Item
 	if len(thirtySchemas) != 30 {
 		t.Fatalf("%d schemas", len(thirtySchemas))
@@ -187,7 +187,10 @@ func fitsOrFails(t *testing.T, name string, s asked, want agent.Kind, r *agent.R
 func heldAsExpected(t *testing.T, name, wire string, s asked, body []byte) {
 	t.Helper()
 	form := map[string]string{"anthropic": `"format":{"type":"json_schema"`, "responses": `"text":{"format"`, "gemini": `"responseJsonSchema"`,
-		"chat": `"response_format"`, "ollama": `"format"`}[wire]
+		"chat": `"response_format"`, "ollama": `"format"`, "converse": `"outputConfig":{"textFormat"`}[wire]
+	if wire == "converse" {
+		wire = "anthropic"
+	}
 	want := strings.Contains(s.held, wire[:1])
 	if held := strings.Contains(string(body), form); held != want || strings.Contains(string(body), "fits this JSON Schema") == want {
 		t.Errorf("%s: held by the server is %v, want %v\n%s", name, held, want, body)

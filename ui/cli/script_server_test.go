@@ -33,7 +33,7 @@ type modelServer struct {
 // ServeHTTP implements http.Handler.
 func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Handler.ServeHTTP(w, r) }
 
-// cmdServer is `server anthropic|chat|responses|gemini|ollama|tls[-lists] FILE`:
+// cmdServer is `server anthropic|chat|responses|gemini|ollama|converse|tls[-lists] FILE`:
 // starts a model on loopback that answers with the replies of FILE, and points
 // artoo at it: provider, model, address and key. tls speaks the Messages API behind a certificate that nobody
 // signed, which is written to ca.pem. The address without scheme is in HOST.
@@ -107,6 +107,11 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("ARTOO_PROVIDER", "gemini")
 		ts.Setenv("GOOGLE_GEMINI_BASE_URL", srv.URL)
 		ts.Setenv("GEMINI_API_KEY", "key-test-0123456789")
+		return
+	case "converse":
+		ts.Setenv("ARTOO_PROVIDER", "bedrock")
+		ts.Setenv("ARTOO_BASE_URL", srv.URL)
+		ts.Setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-test-0123456789")
 		return
 	case "ollama":
 		ts.Setenv("ARTOO_PROVIDER", "")

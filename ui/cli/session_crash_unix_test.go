@@ -159,6 +159,7 @@ func (c *crashed) goOn(w spoken, program, home, id string) {
 		"chat":      {"compatible", "ARTOO_BASE_URL=" + srv.URL + "/v1"},
 		"responses": {"openai", "OPENAI_BASE_URL=" + srv.URL + "/v1/responses", "OPENAI_API_KEY=" + key},
 		"gemini":    {"gemini", "GOOGLE_GEMINI_BASE_URL=" + srv.URL, "GEMINI_API_KEY=" + key},
+		"converse":  {"bedrock", "ARTOO_PROVIDER=bedrock", "ARTOO_MODEL=claude-test", "ARTOO_BASE_URL=" + srv.URL, "AWS_BEARER_TOKEN_BEDROCK=" + key},
 		"ollama":    {"ollama", "OLLAMA_HOST=" + strings.TrimPrefix(srv.URL, "http://")},
 	}[w.name]
 	cmd := exec.Command(program, "-p", "--provider", way[0], "-r", id, "go on")

@@ -45,7 +45,8 @@ func (n *narrow) refusal(tokens int) (int, string) {
 		"responses": `{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window of this model. Please adjust your input and try again."}}`,
 		"gemini": fmt.Sprintf(
 			`{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (%d) exceeds the maximum number of tokens allowed (%d)."}}`, tokens, n.window),
-		"ollama": `{"error":"the input length exceeds the context length"}`,
+		"ollama":   `{"error":"the input length exceeds the context length"}`,
+		"converse": `{"message":"Input is too long for requested model."}`,
 	}[n.wire.name]
 	if n.llama {
 		said = fmt.Sprintf(
@@ -56,7 +57,7 @@ func (n *narrow) refusal(tokens int) (int, string) {
 }
 
 var replyLimit = regexp.MustCompile(
-	`"(?:max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens|num_predict)":(\d+)`)
+	`"(?:max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens|maxTokens|num_predict)":(\d+)`)
 
 // RoundTrip implements http.RoundTripper.
 func (n *narrow) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -111,7 +112,7 @@ func (n *narrow) answer(body []byte, tokens, limit int) providertest.Reply {
 		return n.wire.build(providertest.Text(text), usage(size))
 	}
 	stop := map[string]string{"anthropic": "max_tokens", "chat": "length", "responses": "max_output_tokens",
-		"gemini": "MAX_TOKENS", "ollama": "length"}[n.wire.name]
+		"gemini": "MAX_TOKENS", "ollama": "length", "converse": "max_tokens"}[n.wire.name]
 	return n.wire.build(providertest.Text(text[:limit*n.per]), providertest.Stop(stop), usage(limit*n.per))
 }
 

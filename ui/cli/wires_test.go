@@ -6,6 +6,7 @@ import (
 
 	"artoo/provider"
 	"artoo/provider/anthropic"
+	"artoo/provider/converse"
 	"artoo/provider/gemini"
 	"artoo/provider/ollama"
 	"artoo/provider/openai"
@@ -40,6 +41,9 @@ func allWires() []spoken {
 		}},
 		{"ollama", providertest.Ollama, func(url string, c *http.Client) provider.Provider {
 			return &ollama.Provider{Server: provider.Server{Name: "ollama", BaseURL: url, Key: key, HTTP: c, Local: true}}
+		}},
+		{"converse", providertest.Converse, func(url string, c *http.Client) provider.Provider {
+			return &converse.Provider{Server: provider.Server{Name: "bedrock", BaseURL: url, Key: key, HTTP: c, Local: true}}
 		}},
 	}
 }

@@ -72,6 +72,7 @@ var lessons = []struct {
 	{api: Chat, message: "Cannot use custom grammar constraints with tools.", omitted: Structure},
 	{api: Chat, status: 404, message: "No endpoints found that can handle the requested parameters.", omitted: Structure},
 	{api: Messages, message: "output_config.format.schema: For 'object' type, 'additionalProperties' must be false", omitted: Structure},
+	{api: Converse, message: "The model does not support the outputConfig.textFormat field.", omitted: Structure},
 	{api: Gemini, message: "Function calling with a response mime type: 'application/json' is unsupported", omitted: Structure},
 	{api: Gemini, message: `Unknown name "responseJsonSchema" at 'generation_config'`, omitted: Structure},
 	{api: Ollama, message: `invalid "format": expected a schema`, omitted: Structure},

@@ -132,6 +132,7 @@ var refusals = []refusal{
 	{at: Chat | Responses, says: []string{`response_format|text\.format|json_schema|structured output|custom grammar`}, omit: Structure},
 	{at: Chat, status: http.StatusNotFound, says: []string{`no endpoints found`}, omit: Structure}, // OpenRouter: require_parameters
 	{at: Messages, says: []string{`output_config\.format|output_format|structured output|compiled grammar`}, omit: Structure},
+	{at: Converse, says: []string{`outputconfig|textformat|output_config\.format|json_?schema|structured output|compiled grammar`}, omit: Structure},
 	{at: Gemini, says: []string{`response_?(?:json_?)?schema|response_? ?mime_? ?type`}, omit: Structure},
 	{at: Ollama, says: []string{`\bformat\b|grammar`}, omit: Structure},
 	{at: Ollama, status: http.StatusInternalServerError, says: []string{`\bformat\b|grammar`}, omit: Structure},
