@@ -26,7 +26,7 @@ FUZZTIME ?= 60s
 STATICCHECK = .tools/staticcheck
 GORELEASER = .tools/goreleaser
 
-.PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer test-otlp test-fleet check bench fuzz integration install uninstall release test-release check-release module clean
+.PHONY: build run demo picture test test-cli test-others test-confining test-lines test-race test-tmux test-tokenizer test-otlp test-fleet check bench fuzz integration install uninstall release test-release check-release module clean
 
 build:
 	@echo "$(GO) build -o artoo ."; $(GO) build $(FLAGS) -ldflags "$(LDFLAGS)" -o artoo .
@@ -44,8 +44,9 @@ demo: build
 # Without data for debuggers a test program is linked in two thirds of the time.
 TESTS = -p 3 -parallel 4 -ldflags=-w
 # Their tests start many processes, each of which is as slow as a test program is under
-# the race detector: minutes of make check. They pass with it too. What they confine
+# the race detector: minutes of make check. They pass with it too. What the second confine
 # lies on a disk, as a user's projects do: the sandbox has rules of its own for /dev/shm.
+CLI = ./ui/cli
 CONFINING = ./tool/sandbox/... ./agent/confine
 # A shell's command: the lines that agent/confine tries by the hundred make and remove a layer
 # each. Where root may mount, their project lies in memory too, but not in /dev/shm.
@@ -55,11 +56,11 @@ ON_LAYERS = if [ "$$(id -u)" = 0 ] && mkdir -p -m 700 $(LAYERS) 2>/dev/null && [
 		trap 'rmdir $(LAYERS) 2>/dev/null' EXIT; layers=$(LAYERS); \
 		in_memory() { unshare -m sh -c 'mount -t tmpfs artoo "$$0" && TMPDIR="$$0" exec "$$@"' "$$layers" "$$@"; }; \
 	else in_memory() { "$$@"; }; fi
-OTHERS = ./ui/cli ./ui $$($(GO) list ./... | grep -v -e /tool/sandbox -e /agent/confine -e '/ui/cli$$' -e '/ui$$')
+OTHERS = ./ui $$($(GO) list ./... | grep -v -e /tool/sandbox -e /agent/confine -e '/ui/cli$$' -e '/ui$$')
 # A shell's command: from here on what tests write is kept in memory, where there is
 # room for it and programs may be started from it: then none of them waits for a disk.
 # It has the same name each time, or no result would be found in Go's cache.
-MEMORY = /dev/shm/artoo-$$(id -u)
+MEMORY = /dev/shm/artoo-$$(id -u)-$(@:test-%=%)
 IN_MEMORY = if mkdir -p -m 700 $(MEMORY) 2>/dev/null && [ -O $(MEMORY) ]; then trap 'rmdir $(MEMORY) 2>/dev/null' EXIT; \
 	if cp /bin/sh $(MEMORY)/sh && $(MEMORY)/sh -c : && \
 		[ "$$(df -Pk $(MEMORY) | awk 'NR == 2 { print $$4 }')" -gt 4000000 ]; then export TMPDIR=$(MEMORY); fi 2>/dev/null; \
@@ -68,10 +69,13 @@ test: export GOGC ?= 400
 check: export GOGC ?= 400
 
 test:
-	@$(MAKE) --no-print-directory -j3 test-others test-confining test-lines
+	@$(MAKE) --no-print-directory -j3 test-cli test-others test-confining test-lines
+
+test-cli:
+	@$(IN_MEMORY); echo "$(GO) test $(SHORT) $(CLI)"; $(GO) test $(FLAGS) $(SHORT) -timeout 14m $(TESTS) $(CLI)
 
 test-others:
-	@$(IN_MEMORY); echo "$(GO) test, except $(CONFINING)"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS)
+	@$(IN_MEMORY); echo "$(GO) test, except $(CLI) $(CONFINING)"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS)
 
 test-confining:
 	@echo "$(GO) test ./tool/sandbox/..."; $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./tool/sandbox/...
@@ -92,7 +96,7 @@ test-tmux:
 TOKENIZER = conversation/internal/tokenizer
 test-tokenizer:
 	@if (cd $(TOKENIZER) && $(GO) mod download) >/dev/null 2>&1; then \
-		echo "$(GO) test ./... in $(TOKENIZER)"; cd $(TOKENIZER) && $(GO) test ./...; \
+		echo "$(GO) test ./... in $(TOKENIZER)"; cd $(TOKENIZER) && $(GO) test -trimpath ./...; \
 	else \
 		echo "no modules can be had here: leaving the tokenizer's tests out"; \
 	fi
@@ -113,23 +117,22 @@ test-fleet:
 OTLP = telemetry/internal/otlp
 test-otlp:
 	@if (cd $(OTLP) && $(GO) mod download) >/dev/null 2>&1; then \
-		echo "$(GO) test ./... in $(OTLP)"; cd $(OTLP) && $(GO) test ./...; \
+		echo "$(GO) test ./... in $(OTLP)"; cd $(OTLP) && $(GO) test -trimpath ./...; \
 	else \
 		echo "no modules can be had here: leaving the decoding of spans out"; \
 	fi
 
-# Format, vet (for macOS of types alone), staticcheck, import rules, then all tests, with the race
+# Format, vet, the types as they are for macOS, staticcheck, import rules, then all tests, with the race
 # detector where there is a C compiler for it.
 check: $(STATICCHECK)
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	@echo "$(GO) vet ./..."; $(GO) vet $(FLAGS) ./...
-	GOOS=darwin $(GO) vet "-gcflags=all=-N -l" ./...
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
-	@echo "$(GO) test -run TestImports ."; $(GO) test $(FLAGS) -run TestImports .
-	@echo "$(GO) vet -tags tmux,integration,fleet ./ui/cli ./ui"; $(GO) vet $(FLAGS) -tags tmux,integration,fleet ./ui/cli ./ui
+	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) -tags macos -run 'TestImports|TestMacOS' .
+	@echo "$(GO) vet -tags tmux,integration,fleet,macos . ./ui/cli ./ui"; $(GO) vet $(FLAGS) -tags tmux,integration,fleet,macos . ./ui/cli ./ui
 	@$(MAKE) --no-print-directory test-tmux test-tokenizer test-otlp check-release
-	@$(MAKE) --no-print-directory -j3 test-race test-confining test-lines
+	@$(MAKE) --no-print-directory -j3 SHORT=-short test-cli test-race test-confining test-lines
 
 # It makes every byte of work several times slower, and finds nothing in what runs in one
 # goroutine: with -short, tests that try many seeds or much text try a part of them here,
@@ -137,14 +140,14 @@ check: $(STATICCHECK)
 # at its end, for others of its goroutines to be heard of.
 test-race:
 	@$(IN_MEMORY); if command -v $${CC:-cc} >/dev/null 2>&1; then \
-		echo "$(GO) test -race -short, except $(CONFINING)"; \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 20m $(TESTS) $(OTHERS); \
+		echo "$(GO) test -race -short, except $(CLI) $(CONFINING)"; \
+		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 14m $(TESTS) $(OTHERS); \
 	else \
 		echo "no C compiler here: testing without the race detector"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS); \
 	fi
 
 $(STATICCHECK):
-	GOBIN=$(CURDIR)/.tools $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
+	GOBIN=$(CURDIR)/.tools $(GO) install -trimpath honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 $(GORELEASER):
 	GOBIN=$(CURDIR)/.tools $(GO) install github.com/goreleaser/goreleaser/v2@v2.13.0
@@ -175,7 +178,7 @@ release: $(GORELEASER)
 	else echo "dist: not signed, for trying only; give KEY= to sign"; fi
 
 # Builds a signed release in two places, compares them, and installs, uses and removes each
-# package in a root of its own.
+# package in a root of its own. Publishes a clone under another name, for go install and go get.
 test-release: $(GORELEASER)
 	cd release && $(GO) test -count=1 -timeout 30m .
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -235,26 +236,28 @@ func patchHolds(t *testing.T, line string) string {
 	if cmd == nil {
 		return ""
 	}
-	shell := func(dir, line string) string {
+	shell := func(dir, line string) {
 		t.Helper()
 		c := exec.Command("sh", "-c", line)
 		c.Dir = dir
-		out, err := c.CombinedOutput()
-		if err != nil {
+		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}
-		return string(out)
 	}
-	const look = "find . -path ./.git -prune -o ! -type d -print | sort | while read -r f; do ls -l \"$f\" | cut -c1-10; echo \"$f $(readlink \"$f\") $(cksum <\"$f\")\"; done"
+	files := func(dir string) map[string]string { // git apply makes no empty directory
+		tree := treeOf(t, dir)
+		maps.DeleteFunc(tree, func(path, is string) bool { return strings.HasPrefix(path, ".git") || strings.HasPrefix(is, "d") })
+		return tree
+	}
 	shell(dir, "git init -q . && git add -A && git -c user.name=a -c user.email=a@example.org commit -qm 1")
 	other, applied := t.TempDir(), t.TempDir()
 	shell(dir, "cp -a . "+other+" && cp -a . "+applied)
-	before := shell(dir, look)
+	before := files(dir)
 	patch, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
-	if now := shell(dir, look); now != before {
+	if now := files(dir); !maps.Equal(now, before) {
 		t.Errorf("it changed the project: %s", line)
 	}
 	shell(other, line)
@@ -268,8 +271,8 @@ func patchHolds(t *testing.T, line string) string {
 			t.Fatalf("%s: git %s: %v\n%s\n%s", line, args, err, out, patch)
 		}
 	}
-	if want, got := shell(other, look), shell(applied, look); want != got {
-		t.Errorf("%s:\n%s\ninstead of\n%s", line, got, want)
+	if want, got := files(other), files(applied); !maps.Equal(want, got) {
+		t.Errorf("%s:\n%q\ninstead of\n%q", line, got, want)
 	}
 	return string(patch)
 }
