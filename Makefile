@@ -205,11 +205,9 @@ bench: build
 	ARTOO_BENCH=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m ./ui/cli
 
 fuzz:
-	@for pkg in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-			echo "fuzzing $$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg || exit 1; \
-		done; \
+	@for target in $$(grep -roE '^func Fuzz[A-Za-z]+' --include='*_test.go' . | sed -E 's,/[^/]*:func ,:,' | sort); do \
+		echo "fuzzing $$target"; \
+		$(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$${target%:*}" || exit 1; \
 	done
 
 # docs/demo.png: the demo in a real terminal, answered by typing. Needs Xvfb,
