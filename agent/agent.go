@@ -4,7 +4,7 @@
 //
 // New makes an Agent of a model, tools and a policy; SendMessage is a turn, which
 // takes as many requests (steps) as the model needs. ForProject makes the parts for a directory. Options also take
-// hooks, skills and a schema of the answers; each has an example. A session is what was said, in
+// hooks, skills and a schema of the answers; each has an example. A session is a conversation, in
 // its file or in memory; it spans turns, and a run of the program, for which Limits
 // hold, may go from one session to another.
 package agent
@@ -40,9 +40,9 @@ type Agent struct {
 	beforePlan permission.Mode                    // the mode that plan mode replaced, "" for none
 	steps      *atomic.Int64                      // counts those of the parent's turn; nil for no sub-agent
 	tasks      int                                // counts the sub-agents that were begun
-	end        func() error                       // ends what ForProject made; nil with New
+	end        func() error                       // ends the parts that ForProject made; nil with New
 	exitCode   int                                // hooks on the end of the session get it
-	reached    func() []string                    // lists what commands reach; nil without a sandbox
+	reached    func() []string                    // lists the places that commands reach; nil without a sandbox
 	servers    *mcp.Manager                       // ForProject makes it, maybe without servers; nil with New
 	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
@@ -59,7 +59,7 @@ func (a *Agent) AnsweredBy() string {
 	return a.session.answered[1]
 }
 
-// Kill kills what an interrupted turn left running, at once. It may be called from any goroutine,
+// Kill kills the processes that an interrupted turn left running, at once. It may be called from any goroutine,
 // and more than once.
 func (a *Agent) Kill() {
 	if kill := a.kill.Load(); kill != nil {
@@ -80,7 +80,7 @@ func (a *Agent) KillAfter(ctx context.Context, wait time.Duration) (stop func())
 	return func() { close(over); forget() }
 }
 
-// Conversation is what has been said in the present session.
+// Conversation is that of the present session.
 func (a *Agent) Conversation() *conversation.Conversation { return a.session.conv }
 
 // SessionID is the id of the present session, "" where none is kept.
@@ -92,7 +92,7 @@ func (a *Agent) TurnNumber() int { return a.session.turnNumber() }
 // System is the system prompt of the present session.
 func (a *Agent) System() string { return a.session.system }
 
-// Env is what the tools work with; never nil.
+// Env is the environment of the tools; never nil.
 func (a *Agent) Env() *tool.Env { return a.session.opt.Env }
 
 // Limits are the hard caps.
@@ -113,7 +113,7 @@ func (a *Agent) Sandbox() Sandbox { return a.session.opt.Sandbox }
 func (a *Agent) Policy() *permission.Policy { return a.session.opt.Policy }
 
 // Close waits until the processes of interrupted calls are gone, gives the
-// session back and removes what a session that is not kept left. Call it before
+// session back and removes the files of a session that is not kept. Call it before
 // the program ends.
 func (a *Agent) Close() error {
 	a.endSession(endExit)
@@ -143,7 +143,7 @@ func (a *Agent) Close() error {
 	return errors.Join(errs...)
 }
 
-// New makes an agent and begins its session. The error names what is missing.
+// New makes an agent and begins its session. The error names the missing part.
 func New(opt Options) (*Agent, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func newAgent(s *session, spent *spending) *Agent {
 }
 
 // describe asks the server for the facts of the model, until it knows. A guess is taken over once,
-// so that it does not undo what the turns learn. The request that follows reports an error.
+// so that it does not overwrite facts that the turns learn. The request that follows reports an error.
 func (s *session) describe(ctx context.Context) {
 	if s.model.Describe == nil {
 		return
@@ -199,7 +199,7 @@ func (s *session) describe(ctx context.Context) {
 	}
 	before := s.budget()
 	s.know(info)
-	if now := s.budget(); now != before { // else what was learned meanwhile holds
+	if now := s.budget(); now != before { // Otherwise a budget learned meanwhile holds.
 		s.conv.SetBudget(now)
 	}
 }
@@ -240,7 +240,7 @@ func (a *Agent) override(o provider.Options) (restore func()) {
 	}
 }
 
-// Model is who answers now, with what was learned of it.
+// Model is the model that answers now, with the facts learned about it.
 func (a *Agent) Model() Model { return a.session.model }
 
 // SwitchModel makes another model answer from the next message on. Call it between turns.
@@ -269,7 +269,7 @@ func missingFrom(others, tools []tool.Tool) string {
 	return strings.Join(names, ", ")
 }
 
-// Tools are what the present model is offered.
+// Tools are those that the present model is offered.
 func (a *Agent) Tools() []tool.Tool {
 	a.session.takeFound()
 	return a.session.offered()
@@ -301,7 +301,7 @@ func (a *Agent) Background() (list []BackgroundCommand) {
 	return list
 }
 
-// EndBackground ends the background commands of the present session, discards what is on their
+// EndBackground ends the background commands of the present session, discards the changes on their
 // layers, and reports both.
 func (a *Agent) EndBackground() { a.endBackground(a.session.notify) }
 
@@ -417,7 +417,7 @@ func (a *Agent) take(s *conversation.Session) error {
 	a.session.todo = nil
 	var history []provider.Message
 	if s != nil {
-		history = s.Messages() // also what is no longer sent
+		history = s.Messages() // with the messages that are no longer sent
 		a.session.todo = a.session.todoOf(history)
 	}
 	a.session.conv = conversation.New(conversation.Config{
@@ -448,7 +448,7 @@ type ContextUse struct {
 	Parts    []ContextPart // Their sum is about Used.
 }
 
-// ContextPart is a part of what the model is sent.
+// ContextPart is a part of the request to the model.
 type ContextPart struct {
 	Name   string
 	Tokens int

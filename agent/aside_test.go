@@ -31,8 +31,8 @@ func besideSession(t *testing.T, steps ...fake.Step) (*agent.Agent, *fake.Provid
 	return a, model, root
 }
 
-// What is asked beside the session may read, and leaves nothing behind in what is sent next: the mode
-// that changed is news to the next message, and the file that it read is one that the model has not seen.
+// A question beside the session may read, and leaves no trace in the next request: a changed mode is still news to the
+// next message, and the model has not seen the file that was read.
 func TestAQuestionBesideTheSession(t *testing.T) {
 	aside := []fake.Step{
 		fake.Calls(fake.ToolCall("r", "read", `{"path":"a.txt"}`), fake.ToolCall("w", "write", `{"path":"b.txt","content":"x"}`)),

@@ -16,7 +16,7 @@ import (
 	"artoo/tool"
 )
 
-// endOfReply is how a reply ends, and what a turn makes of it.
+// endOfReply is how a reply ends, and the turn's reaction.
 type endOfReply struct {
 	name    string
 	steps   []fake.Step
@@ -200,7 +200,7 @@ func TestTriesThatFailedCount(t *testing.T) {
 		}
 		pairs(t, cb.lines)
 
-		// A request that broke off costs something even if nobody says what.
+		// A request that broke off costs something even if no cost is reported.
 		never := fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindNetwork}}
 		a = newAgent(&fake.Provider{Steps: []fake.Step{{Text: []string{"some words"}, Cut: true}, never}})
 		if r, _ = a.SendMessage(t.Context(), "go", &recorder{}); len(r.Requests) != 1 ||
@@ -244,7 +244,7 @@ func TestTextIsVoidOnlyWhenANewTrySaysSomething(t *testing.T) {
 	}
 }
 
-// What came before the cut is kept when asking with more room comes to nothing.
+// Text before the cut is kept when a request with more room fails.
 func TestTextBeforeACutCallIsKept(t *testing.T) {
 	cut := fake.Call("a", "look", `{"arg":"x"}`)
 	cut.Text, cut.Stop = []string{"I look."}, provider.StopMaxTokens

@@ -151,7 +151,7 @@ func TestASubAgentWorksBesideACommandThatOnlyReads(t *testing.T) {
 	}
 }
 
-// wholeAgent runs a line in the background; denials are what it meets until it may write
+// wholeAgent runs a line in the background; it meets the denials until it may write
 // the whole project.
 func wholeAgent(t *testing.T, mode permission.Mode, line string) (*confinement, *agent.Agent) {
 	t.Helper()

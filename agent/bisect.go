@@ -19,14 +19,14 @@ import (
 // Bisection finds the step of a journal that broke a command, on layers.
 type Bisection struct {
 	History journal.History
-	Apart   []string // No state restores these: git's data, and what lies outside the project.
+	Apart   []string // No state restores these: git's data, and paths outside the project.
 	Broken  int      // the index of the step, once Find has found it
 	Runs    int
 
 	trials  *Trials
 	journal *journal.Journal
 	cmd     exec.Cmd // bash -c and the command
-	dir     string   // holds what layers are made of; commands can read it
+	dir     string   // holds the directories of layers; commands can read it
 }
 
 // ErrSkipped says that the states where the command can be judged lie more than a step apart.

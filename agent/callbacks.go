@@ -39,7 +39,7 @@ type Callbacks interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
-// Call is a tool call on its way through the loop, and what it would touch.
+// Call is a tool call on its way through the loop, and its access.
 type Call struct {
 	provider.ToolCall
 	Access tool.Access
@@ -137,7 +137,7 @@ func (NopCallbacks) OnNotice(Notice)               {}
 // Ask implements Callbacks: no one can answer.
 func (NopCallbacks) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
 
-// Response is what a turn came to; with an error, what there is.
+// Response is the outcome of a turn; with an error, as far as it came.
 type Response struct {
 	Text string // the final reply; with an error, the partial one
 	// JSON is the answer, where Options.Schema was set and it fits; nil otherwise.

@@ -20,10 +20,10 @@ import (
 
 // run gives every call of a reply exactly one result, in the model's order. Neighbouring calls that
 // only read run side by side. All are prepared first, to number the questions, and once more only
-// where a call or a question before them may have changed what they see.
+// where a call or a question before them may have changed the state they see.
 func (c *calls) run(ctx context.Context, calls []provider.ToolCall) error {
 	all := c.prepareAll(ctx, calls)
-	stale := c.session.parent != nil // other sub-agents may change what was seen
+	stale := c.session.parent != nil // Other sub-agents may change the files that were seen.
 	for i := 0; i < len(all); {
 		batch := all[i : i+sideBySide(all[i:])]
 		stop, lost := c.runBatch(ctx, calls, batch, stale)
@@ -261,7 +261,7 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 			e.result.IsError = true
 		}
 	}
-	if p.kept { // before any question: what the user changes meanwhile is the user's
+	if p.kept { // before any question: changes that the user makes meanwhile are the user's
 		part(func() { c.keeper.recordAfter(c.cb) })
 	}
 	if e.skipped != nil {

@@ -43,8 +43,7 @@ func TestWrongCallsOfOwnToolsAreTakenOrAnswered(t *testing.T) {
 	}
 }
 
-// answered is what becomes of a call: the tool with its input, or what the model is
-// told.
+// answered is the outcome of a call: the tool with its input, or the message to the model.
 func answered(t *testing.T, tools []tool.Tool, name string, input json.RawMessage) string {
 	t.Helper()
 	found, input := builtin.FindCall(tools, name, input)

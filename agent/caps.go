@@ -24,9 +24,9 @@ import (
 	"artoo/tool/text"
 )
 
-// EffectCaps bound what a run may change, from its start on. The zero value bounds nothing.
+// EffectCaps bound the changes of a run, from its start on. The zero value bounds nothing.
 type EffectCaps struct {
-	MaxFiles int // paths that differ from what they were at the start: a renamed file is two; 0 is no cap
+	MaxFiles int // paths that differ from their state at the start: a renamed file is two; 0 is no cap
 	MaxLines int // lines added and removed; a binary file has one per 80 bytes; 0 is no cap
 	// Only are lists of patterns, as rules for files have them. A path has to match one of each list.
 	Only     [][]string
@@ -56,7 +56,7 @@ func (e EffectCaps) String() string {
 	return strings.Join(words, " ")
 }
 
-// tally counts what a run, with its sub-agents, has changed. One call that changes something runs at a time.
+// tally counts the changes of a run with its sub-agents. One call that changes something runs at a time.
 type tally struct {
 	caps EffectCaps
 	only [][]permission.Rule
@@ -71,7 +71,7 @@ type tally struct {
 	over      error               // The present turn ends with it; nil as long as no cap is passed.
 }
 
-// original is what was at a path before the run changed it.
+// original is the content of a path before the run changed it.
 type original struct {
 	content
 	built bool // It is build output that git ignores, which counts only for --no-delete.
@@ -106,7 +106,7 @@ func newTally(opt Options) (*tally, error) {
 	return t, nil
 }
 
-// content is what is at a path. The zero value is nothing.
+// content is the state of a path. The zero value means that nothing is there.
 type content struct {
 	exists bool
 	mode   fs.FileMode // type and permission bits
@@ -187,11 +187,12 @@ func distance(a, b []uint64, most int) int {
 	return all
 }
 
-// effect is what a path is going to be. read is called once at most.
+// effect is the coming state of a path. read is called once at most.
 type effect struct {
 	path  string // absolute
 	built bool   // It is build output that git ignores.
-	// commits means that a commit has the path, gone that it removes it. read is nil: what is at the path does not change.
+	// commits means that a commit has the path, gone that it removes it. read is nil: the content of the path does not
+	// change.
 	commits, gone bool
 	read          func(ctx context.Context, t *tally, now content) (content, error)
 }
@@ -290,7 +291,7 @@ func (t *tally) content(ctx context.Context, mode fs.FileMode, size int64, targe
 	}
 }
 
-// at is what is at a path of the project now.
+// at reads the present content of a path of the project.
 func (t *tally) at(ctx context.Context, path string) (content, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -316,8 +317,8 @@ func effectsIn(git *gitEffects) (list []effect) {
 	return list
 }
 
-// admit reports whether changes may land: nil, or the cap that they would pass, which ends the turn. What was passed
-// stays so until the next turn. A nil tally admits all.
+// admit reports whether changes may land: nil, or the cap that they would pass, which ends the turn. A passed cap stays
+// passed until the next turn. A nil tally admits all.
 func (t *tally) admit(ctx context.Context, list []effect) error {
 	if t == nil {
 		return nil
@@ -445,7 +446,7 @@ func (t *tally) passed(ctx context.Context, list []effect) (originals map[string
 				text.Count(t.caps.MaxLines, "line"), t.caps.MaxLines), nil
 		}
 	}
-	// A directory that comes or goes with what it holds is not counted by itself.
+	// A directory that appears or disappears with its content is not counted itself.
 	changed = slices.DeleteFunc(slices.Clone(changed), func(path string) bool {
 		was, is := originals[path], after[path]
 		if _, proposed := after[path]; !proposed {

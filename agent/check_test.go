@@ -13,8 +13,7 @@ import (
 	"artoo/tool/files"
 )
 
-// checked is what the model is told of a write to a file where these checks are set,
-// and what the user is told besides.
+// checked returns the messages to the model after a write to a file where these checks are set, and those to the user.
 func checked(t *testing.T, c *confinement, layer bool, file string, checks ...agent.Check) (text string, cb *recorder) {
 	t.Helper()
 	files, err := files.Open(files.Config{Root: t.TempDir()})

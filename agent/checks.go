@@ -154,8 +154,8 @@ const (
 	maxLooked   = 5 // files of one call that language servers look at
 )
 
-// showServers gives the language servers the files as they are before a call writes them: what is
-// wrong with them already is not reported.
+// showServers gives the language servers the files as they are before a call writes them: errors that they have already
+// are not reported.
 func (c *calls) showServers(p *pending) {
 	if c.session.opt.Env.LSP == nil || p.tool.Kind != tool.KindWrite {
 		return

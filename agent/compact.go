@@ -106,7 +106,7 @@ func (r *requests) notSummed(err error) {
 	r.cb.notice(NoticeWarning, "no summary ("+strings.TrimSuffix(err.Error(), ".")+"); trimming instead")
 }
 
-// The choices of the question at a full budget. What stands before the colon is an answer too.
+// The choices of the question at a full budget. The word before the colon is an answer too.
 const (
 	chooseSummary = "summarise: the model sums it up now, which costs a request"
 	chooseTrim    = "trim: the oldest is shortened and left out"
@@ -183,8 +183,7 @@ func (r *requests) trim(ctx context.Context) error {
 	return r.trimBy(r.session.conv.Trim, nil)
 }
 
-// summaryForm is what a summary is asked for; its blanks are the number of words and
-// what the user wants to be kept.
+// summaryForm is the request for a summary; its blanks are the number of words and the facts that the user wants kept.
 //
 //go:embed summary.md
 var summaryForm string
@@ -312,8 +311,7 @@ func (s *summarizer) leavesRest(limit int) bool {
 	return err == nil
 }
 
-// read is the summary that a reply holds. Else why is what is wrong, and advice what the model
-// should do.
+// read is the summary that a reply holds. Otherwise why names the fault, and advice the remedy, for the model.
 func (s *summarizer) read(reply provider.Done) (text, why, advice string) {
 	text = strings.TrimSpace(textOnly(reply.Message).Text())
 	switch {

@@ -78,8 +78,7 @@ func TestWhatEndsIsOnTheDisk(t *testing.T) {
 	}
 }
 
-// TestCompactAlwaysMakesRoom: without a summary what can be left out is, and that can
-// be taken back too.
+// TestCompactAlwaysMakesRoom: without a summary old parts are left out, and that can be undone too.
 func TestCompactAlwaysMakesRoom(t *testing.T) {
 	c := newCompacting(t, 50_000, agent.CompactAsk, fake.Fail(provider.KindNetwork))
 	grow(t, c, 8)
@@ -167,7 +166,6 @@ func TestASummaryReadsTheCache(t *testing.T) {
 	}
 }
 
-// TestASummaryIsNoneOfTheUsersMessages in what /context tells.
 func TestASummaryIsNoneOfTheUsersMessages(t *testing.T) {
 	c := newCompacting(t, 50_000, agent.CompactAuto, summary())
 	grow(t, c, 8)

@@ -205,8 +205,8 @@ func TestASecondTryBringsTheSummary(t *testing.T) {
 	}
 }
 
-// What does not fit is trimmed without a request, however often, and the next full context that
-// fits is summed up.
+// A history that does not fit is trimmed without a request, however often; the next full context that fits is summed
+// up.
 func TestWhatDoesNotFitIsTrimmedUnasked(t *testing.T) {
 	c := newCompacting(t, 50_000, agent.CompactAuto, summary())
 	large, small := *c.Asked(), *c.Asked()
@@ -299,7 +299,7 @@ func TestTheUserChoosesAtAFullBudget(t *testing.T) {
 		answers []agent.Answer
 		asked   int // of the user
 		summed  bool
-		next    agent.Compaction // what sub-agents and later turns have
+		next    agent.Compaction // the setting of sub-agents and later turns
 	}{
 		"summarise":   {agent.CompactAsk, choice(0), 1, true, agent.CompactAsk},
 		"trim":        {agent.CompactAsk, choice(1), 1, false, agent.CompactAsk},

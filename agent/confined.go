@@ -20,7 +20,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// environment is what a call's tool works with: commands start where it was decided.
+// environment is that of a call's tool: commands start where it was decided.
 func (c *calls) environment(p *pending) *tool.Env {
 	env := *c.env
 	if p.tool.Kind == tool.KindServer {
@@ -265,7 +265,7 @@ const (
 	notFound   = 127 // the status with which shells say that there is no such program
 )
 
-// hiddenFrom names what a command could not see: files of other places in its line; where it
+// hiddenFrom names files that a command could not see: those of other places in its line; where it
 // failed also files of the project and of the end of its output; the program that was not found,
 // else links beside it.
 func (c *calls) hiddenFrom(p *pending, result *tool.Result) (said []string) {
@@ -303,7 +303,7 @@ func (c *calls) hiddenFrom(p *pending, result *tool.Result) (said []string) {
 	}
 	if missed && len(said) == 0 { // it may lie where a link leads, as node_modules may be one
 		for _, dir := range slices.Compact([]string{p.call.Access.Dir, c.session.opt.Policy.Root}) {
-			entries, _ := os.ReadDir(dir) // nothing is said of what cannot be listed
+			entries, _ := os.ReadDir(dir) // A directory that cannot be listed gives no hint.
 			for _, entry := range entries {
 				at := filepath.Join(dir, entry.Name())
 				if entry.Type()&os.ModeSymlink != 0 && len(said) < mostHidden && p.confined.Hides(at) {

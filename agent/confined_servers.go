@@ -34,7 +34,8 @@ type confinedServers struct {
 	watches sync.WaitGroup
 }
 
-// watchFor has what servers make moved into the keeper's journal. It is called once, before the first server starts.
+// watchFor has the files that servers make moved into the keeper's journal. It is called once, before the first server
+// starts.
 func (s *confinedServers) watchFor(k *keeper) {
 	policy := *k.session.opt.Policy
 	s.made = &madeGuarded{session: k.session, keeper: k, journal: k.journal, policy: policy, writes: []string{policy.Root}, idle: true}
@@ -146,13 +147,13 @@ func (s *confinedServers) landing(ctx context.Context, servers *mcp.Manager, nam
 	return found, nil
 }
 
-// wait waits until what ended servers made is looked after.
+// wait waits until the files of ended servers are handled.
 func (s *confinedServers) wait() error {
 	s.watches.Wait()
 	return nil
 }
 
-// keepIn has what servers make moved into another journal, nil for none; what they made by now comes into the old one.
+// keepIn has the files that servers make moved into another journal, nil for none; those made by now go to the old one.
 func (s *confinedServers) keepIn(j *journal.Journal) {
 	if s != nil {
 		s.made.keepIn(j)

@@ -29,8 +29,8 @@ import (
 	"artoo/tool/shell"
 )
 
-// confinement is a sandbox for the loop alone: commands run on the host, and their
-// effects on a layer are what the test says: each path held "1", and holds "2" there.
+// confinement is a sandbox for the loop alone: commands run on the host, and their effects on a layer are given by the
+// test: each path held "1", and holds "2" there.
 type confinement struct {
 	lines   []confine.Line
 	list    []sandbox.Change // by paths relative to the project
@@ -284,7 +284,7 @@ func TestPlanModeRunsOnALayerAndKeepsNothing(t *testing.T) {
 	}
 }
 
-// What is discarded without a question is named, to the user and the model: at most twenty
+// Changes discarded without a question are named, to the user and the model: at most twenty
 // names, and beyond sixty the directories.
 func TestWhatIsDiscardedWithoutAQuestionIsNamed(t *testing.T) {
 	for n, row := range map[int]struct {
@@ -320,7 +320,7 @@ func TestWhatNoOneCouldBeAskedAboutIsNamedOnce(t *testing.T) {
 	}
 }
 
-// "Applied" is said of what was applied: to the user, and to the model.
+// Only applied changes are called "applied": to the user, and to the model.
 func TestALayerThatCannotBeAppliedIsNotSaidToBe(t *testing.T) {
 	c, cb := &confinement{list: changed("a.txt")}, &recorder{}
 	cb.answers = []agent.Answer{{Verdict: agent.Yes}}
@@ -342,8 +342,8 @@ func TestALayerThatCannotBeAppliedIsNotSaidToBe(t *testing.T) {
 	}
 }
 
-// What a line did is read and judged only as long as the turn goes on, and for a limited
-// time: after that it is discarded.
+// A line's changes are read and judged only as long as the turn goes on, and for a limited time; then they are
+// discarded.
 func TestJudgingEndsInTime(t *testing.T) {
 	agent.LongestJudging(t, time.Millisecond)
 	c, cb := &confinement{list: changed("a.txt"), read: func(ctx context.Context) { <-ctx.Done() }}, &recorder{}
@@ -383,7 +383,7 @@ func TestALineThatFailsAtADenialMayRunOnceMoreOutside(t *testing.T) {
 	}
 }
 
-// A command that succeeded needed nothing that it was denied; what it lost it cannot know.
+// A command that succeeded needed nothing that it was denied; it cannot know of files it lost.
 func TestDenialsAreNamedWhereTheyMatter(t *testing.T) {
 	c := &confinement{denials: []sandbox.Denial{{Kind: sandbox.DenialHome, What: "lost: /h/.x"}, {Kind: sandbox.DenialLoopback, What: "own loopback"},
 		{Kind: sandbox.DenialNetwork, What: "no route"}, {Kind: sandbox.DenialSocket, What: "no sockets"}}}
@@ -455,7 +455,7 @@ func TestAGuardedFileStaysOnlyAfterAYes(t *testing.T) {
 	}
 }
 
-// Who has turned away from a long command learns that a question may wait.
+// A user who has turned away from a long command learns that a question may wait.
 func TestALongCommandOnALayerSaysThatAQuestionMayFollow(t *testing.T) {
 	agent.LayerTakesLong(t, time.Millisecond)
 	fifo := filepath.Join(t.TempDir(), "fifo")
@@ -496,8 +496,8 @@ func TestAStopAtOneQuestionAsksNoOther(t *testing.T) {
 	}
 }
 
-// What runs outside after all, because its place was gone or a denial stopped it, can
-// be undone as any other command; what the user does during a question is not its.
+// A command that runs outside after all, because its place was gone or a denial stopped it, can be undone as any other;
+// the user's changes during a question are not its own.
 func TestWhatRunsOutsideAfterAllCanBeUndone(t *testing.T) {
 	for name, c := range map[string]*confinement{
 		"no place": {fails: map[permission.Place]error{permission.PlaceLayer: errors.New("no overlay"),
@@ -523,7 +523,7 @@ func TestWhatRunsOutsideAfterAllCanBeUndone(t *testing.T) {
 	}
 }
 
-// What a line names, or what failed speaks of, and could not see: no other hidden file.
+// Only hidden files in a line, or in the output of a failed one, are named.
 func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
 	home, tools := t.TempDir(), t.TempDir()
 	for path, mode := range map[string]fs.FileMode{filepath.Join(home, ".myrc"): 0o600, filepath.Join(home, ".other"): 0o600,
@@ -566,8 +566,7 @@ func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
 	}
 }
 
-// What a background command makes moves away while it runs, and is asked about: a yes
-// brings it back.
+// Files that a background command makes move away while it runs; a yes brings them back.
 func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
 	agent.LookEvery(t, 50*time.Millisecond)
 	for _, row := range []struct {
@@ -607,8 +606,8 @@ func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
 	}
 }
 
-// The journal of a session is open until its background commands have ended and what they made has
-// moved there. In a fork they go on, and what they make moves into the fork's journal.
+// The journal of a session is open until its background commands have ended and their files have moved there. In a fork
+// they go on, and their files move into the fork's journal.
 func TestWhatABackgroundCommandMakesMovesAwayAsTheSessionChanges(t *testing.T) {
 	for name, change := range map[string]func(a *agent.Agent, old string) error{
 		"clear":  func(a *agent.Agent, _ string) error { _, err := a.Clear(); return err },

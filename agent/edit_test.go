@@ -11,8 +11,7 @@ import (
 	"artoo/tool"
 )
 
-// What the user edited is checked, planned and decided anew, and asked again
-// also where a rule would let it pass.
+// A call that the user edited is checked, planned, decided and asked again, even where a rule would let it pass.
 func TestAnEditedCallIsAskedAgain(t *testing.T) {
 	edit := func(arg string) agent.Answer { return agent.Answer{Input: []byte(`{"arg":"` + arg + `"}`)} }
 	for _, c := range []struct {

@@ -12,9 +12,8 @@ import (
 	"artoo/provider/fake"
 )
 
-// TestNothingNearTheWindowIsAnOverflow: some servers answer a request that is too
-// long with an empty 200. It is trimmed and asked once more, then the turn says
-// what to do, and doing it helps.
+// TestNothingNearTheWindowIsAnOverflow: some servers answer a request that is too long with an empty 200. It is trimmed
+// and asked once more, then the turn names a remedy, which works.
 func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
 	for _, c := range []struct {
 		name string

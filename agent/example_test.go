@@ -18,7 +18,7 @@ import (
 	"artoo/tool/skill"
 )
 
-// orderInput is what the model has to say to order something.
+// orderInput is the model's input to order something.
 type orderInput struct {
 	Item string `json:"item" jsonschema:"what to order"`
 }
@@ -34,7 +34,7 @@ func order() tool.Tool {
 		})
 }
 
-// clerk approves calls by code, and shows what is said.
+// clerk approves calls by code, and shows messages.
 type clerk struct{ agent.NopCallbacks }
 
 func (clerk) Ask(_ context.Context, q agent.Question) (agent.Answer, error) {
@@ -111,7 +111,7 @@ func ExampleForProject() {
 	// Done. hi <nil>
 }
 
-// New says what is missing, before anything is asked.
+// New names missing options before it makes a request.
 func ExampleNew() {
 	_, err := agent.New(agent.Options{Model: agent.Model{Name: "mine"}})
 	fmt.Println(err)

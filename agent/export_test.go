@@ -8,7 +8,7 @@ import (
 	"artoo/conversation"
 )
 
-// Opt is what an agent was made of, for tests that change it between turns.
+// Opt returns the options of an agent, for tests that change it between turns.
 func (a *Agent) Opt() *Options { return &a.session.opt }
 
 // Asked is the model of an agent, for tests that change what is known of it.

@@ -79,10 +79,10 @@ func (k Kind) ExitCode() int {
 	return 1
 }
 
-// Failure is an error with a kind and a hint, for stderr ("artoo: what: why", "  try: hint") and JSON.
+// Failure is an error with a kind and a hint, for stderr ("artoo: activity: cause", "  try: hint") and JSON.
 type Failure struct {
 	Kind Kind
-	What string // What names the activity in a few words: "session", "config.toml line 3".
+	What string // What is the activity in a few words: "session", "config.toml line 3".
 	Hint string // Hint is an imperative without "try:"; "" when there is nothing to say.
 	Err  error  // why; never nil
 }

@@ -29,7 +29,7 @@ type standIn struct {
 // fallBack has the next fallback answer for the rest of the turn where the model fails for now. Else the error is err.
 func (r *requests) fallBack(ctx context.Context, err error) error {
 	s := r.session
-	if !passing(err) || ctx.Err() != nil || s.model.Wait != nil { // What a coding CLI did would be done again.
+	if !passing(err) || ctx.Err() != nil || s.model.Wait != nil { // A coding CLI would repeat its work.
 		return err
 	}
 	for len(s.fallbacks) > 0 {
@@ -52,7 +52,7 @@ func (r *requests) fallBack(ctx context.Context, err error) error {
 	return err
 }
 
-// passing reports whether another model may do what this one failed at.
+// passing reports whether another model may succeed where this one failed.
 func passing(err error) bool {
 	switch Classify(err).Kind {
 	case KindOverloaded, KindProvider, KindNetwork, KindTimeout:
@@ -103,7 +103,7 @@ func (r *requests) cannotAnswer() error {
 	return nil
 }
 
-// holdModel keeps what is known of the model that answers now, until restore puts it back.
+// holdModel keeps the facts of the model that answers now, until restore puts it back.
 func (s *session) holdModel() (restore func()) {
 	model, limit, guessed, budget := s.model, s.replyLimit, s.guessed, s.conv.Budget()
 	refused, servers := maps.Clone(s.refused), s.serverTools()

@@ -58,7 +58,7 @@ func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.R
 	return c.offerMore(ctx, p, result)
 }
 
-// landServer decides about what a server on a layer of its own changed. The call's approval is that of its changes.
+// landServer decides about the changes of a server on a layer of its own. The call's approval covers them.
 func (c *calls) landServer(ctx context.Context, p *pending, result *tool.Result) (err error) {
 	if p.confined, err = c.keeper.servers.landing(ctx, c.session.opt.Env.MCP, p.call.Access.Server); err != nil || p.confined == nil {
 		return err
@@ -284,7 +284,7 @@ func (c *calls) nameDenials(p *pending, result *tool.Result) {
 }
 
 // followUpBackground decides about background commands that have ended, and offers more to those that go
-// on. With servers it also looks for what confined servers made. said is for the model, "" for
+// on. With servers it also looks for files that confined servers made. said is for the model, "" for
 // nothing; the error ends the turn.
 func (c *calls) followUpBackground(ctx context.Context, servers bool) (said string, err error) {
 	if ctx.Err() != nil {

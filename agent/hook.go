@@ -28,7 +28,7 @@ import (
 // Hooks are the commands that run at events of a session.
 type Hooks struct {
 	List []extension.Hook // They run in this order.
-	// Environ is artoo's own environment, of which hooks get what extension.Environ keeps.
+	// Environ is artoo's own environment, of which hooks get the variables that extension.Environ keeps.
 	Environ []string
 	// Approved explains, before each run, why the hook of a repository must not run any more; nil
 	// lets all run. Any goroutine calls it.
@@ -37,7 +37,7 @@ type Hooks struct {
 
 const (
 	maxHookOutput  = 1 << 20 // bytes of a hook's answer; a longer one is a failure
-	maxHookContext = 10_000  // bytes of what one hook adds to the context
+	maxHookContext = 10_000  // bytes that one hook may add to the context
 	maxHookReason  = 2_000   // bytes of a reason
 	mostResumed    = 8       // times that hooks on stop let the model go on in one turn
 	hookPipe       = 200 * time.Millisecond
@@ -57,7 +57,7 @@ type hooks struct {
 	stop     context.CancelFunc
 }
 
-// hook is a hook with what it matches.
+// hook is a hook with the rules it matches.
 type hook struct {
 	extension.Hook
 	rules   []permission.Rule
@@ -75,7 +75,7 @@ func newHooks(opt Hooks) (*hooks, error) {
 	return all, nil
 }
 
-// matching reads what hooks match. The error is of a rule that can match nothing.
+// matching reads the rules of hooks. The error names a rule that can match nothing.
 func matching(given []extension.Hook) (list []hook, err error) {
 	for _, h := range given {
 		k := hook{Hook: h}
@@ -154,7 +154,7 @@ func (k hook) called() string {
 	return text.Clip(text.FirstLine(k.String()), 120) + " (" + k.Place + ")"
 }
 
-// hookInput is what a hook gets on its standard input, for all events.
+// hookInput is the standard input of a hook, for all events.
 type hookInput struct {
 	V          int             `json:"v"`
 	Event      extension.Event `json:"event"`
@@ -188,7 +188,7 @@ type hookInput struct {
 	ExitCode *int   `json:"exit_code,omitempty"`
 }
 
-// hookAccess is what a call would touch.
+// hookAccess lists the things a call would touch.
 type hookAccess struct {
 	Kind    tool.Kind `json:"kind"`
 	Paths   []string  `json:"paths,omitempty"`
@@ -197,7 +197,7 @@ type hookAccess struct {
 	Outside bool      `json:"outside,omitempty"`
 }
 
-// hookAnswer is what a hook says.
+// hookAnswer is the answer of a hook.
 type hookAnswer struct {
 	Decision permission.Verdict `json:"decision"`
 	Reason   string             `json:"reason"`
@@ -227,7 +227,7 @@ func (s *session) callInput(event extension.Event, p *pending) hookInput {
 }
 
 // ask runs a hook and reads its answer, as far as the hook may give one. The error is ctx's cause,
-// or what is wrong with the hook, which it names. A call in Claude Code's form has one file: with a
+// or names the hook and its fault. A call in Claude Code's form has one file: with a
 // patch of several the hook is run for each, and the strictest answer counts.
 func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hookInput) (answer hookAnswer, err error) {
 	if !k.Claude || in.Tool != "apply_patch" || len(in.Access.Paths) < 2 {

@@ -141,7 +141,7 @@ func (in hookInput) artooInput(input json.RawMessage) json.RawMessage {
 	var millis float64
 	switch {
 	case json.Unmarshal(input, &fields) != nil:
-		return input // planning the call says what is wrong
+		return input // Planning the call reports the error.
 	case in.Tool == "shell" && in.Access.Kind == tool.KindRun:
 		typed := fields["command"]
 		if json.Unmarshal(in.Input, &fields) != nil || typed == nil {

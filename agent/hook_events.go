@@ -16,7 +16,7 @@ import (
 )
 
 // beforeTool asks the hooks before a call, in order: each sees the input that those before it
-// made. What they say goes into the decision. A call that cannot run has no hooks.
+// made. Their answers go into the decision. A call that cannot run has no hooks.
 func (c *calls) beforeTool(ctx context.Context, p *pending) {
 	if p.final {
 		return
@@ -51,7 +51,7 @@ func (c *calls) beforeTool(ctx context.Context, p *pending) {
 	p.decision = p.decision.Heeding(o, c.session.opt.Policy.Mode)
 }
 
-// heed adds what a hook said before a call to what others said of it.
+// heed adds a hook's answer before a call to those of other hooks.
 func (c *calls) heed(ctx context.Context, p *pending, k hook, o permission.Opinion, answer hookAnswer) permission.Opinion {
 	if answer.Context != "" {
 		p.hookContext = append(p.hookContext, k.remark("adds", answer.Context))
@@ -84,8 +84,7 @@ func (c *calls) heed(ctx context.Context, p *pending, k hook, o permission.Opini
 // says names the hook with its reason.
 func (k hook) says(reason string) string { return k.called() + because(reason) }
 
-// remark is what a hook says to the model. Each line of it is quoted, so that none can seem to be
-// somebody else's.
+// remark is a hook's message to the model. Each line is quoted, so that none seems to have another author.
 func (k hook) remark(does, text string) string {
 	return "[the hook " + k.called() + " " + does + ":\n> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ") + "\n]"
 }
@@ -170,7 +169,7 @@ func (c *calls) answerOf(k hook, q Question, answer hookAnswer) (a Answer, ok bo
 	return a, true
 }
 
-// afterTool shows the hooks after a call what came of it. What they add follows the result.
+// afterTool shows the hooks after a call its outcome. Their additions follow the result.
 func (c *calls) afterTool(ctx context.Context, p *pending, e ended) {
 	list := c.session.hooksOnCall(extension.AfterTool, p)
 	if len(list) == 0 || ctx.Err() != nil {
@@ -198,7 +197,7 @@ func (c *calls) afterTool(ctx context.Context, p *pending, e ended) {
 }
 
 // beforeMessage runs the hooks of a session that begins, and shows a message to those that may deny
-// it. What they add goes along with the message. The error is the denial.
+// it. Their additions go along with the message. The error is the denial.
 func (t *turn) beforeMessage(ctx context.Context, text string) error {
 	s := t.session
 	if s.parent != nil {

@@ -122,7 +122,7 @@ func instructionsChanged(before, after []instruction) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// instructions are those of the files and of memory. left are notices on what was left out of them.
+// instructions are those of the files and of memory. left are notices on omitted parts.
 func (w *Workspace) instructions() (list []instruction, left []string, err error) {
 	root, dir := w.Project.Root, w.Project.Dir
 	if w.NoProject {

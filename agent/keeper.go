@@ -27,7 +27,7 @@ type keeper struct {
 	made     madeFiles        // files that the session made
 	approved *madeFiles       // those that tools wrote or the user approved, guarded ones among them; a sub-agent shares them
 	servers  *confinedServers // nil without any
-	tally    *tally           // It counts what the run changes; a sub-agent shares it. nil without caps.
+	tally    *tally           // It counts the changes of the run; a sub-agent shares it. nil without caps.
 	runs     sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
 }
 
@@ -288,8 +288,8 @@ func Recovered(reports []journal.Report) string {
 	return "an artoo was killed here in the middle of a change; " + strings.Join(parts, "; ")
 }
 
-// madeGuarded is what commands on the project itself make that programs run or obey automatically.
-// In the background it moves into the journal as it is found, and the user is asked later.
+// madeGuarded handles files that commands on the project itself make and that programs run or obey automatically. In
+// the background they move into the journal as they are found, and the user is asked later.
 type madeGuarded struct {
 	session *session
 	keeper  *keeper
@@ -300,7 +300,7 @@ type madeGuarded struct {
 	turn    int
 
 	mu     sync.Mutex
-	idle   bool            // None of the commands runs: what appears is others'.
+	idle   bool            // None of the commands runs: files that appear come from others.
 	seen   map[string]bool // The last look found them.
 	steps  []int           // These steps of the journal moved them.
 	moved  []permission.Entry
@@ -327,7 +327,7 @@ func (m *madeGuarded) look() (effects permission.Effects, paths []string, err er
 	return effects, paths, nil
 }
 
-// begin takes what is there now as not made by the commands, of which the first one starts.
+// begin treats the files present as not made by the commands, of which the first one starts.
 func (m *madeGuarded) begin() (err error) {
 	if m.session.opt.Guard == nil {
 		return nil // nothing counts as such a file
@@ -339,7 +339,7 @@ func (m *madeGuarded) begin() (err error) {
 	return err
 }
 
-// rest moves what the commands made, of which the last one has ended.
+// rest moves the files that the commands made, of which the last one has ended.
 func (m *madeGuarded) rest() {
 	m.move(true)
 	m.mu.Lock()
@@ -394,8 +394,8 @@ func (m *madeGuarded) move(end bool) {
 	}
 }
 
-// keepIn has what the commands make moved into another journal, nil for none; what they made by now
-// comes into the old one, if there is one.
+// keepIn has the files of the commands moved into another journal, nil for none; those made by now go to the old one,
+// if any.
 func (m *madeGuarded) keepIn(j *journal.Journal) {
 	if m.journal != nil {
 		m.move(true)

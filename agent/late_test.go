@@ -60,8 +60,7 @@ func open(t *testing.T, a *agent.Agent) func() {
 	}
 }
 
-// stricterModes are the modes at a line's start and at its end, and what comes of a
-// change of content.
+// stricterModes are the modes at a line's start and at its end, and the outcome of a change of content.
 var stricterModes = []struct {
 	name       string
 	start, end permission.Mode
@@ -77,9 +76,8 @@ var stricterModes = []struct {
 	{"plan, then auto", permission.ModePlan, permission.ModeAuto, 0, false},
 }
 
-// A line whose time is up goes on on its layer, and what it did is judged at its end: by
-// the mode then, or by that of its start where it is stricter. Who waits for it has the
-// answer with its end.
+// A line whose time is up goes on on its layer, and its changes are judged at its end: by the mode then, or by that of
+// its start where it is stricter. A caller that waits for it has the answer with its end.
 func TestALineWhoseTimeIsUpIsJudgedAtItsEnd(t *testing.T) {
 	for _, row := range stricterModes {
 		t.Run(row.name, func(t *testing.T) {
@@ -152,8 +150,7 @@ func TestALineThatEndsBetweenTurnsIsJudgedWithTheNextMessage(t *testing.T) {
 	}
 }
 
-// A line that the user, the model or a limit ends counts for nothing, and what it changed
-// is named.
+// A line that the user, the model or a limit ends has no effect, and its changes are named.
 func TestALineThatIsEndedIsDiscardedAndNamed(t *testing.T) {
 	const named = "(modified: a.txt)"
 	for _, row := range []struct {
@@ -254,7 +251,7 @@ func TestALineThatEndsBetweenTurnsIsJudgedByItself(t *testing.T) {
 	}
 }
 
-// What ends a session ends its lines, and says what is lost: of one that runs, and of one
+// The end of a session ends its lines, and names the lost changes: of one that runs, and of one
 // that has ended and was not judged.
 func TestTheEndOfASessionNamesWhatItsLinesLose(t *testing.T) {
 	for _, ended := range []bool{false, true} {
@@ -315,7 +312,7 @@ func (s startsThen) Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, e
 	return confined, err
 }
 
-// What a line that is discarded did to the repository is named as such.
+// A discarded line's changes to the repository are named as such.
 func TestDiscardedDataOfTheRepositoryIsNamed(t *testing.T) {
 	c, cb := &confinement{limit: "a limit", list: []sandbox.Change{
 		{Path: ".git/index", Kind: sandbox.Created, Mode: 0o644}, {Path: ".git/objects/aa", Kind: sandbox.Created, Mode: 0o644}}}, &recorder{}

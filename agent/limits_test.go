@@ -398,8 +398,8 @@ func TestTheSameFailingCall(t *testing.T) {
 	}
 }
 
-// TestMaxTimeCountsTheQuestionsAboutTheModel: a server that never says what its
-// model can do costs no more time than the run has.
+// TestMaxTimeCountsTheQuestionsAboutTheModel: a server that never describes its model costs no more time than the run
+// has.
 func TestMaxTimeCountsTheQuestionsAboutTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &fake.Provider{}

@@ -242,7 +242,7 @@ func TestTheResponseSaysHowItStopped(t *testing.T) {
 	}
 }
 
-// Who asks for a tool's or a server's own model asked for none that has a name.
+// A request for a tool's or a server's own model names none.
 func TestTheModelBehindTheDefaultIsNamed(t *testing.T) {
 	a := newAgent(&fake.Provider{Steps: []fake.Step{{Model: "claude-opus-9", Text: []string{"x"}}}})
 	a.Asked().Defaults.Model = "default"

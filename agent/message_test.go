@@ -45,7 +45,7 @@ func TestAMessageOverridesTheDefaultsForItsTurn(t *testing.T) {
 	}
 }
 
-// What the history may have depends on the model that is asked.
+// The size of the history depends on the model that is asked.
 func TestAMessageToAnotherModelFitsItsWindow(t *testing.T) {
 	p := newScript("one")
 	a := newAgent(p)
@@ -79,8 +79,7 @@ func TestAMessageMayHaveATimeout(t *testing.T) {
 	})
 }
 
-// What the user says while calls run follows their results; after a reply without
-// calls nothing is taken any more.
+// Messages that the user sends while calls run follow their results; after a reply without calls no more are taken.
 func TestSteeringReachesTheModelAtTheNextStep(t *testing.T) {
 	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
 		return tool.Result{Text: "seen"}, nil

@@ -19,8 +19,8 @@ import (
 	"artoo/tool/text"
 )
 
-// modelNotes is all that the model knows of what it may do and where it works. A note with the
-// next message corrects what has changed since.
+// modelNotes is all that the model knows of its rights and its place. A note with the next message corrects changed
+// facts.
 type modelNotes struct {
 	settings     settings
 	known        string        // the settings as the model knows them, see settings.key; "" where they are others
@@ -241,7 +241,7 @@ func ruleList(rules []permission.Rule) string {
 	return text.UpTo(mostRules, words)
 }
 
-// approval describes what runs and lands unasked, and what becomes of the rest; "" without tools.
+// approval describes the calls and changes that need no question, and the handling of the rest; "" without tools.
 func (s settings) approval() string {
 	r := s.Rights
 	bash, edits := s.offers("bash"), s.offers("write", "edit", "apply_patch")
@@ -368,7 +368,7 @@ func join(first, then string) string {
 	return first + then
 }
 
-// promptInfo is what the system prompt is made of. It never changes: the prompt is the prefix of
+// promptInfo holds the values in the system prompt. It never changes: the prompt is the prefix of
 // every request.
 type promptInfo struct {
 	Dir, Root    string    // the working directory and the project root, absolute
@@ -384,7 +384,7 @@ type promptInfo struct {
 	Instructions []instruction // the AGENTS.md texts, already read
 }
 
-// promptText is the prompt with places for what differs.
+// promptText is the prompt with places for values that differ.
 //
 //go:embed prompt.md
 var promptText string

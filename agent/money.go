@@ -106,8 +106,8 @@ func (s *spending) warns(name string) bool {
 	return !was
 }
 
-// money reserves what each request of a turn may cost before it is made, and settles what it came
-// to: for the caps of the run, and in the ledger of the day.
+// money reserves the highest cost of each request of a turn before it is made, and settles its real cost: for the caps
+// of the run, and in the ledger of the day.
 type money struct {
 	session *session
 	cb      *serial
@@ -125,9 +125,8 @@ func (m *money) promptTokens() int {
 	return m.session.conv.EstimatedTokens()
 }
 
-// reserve finds how many tokens of those requested, 0 for no bound, a reply may have under the
-// caps, and counts the request's highest cost as used until release. Where what others may
-// still use leaves too little, it waits for them.
+// reserve finds how many tokens of those requested, 0 for no bound, a reply may have under the caps, and counts the
+// request's highest cost as used until release. Where the reservations of others leave too little, it waits for them.
 func (m *money) reserve(ctx context.Context, requested int) (reply int, err error) {
 	m.spent.reserving.Lock()
 	defer m.spent.reserving.Unlock()

@@ -27,7 +27,7 @@ import (
 	"artoo/tool/skill"
 )
 
-// Options are what an agent is made of. Only Model and Sessions have to be filled.
+// Options are the parts of an agent. Only Model and Sessions have to be filled.
 type Options struct {
 	Model Model
 	// Fallbacks answer for the rest of a turn, in this order, in place of a model that fails for now.
@@ -36,7 +36,7 @@ type Options struct {
 	Env       *tool.Env          // The tools work with it, and the Workspace's files are opened in it. nil is a new one.
 	Policy    *permission.Policy // decides over calls; nil asks about all that changes something
 	Limits    Limits
-	// Ledger is what all runs of the user spend; nil counts this run only, without Limits.DailyCost.
+	// Ledger counts the spending of all runs of the user; nil counts this run only, without Limits.DailyCost.
 	Ledger *ledger.Ledger
 	// Sandbox confines commands, as far as Policy.Confinement allows it. nil confines none.
 	Sandbox Sandbox
@@ -48,8 +48,8 @@ type Options struct {
 	Checks []Check
 	// Until decides whether the model is done; nil takes its word. It needs Sandbox and a layer.
 	Until *Until
-	// Schema is what the answer of each turn has to fit; nil takes any text. An answer that does not fit is asked
-	// for once more. Tools may be called before it, and sub-agents answer in words.
+	// Schema is that of each turn's answer; nil takes any text. An answer that does not fit is requested once more.
+	// Tools may be called before it, and sub-agents answer in words.
 	Schema *Schema
 	// Journal opens the journal of a session; from is the one it is a copy of, "" for none. nil
 	// keeps nothing.
@@ -66,10 +66,10 @@ type Options struct {
 	System    string
 	Sessions  Sessions
 	Secrets   Secrets
-	// MaxContextTokens bounds what is sent, besides the model's window, ToolResultMaxChars a
+	// MaxContextTokens bounds a request, besides the model's window, ToolResultMaxChars a
 	// tool's result; 0 is no bound.
 	MaxContextTokens, ToolResultMaxChars int
-	// Compact is what happens at a full budget; "" is CompactTrim.
+	// Compact is the action at a full budget; "" is CompactTrim.
 	Compact Compaction
 	// Concurrency is how many read-only calls run side by side; 0 means 4.
 	Concurrency int
@@ -81,16 +81,15 @@ type Options struct {
 	TrustPrograms func() error
 	// Telemetry makes a span of each turn, request and call, of sub-agents too; nil makes none.
 	Telemetry *telemetry.Recorder
-	// Notice gets what the user should know of a session that begins; nil drops it.
+	// Notice gets messages for the user about a session that begins; nil drops them.
 	Notice func(text string)
 }
 
-// Model is who answers: a provider, and what it is asked with.
+// Model is the one that answers: a provider, and the options of requests.
 type Model struct {
 	Provider provider.Provider
 	Name     string // the provider's name, as sessions keep it
-	// Defaults are what a request uses where nothing else is said. A reply never gets more than
-	// the model can write.
+	// Defaults are the options of a request that sets no others. A reply never gets more than the model can write.
 	Defaults provider.Options
 	Info     provider.ModelInfo // facts about Defaults.Model
 	// Describe asks the model's server for these facts, before each turn until they are no guess.
@@ -99,7 +98,7 @@ type Model struct {
 	// Other gives the facts of another model of the same provider; nil takes those of the
 	// built-in catalogue.
 	Other func(model string) provider.ModelInfo
-	// Rules describes in a sentence what the approval mode means with a provider that has its own
+	// Rules describes in a sentence the approval mode with a provider that has its own
 	// rules; "" where the agent's hold. May be nil.
 	Rules func(mode string) string
 	// Wait waits until no run of a provider with tools of its own works in the project any
@@ -118,9 +117,9 @@ type Sessions struct {
 	First *conversation.Session
 }
 
-// Secrets keep keys out of what is kept, sent and shown. All may be nil.
+// Secrets keep keys out of files, requests and the terminal. All may be nil.
 type Secrets struct {
-	// Mask replaces keys with ‹secret:1a2b3c4d5e6f›, in what is kept, sent or shown. Any
+	// Mask replaces keys with ‹secret:1a2b3c4d5e6f›, in text to keep, send or show. Any
 	// goroutine calls it.
 	Mask func(text string) string
 	// Begin gets a session before anything of it is masked, nil for a new one. Begun gets each
@@ -129,7 +128,7 @@ type Secrets struct {
 	Begun func(s *conversation.Session)
 }
 
-// check reports what is missing.
+// check reports missing options.
 func (o Options) check() error {
 	var missing []string
 	need := func(there bool, what string) {
@@ -167,16 +166,16 @@ func (o Options) check() error {
 // String is the provider and the model.
 func (m Model) String() string { return m.Name + "/" + m.Defaults.Model }
 
-// Message is what the user sends, and what its turn does otherwise than the agent.
+// Message is the user's, with the options of its turn.
 type Message struct {
 	Text        string
 	Attachments []provider.Part
-	// Options go over Model.Defaults in this turn; what is unset stays. Another model is one of
+	// Options override Model.Defaults in this turn; unset ones stay. Another model is one of
 	// the same provider.
 	Options provider.Options
 	// Timeout bounds each request of the turn, its tries included; 0 leaves it to the provider.
 	Timeout time.Duration
-	// Steering gives what the user sent while the turn runs: messages, of which Text and
+	// Steering gives the messages that the user sent while the turn runs, of which Text and
 	// Attachments count, appended after the results of calls. The goroutine of Send calls it
 	// between steps, not when a reply without calls ends the turn. May be nil.
 	Steering func() []Message
@@ -219,7 +218,7 @@ type Check struct {
 	Command string
 }
 
-// Compaction is what happens when a history passes its budget.
+// Compaction is the action when a history passes its budget.
 type Compaction string
 
 // The ways there are. CompactAsk is CompactTrim where nobody can be asked.
@@ -232,18 +231,18 @@ const (
 // Limits are hard caps. A zero field means no cap.
 type Limits struct {
 	MaxTurns int // model requests per turn
-	// HighestTurns bounds what the user may grant a turn besides MaxTurns; 0 is no bound.
+	// HighestTurns bounds the steps that the user may grant a turn besides MaxTurns; 0 is no bound.
 	HighestTurns   int
 	MaxCost        float64       // US dollars per run, retries included
 	MaxTotalTokens int           // tokens per run, retries included
 	MaxTime        time.Duration // per run, without waiting for the user
 	// DailyCost is US dollars per local day, over all runs that share Options.Ledger.
 	DailyCost float64
-	// Effects bound what the run changes, which then takes place by file tools and on layers alone.
+	// Effects bound the changes of the run, which are then made by file tools and on layers alone.
 	Effects EffectCaps
 }
 
-// Workspace is the project an agent works in, and what it may reach besides.
+// Workspace is the project an agent works in, and the other places it may reach.
 type Workspace struct {
 	Project   repository.Project
 	ConfigDir string    // the user's own AGENTS.md is here; may be ""
@@ -313,7 +312,7 @@ func (w *Workspace) AddedDirs() (readable, writable []string, err error) {
 	return readable, writable, nil
 }
 
-// Confinement is what can hold the project's commands.
+// Confinement is the kind that can hold the project's commands.
 func (w *Workspace) Confinement(f sandbox.Facts, required bool) permission.Confinement {
 	if f.Mechanism == sandbox.None {
 		return permission.Confinement{}

@@ -130,7 +130,7 @@ func TestAQuestionOfTheModelIsAnswered(t *testing.T) {
 	}
 }
 
-// What other programs call such a list is taken, and what changed is told.
+// Other programs' words for such a list are taken, and changes are reported.
 func TestThePlanOfALongTaskIsShownAsItChanges(t *testing.T) {
 	p := &fake.Provider{Steps: []fake.Step{
 		fake.Call("c1", "TodoWrite", `{"todos":[{"content":"read","status":"completed","activeForm":"reading"},`+
@@ -182,8 +182,8 @@ func TestThePlanOfALongTaskIsGivenAgainWhenItsCallIsNoLongerSent(t *testing.T) {
 	}
 }
 
-// Where the user has described no agents, the model is not asked to name one; what
-// others call the one that is none in particular is taken.
+// Where the user has described no agents, the model is not asked to name one; other programs' names of the default
+// agent are taken.
 func TestTaskOffersAgentsOnlyWhereThereAreSome(t *testing.T) {
 	for _, agents := range [][]agent.SubAgent{nil, {{Name: "review"}}} {
 		task := builtin.Pick(agent.OwnTools(agents), []string{"task"})[0]

@@ -173,7 +173,7 @@ func (t *turn) runExitPlan(ctx context.Context, p *pending) (result tool.Result,
 	return tool.Result{Text: "The user approved the plan: carry it out. " + t.noteMode(), Summary: "approved, mode " + string(mode)}, nil
 }
 
-// showTodo shows what a call changes of the plan in the call's line.
+// showTodo shows a call's changes of the plan in the call's line.
 func (t *turn) showTodo(p *pending) {
 	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
 	if err != nil {

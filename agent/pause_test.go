@@ -8,7 +8,7 @@ import (
 )
 
 // TestAPausedReplyIsSentBackUnchanged, as the end of the next request: a word of
-// the user's behind it would be another turn. What comes then ends as usual.
+// the user's behind it would be another turn. The reply to it ends as usual.
 func TestAPausedReplyIsSentBackUnchanged(t *testing.T) {
 	pause := fake.Say("working")
 	pause.Stop = provider.StopPause

@@ -52,18 +52,18 @@ type pending struct {
 	confined   confine.Confined // the command, once it was started confined
 	made       *madeGuarded     // It watches for auto-executed files that the command makes on the project itself; nil elsewhere.
 	refused    error            // why it could not be started where it was decided
-	live       *liveOutput      // shows what it prints while it runs
+	live       *liveOutput      // shows its output while it runs
 	job        *shell.Job       // the command that it left running in the background; nil for none
 	kept       bool             // a step of the journal ends with it
 	landed     func()           // has others count their changes again; nil before it counted its own
-	ownChanges func()           // marks what changed by now as made by the call; nil for none
+	ownChanges func()           // marks the changes so far as made by the call; nil for none
 	run        *callRun         // its goroutine; nil before it runs
 
 	span *telemetry.Span // nil before it is executed
 
-	stop           error              // the answer to a question about what it did ends the turn
+	stop           error              // the answer to a question about its changes ends the turn
 	whole          permission.Verdict // whether a background command may write the whole project; "" before that is asked
-	denialNotified bool               // model and user know what it may not write
+	denialNotified bool               // model and user know the paths it may not write
 }
 
 // commandReads reports whether a call runs a command that only reads, unasked, and ends with it.
@@ -82,8 +82,7 @@ func onlyReads(t *tool.Tool) bool {
 	return t != nil && !t.ByLoop() && (t.Kind == tool.KindRead || t.Kind == tool.KindNone)
 }
 
-// changesHere reports whether a call may change files, or what the decisions over other calls
-// depend on.
+// changesHere reports whether a call may change files, or the basis of decisions over other calls.
 func (p *pending) changesHere() bool {
 	elsewhere := p.call.Access.Kind == tool.KindServer && (p.call.Access.Reads || !p.call.Access.Local)
 	return !p.final && !onlyReads(p.tool) && !isTask(p.tool) && p.tool.Kind != tool.KindNetwork && !elsewhere && !p.commandReads()
@@ -138,7 +137,7 @@ func lastLines(s string, n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// effect is what a call did, for when it is no longer sent; nil for nothing.
+// effect is that of a call, for when the call is no longer sent; nil for none.
 func (p *pending) effect(s *session) *provider.Effect {
 	if decided := p.decided(s); decided != "" {
 		return &provider.Effect{Decided: decided}
@@ -157,7 +156,7 @@ func (p *pending) effect(s *session) *provider.Effect {
 	return nil
 }
 
-// decided is what the user decided on a call, "" for nothing.
+// decided is the user's decision on a call, "" for none.
 func (p *pending) decided(s *session) string {
 	switch {
 	case p.outcome.Status == CallDenied && p.refusal != nil:
@@ -198,7 +197,7 @@ func (p *pending) key() string { return p.call.Name + "\x00" + string(p.call.Inp
 // sumOf is the checksum of a text, which is not copied for it: it may be very long.
 func sumOf(text string) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	// It cannot fail. What is hidden would copy the text.
+	// Write of a hash cannot fail. The wrapper hides WriteTo, which would copy the text.
 	_, _ = io.Copy(h, struct{ io.Reader }{strings.NewReader(text)})
 	h.Sum(sum[:0])
 	return sum
@@ -361,7 +360,7 @@ func (l *backgroundCalls) running() []*pending {
 	return slices.DeleteFunc(slices.Clone(l.calls), func(p *pending) bool { return !p.job.Runs() })
 }
 
-// keepIn has what these commands make moved into another journal; see madeGuarded.
+// keepIn has the files that these commands make moved into another journal; see madeGuarded.
 func (l *backgroundCalls) keepIn(j *journal.Journal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -28,7 +28,7 @@ import (
 	"artoo/tool/skill"
 )
 
-// ProjectOptions are what ForProject makes an agent of. Workspace, Env, Policy, Tools and its own
+// ProjectOptions are those of ForProject. Workspace, Env, Policy, Tools and its own
 // fields may stay empty.
 type ProjectOptions struct {
 	Options
@@ -83,7 +83,7 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	return a, nil
 }
 
-// project is what ForProject made besides the agent.
+// project holds the parts that ForProject made besides the agent.
 type project struct {
 	opt       *ProjectOptions
 	workspace *Workspace
@@ -101,8 +101,7 @@ func (p *project) close() (err error) {
 	return err
 }
 
-// Reached lists what commands reach of this machine besides the system, a kind a row; nil without
-// a sandbox.
+// Reached lists the places of this machine that commands reach besides the system, a kind a row; nil without a sandbox.
 func (a *Agent) Reached() []string {
 	if a.reached == nil {
 		return nil
@@ -145,7 +144,7 @@ func (p *project) makePolicy() {
 	p.opt.Guard = p.opt.Policy.World.Guard
 }
 
-// confine sets what confines the commands of a session; nil where nothing does.
+// confine sets the confiner of a session's commands; nil without one.
 func (p *project) confine() (*confine.Confiner, error) {
 	facts := p.opt.Confinement
 	if facts == nil {
@@ -184,14 +183,14 @@ func (p *project) confine() (*confine.Confiner, error) {
 	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, goSettings(environ.Variable(variables), home))
 	config.Late = p.skillDirs
 	confiner := confine.New(config, *facts)
-	// The first command finds less to do. What fails here, or crashes, does so for it too.
+	// The first command finds less to do. An error or a crash here recurs there.
 	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()
 	p.opt.Sandbox, p.reached = confiner, confiner.Places
 	p.end("the sandbox did not end well", confiner.Close)
 	return confiner, nil
 }
 
-// skillDirs are the directories of the user's skills, loaded or not: what a skill brings runs confined,
+// skillDirs are the directories of the user's skills, loaded or not: the programs of a skill run confined,
 // too, and the sandbox is made before any is loaded.
 func (p *project) skillDirs() (dirs []string) {
 	for _, i := range p.opt.Skills.Items(skill.Skill) {

@@ -14,7 +14,7 @@ import (
 	"artoo/tool/text"
 )
 
-// QuestionKind decides what an answer means.
+// QuestionKind decides the meaning of an answer.
 type QuestionKind string
 
 // The kinds of question.
@@ -28,9 +28,8 @@ const (
 	// QuestionOutside asks whether a command that the sandbox denied something, which Reason
 	// names, runs once more, on the host. There is no lasting yes.
 	QuestionOutside QuestionKind = "outside"
-	// QuestionWhole asks whether a background command that may not write what Reason names starts
-	// again, with the whole project writable except what programs run automatically. No yes
-	// lasts; Rule allows it unasked.
+	// QuestionWhole asks whether a background command that may not write the paths in Reason starts again, with the
+	// whole project writable except files that programs run automatically. No yes lasts; Rule allows it unasked.
 	QuestionWhole QuestionKind = "whole"
 	// QuestionPlan asks whether the model's Plan is approved: Yes sets the mode Then,
 	// YesForSession the mode edits. With No the reason goes to the model.
@@ -40,7 +39,7 @@ const (
 	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text is the answer, ""
 	// where the user gave none.
 	QuestionChoice QuestionKind = "choice"
-	// QuestionCompact asks what becomes of the old part of a history that is too long: Text, and
+	// QuestionCompact asks how to shorten the old part of a history that is too long: Text, and
 	// Choices of which one is Answer.Text; "" is a trim.
 	QuestionCompact QuestionKind = "compact"
 	// QuestionForm is an MCP server's, during Call: a form to fill in, or an address to open, in
@@ -48,7 +47,7 @@ const (
 	QuestionForm QuestionKind = "form"
 )
 
-// Question asks whether a call may run, or what else the user has to decide.
+// Question asks whether a call may run, or for another decision of the user.
 type Question struct {
 	ID   string // "q1", "q2", …: unique among the questions of an agent and its sub-agents
 	Kind QuestionKind
@@ -67,7 +66,7 @@ type Question struct {
 	// Rule is the narrowest rule that would allow this very call, Suggested the wider one that
 	// `a` could take.
 	Rule, Suggested string
-	// Effects and Diff, masked, are what a command did on a layer; nil and "" for other questions.
+	// Effects and Diff, masked, are the changes of a command on a layer; nil and "" for other questions.
 	Effects *permission.Effects
 	Diff    string
 	// Lasts reports that a yes to QuestionChanges may hold for the same line later in the session.
@@ -110,7 +109,7 @@ const (
 // String is the verdict as programs write it.
 func (v Verdict) String() string { return cmp.Or(string(v), "no") }
 
-// Answer is what the user answered. The zero value is no.
+// Answer is the user's. The zero value is no.
 type Answer struct {
 	Verdict Verdict
 	Reason  string // It goes to the model with No; may be "".
@@ -191,7 +190,7 @@ func (q Question) outside() bool {
 }
 
 // Verdicts are the answers that the question takes. The terminal's keys stand for them; programs
-// write them as they are. It is the one table of what a kind of question can be answered with.
+// write them as they are. It is the only table of the answers that each kind of question takes.
 func (q Question) Verdicts() []Verdict {
 	switch q.Kind {
 	case QuestionChanges:
@@ -232,14 +231,14 @@ type QuestionEvent struct {
 	Rule      string          `json:"rule,omitempty"`    // the narrowest rule that would allow it
 	Suggested string          `json:"suggested,omitempty"`
 	Diff      string          `json:"diff,omitempty"`    // the change in question, as a unified diff
-	Changes   []string        `json:"changes,omitempty"` // what a command changed on its layer
+	Changes   []string        `json:"changes,omitempty"` // paths that a command changed on its layer
 	Plan      string          `json:"plan,omitempty"`    // Markdown
 	Choices   []string        `json:"choices,omitempty"`
 	Form      *FormEvent      `json:"form,omitempty"`
 	Agent     string          `json:"agent,omitempty"` // the sub-agent whose question it is
 }
 
-// FormEvent is what an MCP server wants to know: the values of a form, or that an address is opened.
+// FormEvent is a request of an MCP server: for the values of a form, or to open an address.
 type FormEvent struct {
 	Server  string          `json:"server"`
 	Message string          `json:"message"`

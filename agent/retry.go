@@ -50,7 +50,7 @@ type retry struct {
 // retries is all that is requested again; the first row whose cause holds counts. A provider may
 // also try again within a request (provider.Retry events). Calls are never made again by artoo.
 var retries = []retry{
-	//  cause                   counted   most  of the reply  what is changed        what it comes to at last
+	//  cause                   counted   most  of the reply  the change             the final error
 	{(*requests).takesNoImages, byImages, 1, keepNone, (*requests).disableImages, nil},
 	{(*requests).imagesRefused, byImages, 0, keepNone, (*requests).leaveImagesOut, nil},
 	{(*requests).schemaRefused, bySchema, 1, keepNone, (*requests).askedInstead, nil},

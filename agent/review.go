@@ -59,12 +59,12 @@ type Unreviewed struct {
 	Why  string `json:"why"`
 }
 
-// Review is what a review came to; with an error, what there is.
+// Review is the outcome of a review; with an error, as far as it came.
 type Review struct {
 	Findings []Finding // in the order of the files, then of lines
 	Files    int       // so many were looked at
 	Left     []Unreviewed
-	Response *Response // It has what was used; its Text is empty.
+	Response *Response // It has the usage; its Text is empty.
 }
 
 // Change reads a change of the Workspace's project.
@@ -76,9 +76,9 @@ func (a *Agent) Change(ctx context.Context, scope changes.Scope) (*changes.Set, 
 	return changes.Read(ctx, w.Project, a.session.opt.Env.Environ, scope)
 }
 
-// ReviewChange has the model look for problems of a change, with tools that only read. A long change goes
-// in parts, file by file, each to a sub-agent; Limits hold for the whole, MaxTurns for each part. What was
-// found goes to the model with the user's next message. Errors are those of Send.
+// ReviewChange has the model look for problems of a change, with tools that only read. A long change goes in parts,
+// file by file, each to a sub-agent; Limits hold for the whole, MaxTurns for each part. The findings go to the model
+// with the user's next message. Errors are those of Send.
 func (a *Agent) ReviewChange(ctx context.Context, set *changes.Set, cb Callbacks) (*Review, error) {
 	if a.session.model.Wait != nil {
 		return &Review{Response: &Response{}}, &Failure{Kind: KindUsage, What: "review",
@@ -91,7 +91,7 @@ func (a *Agent) ReviewChange(ctx context.Context, set *changes.Set, cb Callbacks
 	r := &reviewer{turn: t, set: set, review: &Review{Response: t.response}}
 	err := r.run(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause // a cap on time or an interrupt explains more than what it broke
+		err = cause // A cap on time or an interrupt explains more than the error it caused.
 	}
 	if len(r.review.Findings) > 0 {
 		a.session.unsent = append(a.session.unsent, provider.Text{Note: provider.NoteReview, Text: r.note()})
@@ -113,7 +113,7 @@ type reviewer struct {
 // partBytes is how long a part may be where the model's window is not shorter.
 const partBytes = 48 << 10
 
-// part is what goes to one sub-agent.
+// part is one sub-agent's share of the change.
 type part struct {
 	text  string
 	files []string
@@ -306,7 +306,7 @@ func (r *reviewer) look(ctx context.Context, p part, n, of int) (err error) {
 		Hint: "again, or another model with --model"}
 }
 
-// message is what a sub-agent is sent: the change between two lines that it cannot hold itself.
+// message is a sub-agent's: the change between two lines that it cannot contain itself.
 func (r *reviewer) message(p part, n, of int) string {
 	border := "change " + rand.Text()
 	what := "Review this change."
@@ -380,7 +380,7 @@ func (r *reviewer) report(ctx context.Context, in reportInput) (tool.Result, err
 	return result, nil
 }
 
-// finding checks what a model reported. nil is none; why is for the model, and "" if all was right.
+// finding checks a model's report. nil is none; why is for the model, and "" if all was right.
 func (r *reviewer) finding(ctx context.Context, in reported) (f *Finding, why string) {
 	path, changed := r.find(in.Path)
 	if denied, err := r.resolve(path); path == "" || err != nil || denied != "" {
@@ -506,7 +506,7 @@ func (f Finding) In(name string) string {
 	return fmt.Sprintf("%s:%d: %s: %s", name, f.Line, f.Severity, f.Text)
 }
 
-// reviewCall shows what a review's sub-agent does. It asks no one.
+// reviewCall shows the calls of a review's sub-agent. It asks no one.
 type reviewCall struct{ *subAgentCall }
 
 func (c reviewCall) OnThinking() { c.turn.cb.OnThinking() }

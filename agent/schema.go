@@ -63,8 +63,8 @@ func NewSchema(raw []byte) (*Schema, error) {
 	return &Schema{text: compact.Bytes(), resolved: resolved}, nil
 }
 
-// Read takes the JSON out of an answer that is nothing else, apart from one code fence around it. The
-// error says what does not fit, for the model.
+// Read takes the JSON out of an answer that is nothing else, apart from one code fence around it. The error names the
+// misfit, for the model.
 func (s *Schema) Read(answer string) (json.RawMessage, error) {
 	answer = withoutFence(strings.TrimSpace(answer))
 	if answer == "" {
@@ -195,7 +195,7 @@ func (w *schemaWalk) inPlace(v any, on []string) error {
 	return nil
 }
 
-// schema is what the answers of this session have to fit; nil for any text. Sub-agents and questions beside
+// schema is that of this session's answers; nil for any text. Sub-agents and questions beside
 // the session are answered in words.
 func (s *session) schema() *Schema {
 	if s.parent != nil || s.beside {

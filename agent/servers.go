@@ -22,7 +22,7 @@ import (
 )
 
 // firstRequest is how many bytes a session's first request may have, whatever is configured.
-// besides is what model, options and a short message take of them.
+// besides is the share of model, options and a short message.
 const (
 	firstRequest = 10_240
 	besides      = 600
@@ -191,7 +191,7 @@ func (c *calls) serverCall(p *pending) {
 	}
 	found, input := tool.Tool{}, p.call.Input
 	var err error
-	if byName { // It is not offered as a function, but it is clear what is meant.
+	if byName { // The tool is not offered as a function, but the name is unambiguous.
 		found, err = builtin.ToolNamed(m, p.call.Name)
 	} else {
 		found, input, err = builtin.ServerCall(m, *p.tool, input)
@@ -226,7 +226,7 @@ func (c *calls) forms(p *pending) func(context.Context, mcp.Request) (mcp.Answer
 	}
 }
 
-// afterServer reports what a call of a server brought besides its result.
+// afterServer reports the extras that a server's call brought besides its result.
 func (c *calls) afterServer(p *pending) {
 	m := c.session.opt.Env.MCP
 	if m == nil || p.tool == nil || p.tool.Kind != tool.KindServer && p.tool.Name != builtin.FindTool {
@@ -248,7 +248,7 @@ func (p *pending) readsOnServer() bool {
 	return p.call.Access.Kind == tool.KindServer && p.call.Access.Reads
 }
 
-// keepFile keeps what a tool gave among the session's outputs.
+// keepFile keeps a tool's data among the session's outputs.
 func (s *session) keepFile(name, extension string, data []byte) (string, error) {
 	dir := s.outputDir()
 	if dir == "" {
@@ -263,7 +263,7 @@ func (s *session) keepTask(tool, id string) error {
 	return s.conv.Note(conversation.Note{Kind: "task", Text: tool + " " + id})
 }
 
-// Servers are the MCP servers with what each costs in tokens of every request; nil without any.
+// Servers are the MCP servers with the tokens that each takes of every request; nil without any.
 func (a *Agent) Servers() []ServerInfo {
 	m := a.session.opt.Env.MCP
 	if m == nil {
@@ -298,7 +298,7 @@ func serverOf(m *mcp.Manager, full string) (server string, ok bool) {
 	return t.Server, ok
 }
 
-// endServers ends all MCP servers, while there is a journal for what they made.
+// endServers ends all MCP servers, while there is a journal for their files.
 func (a *Agent) endServers() error {
 	if a.servers == nil {
 		return nil

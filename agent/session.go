@@ -25,11 +25,11 @@ import (
 	"artoo/tool/tempdir"
 )
 
-// session is what the parts of an agent share: its options, the model that answers, and the
+// session is shared by the parts of an agent: its options, the model that answers, and the
 // present session.
 type session struct {
 	opt   Options
-	model Model // who answers, with what was learned of it
+	model Model // the model that answers, with the facts learned about it
 	// standIn is set while a fallback answers; fallbacks are those that the turn has not tried.
 	standIn   *standIn
 	fallbacks []Fallback
@@ -195,7 +195,7 @@ func (s *session) setModel(m Model) {
 	s.know(m.Info)
 }
 
-// know takes over the facts of the model, and what follows from them.
+// know takes over the facts of the model, and adapts the limits to them.
 func (s *session) know(info provider.ModelInfo) {
 	s.model.Info, s.model.Defaults.MaxTokens = info, tightest(s.replyLimit, info.Context/replyShare, info.MaxOutput)
 	if s.conv != nil {
@@ -257,7 +257,7 @@ func (s *session) compactMode() Compaction {
 	return cmp.Or(s.compaction, s.opt.Compact)
 }
 
-// source is the id of the session whose file holds what was said: a copy without additions has no
+// source is the id of the session whose file holds the conversation: a copy without additions has no
 // file yet.
 func source(s *conversation.Session) string {
 	from := s.Header().ForkOf
@@ -304,8 +304,8 @@ func (s *session) maskedParts(parts []provider.Part) (out []provider.Part, found
 	return out, found
 }
 
-// maskedDiff masks what stands in the file already. What the model writes is shown as it is:
-// whoever approves must see it, and the model made it up.
+// maskedDiff masks what stands in the file already. The model's text is shown as it is: the approver must see it, and
+// it is no secret of the file.
 func (s *session) maskedDiff(diff string) string {
 	if s.opt.Secrets.Mask == nil || s.opt.Secrets.Mask(diff) == diff {
 		return diff
@@ -394,8 +394,7 @@ func tightest(bounds ...int) (least int) {
 	return least
 }
 
-// What a reply has at least, in tokens and as a share of a small window: below it a model says
-// nothing of use.
+// The least size of a reply, in tokens and as a share of a small window: a shorter one is useless.
 const (
 	leastReply = 512
 	leastShare = 16
@@ -424,7 +423,7 @@ func (i TodoItem) State() string {
 // Todo is the model's plan of a long task in the present session; nil for none.
 func (a *Agent) Todo() []TodoItem { return a.session.todo }
 
-// todoWords are the statuses as the user reads them. The second row is what other programs call them.
+// todoWords are the statuses as the user reads them. The second row has the names of other programs.
 var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped",
 	"completed": "done", "cancelled": "dropped"}
 

@@ -143,7 +143,7 @@ func (a *Agent) change(s *conversation.Session, source string) error {
 		return err
 	}
 	if source != "fork" {
-		a.EndBackground() // while the journal that gets what they made is open
+		a.EndBackground() // while the journal for their files is open
 	}
 	a.background.keepIn(nil)
 	if err := a.keeper.openJournal(); err != nil {
@@ -331,8 +331,8 @@ func (a *Agent) Turn(number int) string {
 	return typedText(m)
 }
 
-// PlanBefore plans the undo of what the session changed since the user's n-th message from the end
-// (1: the last). The error is journal.ErrNothing where that is nothing.
+// PlanBefore plans the undo of the session's changes since the user's n-th message from the end
+// (1: the last). The error is journal.ErrNothing if there are none.
 func (a *Agent) PlanBefore(ctx context.Context, n int) (journal.Plan, error) {
 	j := a.Journal()
 	if j == nil {
@@ -382,9 +382,8 @@ func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 	return nil
 }
 
-// Aside answers a question beside the session, with all that was said in sight. Calls only read;
-// others are refused unasked. Question and answer are never sent again, and change nothing of what
-// is sent next. Errors are those of Send.
+// Aside answers a question beside the session, with all that was said in sight. Calls only read; others are refused
+// unasked. Question and answer are never sent again, and do not change later requests. Errors are those of Send.
 func (a *Agent) Aside(ctx context.Context, text string, cb Callbacks) (*Response, error) {
 	s := a.session
 	end, known := s.conv.Aside(), func() {}
@@ -399,10 +398,10 @@ func (a *Agent) Aside(ctx context.Context, text string, cb Callbacks) (*Response
 	return response, errors.Join(err, end())
 }
 
-// Compact has the model sum up the old part of the history, between two turns; the last steps and
-// the user's messages stay. keep names facts the summary must not leave out, "" for none.
-// Notices report the outcome. Where no summary can be had, it trims. It returns what the requests
-// used. After an error (an interrupt's is ctx's cause) the history is as it was.
+// Compact has the model sum up the old part of the history, between two turns; the last steps and the user's messages
+// stay. keep names facts the summary must not leave out, "" for none. Notices report the outcome. If it gets no
+// summary, it trims. It returns the usage of the requests. After an error (an interrupt's is ctx's cause) the history
+// is as it was.
 func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Response, error) {
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()

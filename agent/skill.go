@@ -24,7 +24,7 @@ type skillInput struct {
 	Query string `json:"query,omitempty" jsonschema:"words to find skills by"`
 }
 
-// Bounds of the tool with its catalogue, of the results of a query and of what a loaded skill names.
+// Bounds of the tool with its catalogue, of the results of a query and of the files a loaded skill names.
 const (
 	skillBytes   = 1750 // the tool's share of a request, with all around it
 	skillFraming = 90   // a wire's share of these, around name, description and schema
@@ -72,7 +72,7 @@ func (s *session) lookForSkills() {
 	if s.opt.Skills == nil {
 		return
 	}
-	if s.conv != nil && s.parent == nil { // A new session of the run offers what there is by then.
+	if s.conv != nil && s.parent == nil { // A new session of the run offers the skills found by then.
 		s.opt.Skills.Forget()
 	}
 	go guarded(func() { // A crash comes again where they are taken.
@@ -167,8 +167,7 @@ func (s *session) skillText(i skill.Item) (string, error) {
 	return strings.TrimSpace(s.masked(head + "]\n" + body)), nil
 }
 
-// sends reports whether a text is part of what the model is sent, reminders left out of account:
-// of those only the newest stays.
+// sends reports whether a text is in the messages to the model, except old reminders: only the newest one stays.
 func (s *session) sends(text string) bool {
 	for _, m := range s.conv.Messages() {
 		for _, p := range m.Parts {
@@ -276,8 +275,8 @@ func (s *session) remind(notice func(text string)) error {
 	return s.conv.Remind(text)
 }
 
-// remindOf reports something to the model between two steps. What the last reminder said of skills
-// is said again, since only the newest one is sent.
+// remindOf reports something to the model between two steps. It repeats the last reminder's part on skills, since only
+// the newest one is sent.
 func (t *turn) remindOf(text string) error {
 	notice := func(text string) { t.cb.notice(NoticeInfo, text) }
 	return t.session.conv.Remind(joined(text, t.session.skillReminder(notice)))
@@ -336,10 +335,9 @@ func (a *Agent) LoadSkill(i skill.Item) (provider.Text, error) {
 // lineOutput is how much of a line's output becomes part of a message, in characters.
 const lineOutput = 10000
 
-// RunLine runs a shell line of the user's command as a call of bash: decided, asked and journaled
-// for the turn that follows, but no part of the conversation. Response has what was denied, be it
-// some of the line's changes, and is nil for nothing. The error is an interrupt, or says why the
-// line cannot run.
+// RunLine runs a shell line of the user's command as a call of bash: decided, asked and journaled for the turn that
+// follows, but no part of the conversation. Response lists denials, also of some of the line's changes, and is nil if
+// there are none. The error is an interrupt, or says why the line cannot run.
 func (a *Agent) RunLine(ctx context.Context, line string, cb Callbacks) (output string, denied *Response, err error) {
 	if tool.Find(a.session.opt.Tools, "bash") == nil {
 		return "", nil, &Failure{Kind: KindUsage, What: "!`" + line + "`", Err: errors.New("there is no tool bash"),
@@ -365,7 +363,7 @@ func (a *Agent) RunLine(ctx context.Context, line string, cb Callbacks) (output 
 		return "", nil, stop
 	case p.outcome.Status == CallInterrupted:
 		return "", nil, context.Cause(ctx)
-	case len(t.response.Denied) > 0: // the line, or what it changed
+	case len(t.response.Denied) > 0: // the line, or its changes
 		return "", t.response, nil
 	}
 	output = p.outcome.Text

@@ -62,7 +62,7 @@ func taskTool(agents []SubAgent) tool.Tool {
 		}, nil)
 }
 
-// usualAgents are what other programs call the sub-agent that is none in particular.
+// usualAgents are the names in other programs of a sub-agent without a kind.
 var usualAgents = []string{"", "general-purpose", "general", "default", "explore", "plan", "worker", "explorer",
 	"code", "architect", "ask", "debug", "orchestrator"}
 
@@ -105,8 +105,7 @@ func (t *turn) number(p *pending) {
 	p.call.Access.Object = label + ": " + p.call.Access.Object
 }
 
-// subAgentCall is a sub-agent's call, and its front end: what it does, and asks, goes to the
-// agent's own.
+// subAgentCall is a sub-agent's call, and its front end: its calls and questions go to the agent's own.
 type subAgentCall struct {
 	NopCallbacks
 	turn   *turn // The agent of this turn made the call.
@@ -211,7 +210,7 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	opt.PlanTools, opt.Journal, opt.Notice, opt.Secrets.Begin, opt.Secrets.Begun = nil, nil, nil, nil, nil
 	opt.Sessions = Sessions{Ephemeral: t.session.output == "", Store: conversation.Store{Dir: t.session.output}, Version: t.session.opt.Sessions.Version}
 	prompt := kind.Prompt
-	if kind.own == nil { // else its prompt says to whom it reports
+	if kind.own == nil { // Otherwise its prompt names the recipient.
 		prompt = joined(prompt, subAgentPrompt)
 	}
 	opt.System = joined(opt.System, prompt)
@@ -300,7 +299,7 @@ func (t *turn) count(w *subAgentCall) (err error) {
 	return err
 }
 
-// conclude counts what the sub-agent of a call used and was denied as the turn's.
+// conclude counts the usage and denials of a call's sub-agent as the turn's.
 func (t *turn) conclude(p *pending) (err error) {
 	w := t.subAgents[p]
 	if w == nil {

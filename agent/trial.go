@@ -34,7 +34,7 @@ type Trials struct {
 }
 
 // NewTrials makes the Trials of a project. It needs Workspace; of Options only Env, Policy, Skills and Notice
-// count. What a trial keeps goes to the journal of the session. Without layers the error is a *Failure.
+// count. Files that a trial keeps go to the journal of the session. Without layers the error is a *Failure.
 func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
 	if err := needLayers(*opt.Confinement); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
 	p.makeEnv()
 	p.makePolicy()
 	policy := *opt.Policy
-	policy.Mode = permission.ModeAsk // What a user typed is no matter of the mode.
+	policy.Mode = permission.ModeAsk // The mode does not apply to commands that a user typed.
 	opt.Policy = &policy
 	if err := p.workspace.openFiles(opt.Env, opt.Policy, nil); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (r *Trial) Keep(ctx context.Context) (left []string, err error) {
 }
 
 // Patch writes the changes of the project's files as input of git apply. left are the paths that it lacks:
-// ignored files, data of git, and what no patch can hold.
+// ignored files, data of git, and files that no patch can hold.
 func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err error) {
 	root, at := r.trials.calls.session.opt.Policy.Root, r.trials.calls.session.opt.Workspace.Project
 	var paths []string

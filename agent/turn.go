@@ -31,7 +31,7 @@ type turn struct {
 	moreSteps int    // the user granted these besides Limits.MaxTurns
 	resumes   int    // Hooks had the model go on so often.
 	unchanged int    // rounds of Until without a change
-	state     string // what was changed when Until looked last
+	state     string // the value of State at the last run of Until
 	corrected bool   // the model was asked again for an answer that fits the schema
 }
 
@@ -82,7 +82,7 @@ func (t *turn) end() {
 // appendUser appends the user's message, and behind it notes: a session is listed by its first words.
 func (t *turn) appendUser(text string, attachments []provider.Part) error {
 	t.requests.notes, t.session.unsent = t.session.unsent, nil
-	if !t.session.beside { // What has changed is news to the session itself.
+	if !t.session.beside { // Changes are news to the session itself.
 		t.session.takeFound()
 		t.offerPlan()
 		t.requests.notes = append(t.requests.notes, t.agent.notes.next(t.session)...)
@@ -102,7 +102,7 @@ func (t *turn) appendUser(text string, attachments []provider.Part) error {
 	return nil
 }
 
-// appendSteering appends what the user sent while the calls ran.
+// appendSteering appends the messages that the user sent while the calls ran.
 func (t *turn) appendSteering(ctx context.Context, steering func() []Message) error {
 	if steering == nil {
 		return nil
@@ -144,7 +144,7 @@ func (t *turn) completed(reply provider.Done) (*Response, error) {
 	return t.response, t.sync()
 }
 
-// sync waits until the conversation is on the disk, and brings there what can be undone.
+// sync waits until the conversation is on the disk, and brings the undo data there.
 func (t *turn) sync() error {
 	if t.agent.keeper.journal != nil {
 		t.agent.keeper.giveYours(t.cb)
@@ -153,7 +153,7 @@ func (t *turn) sync() error {
 	return t.session.conv.Sync()
 }
 
-// failed ends the turn with an error and keeps what came of the reply.
+// failed ends the turn with an error and keeps the part of the reply that arrived.
 func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 	// A cap or an interrupt explains more than the request that it ended. Other errors, as of the
 	// session, are joined.
@@ -196,9 +196,8 @@ func isText(p provider.Part) bool {
 // fewSteps is how many requests are left when a note says so to the model.
 const fewSteps = 5
 
-// takeStep takes one of the turn's steps, which sub-agents share, for the next request. Where
-// they are used up and the user does not allow more, one last request brings what is done and
-// left, and the error ends the turn.
+// takeStep takes one of the turn's steps, which sub-agents share, for the next request. If they are used up and the
+// user does not allow more, one last request asks for a report, and the error ends the turn.
 func (t *turn) takeStep(ctx context.Context) error {
 	most := t.session.opt.Limits.MaxTurns
 	if most <= 0 {
@@ -389,7 +388,7 @@ func (a *Agent) FollowUp(ctx context.Context, cb Callbacks) error {
 }
 
 // Send appends the user's message, asks the model, runs the tools it calls, and repeats until a
-// reply calls nothing. It always returns a Response with what there is. An interrupt (ctx done)
+// reply calls nothing. It always returns a Response, if only a partial one. An interrupt (ctx done)
 // keeps the partial reply and returns ctx's cause; Classify classifies every other error. After
 // any error the conversation can go on.
 func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, error) {
@@ -405,7 +404,7 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 	return response, err
 }
 
-// SendMessage sends a text with what goes along with it, see Send.
+// SendMessage sends a text with attachments, see Send.
 func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks,
 	attachments ...provider.Part) (*Response, error) {
 	return a.Send(ctx, Message{Text: text, Attachments: attachments}, cb)

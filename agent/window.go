@@ -13,7 +13,7 @@ import (
 	"artoo/tool/text"
 )
 
-// hintTools is what the user can do where prompt and tools take too many tokens.
+// hintTools is the remedy where prompt and tools take too many tokens.
 const hintTools = "--tools -all,+bash with a short --system, or a model with a larger window"
 
 // replyLimitOf is a reply's limit in tokens: a part of the window at most, which
@@ -25,7 +25,7 @@ func (r *requests) replyLimitOf(requested int) int {
 	return tightest(requested, r.window()/replyShare)
 }
 
-// withThinking is the reply's limit with what the model may think on top, up to
+// withThinking is the reply's limit with an allowance for thinking on top, up to
 // its maximum: thinking takes a share of the whole.
 func (r *requests) withThinking(o provider.Options) int {
 	share := o.Effort.Share()
@@ -42,13 +42,13 @@ func (r *requests) withThinking(o provider.Options) int {
 // least is the smallest limit that a reply is given to make a request fit.
 func (r *requests) least() int { return min(leastReply, r.window()/leastShare) }
 
-// window is the model's window in tokens, or what a refusal taught of it; 0 where nobody knows.
+// window is the model's window in tokens, or the one learned from a refusal; 0 if unknown.
 func (r *requests) window() int {
 	refused, _ := r.session.conv.Window()
 	return tightest(r.session.model.Info.Context, refused)
 }
 
-// fitReply lowers the limit of a reply to what the window leaves, and notes whether it did.
+// fitReply lowers the limit of a reply to the room left in the window, and notes whether it did.
 func (r *requests) fitReply(requested int) int {
 	limit, window := r.replyLimitOf(requested), r.window()
 	left := window - r.session.conv.EstimatedTokens()
@@ -62,7 +62,7 @@ func (r *requests) trimHard(refused *provider.Error) error {
 	return r.trimBy(r.session.conv.TrimHard, refused)
 }
 
-// trimBy reports what went, or why it does not fit.
+// trimBy reports the removed parts, or why the history does not fit.
 func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *provider.Error) error {
 	trimmed, err := trim()
 	if text := trimmed.String(); text != "" {
@@ -74,9 +74,8 @@ func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *pr
 	return r.contextFull(err, refused)
 }
 
-// learnWindow learns from the numbers of a refusal: the window, and the tokens of what was sent, which
-// count as many as the known window where the server names none. A refusal for bytes teaches
-// nothing.
+// learnWindow learns from the numbers of a refusal: the window, and the tokens of the request, which count as the known
+// window where the server names no number. A refusal for bytes teaches nothing.
 func (r *requests) learnWindow(e provider.Error) {
 	if e.InBytes {
 		return
@@ -101,8 +100,8 @@ func (r *requests) takeWindow(window int) {
 	}
 }
 
-// contextFull is the failure of a history that cannot be made to fit: what is too long, and what
-// helps. A message that is too long by itself is withdrawn. Any other error stays as it is.
+// contextFull is the failure of a history that cannot be made to fit: the part that is too long, and the remedy. A
+// message that is too long by itself is withdrawn. Any other error stays as it is.
 func (r *requests) contextFull(err error, refused *provider.Error) error {
 	full, ok := errors.AsType[*conversation.FullError](err)
 	if !ok {
@@ -132,7 +131,7 @@ func (r *requests) contextFull(err error, refused *provider.Error) error {
 	return errors.Join(f, lost)
 }
 
-// name says in f which part of a full context, except the history, is too long, and what helps.
+// name says in f which part of a full context, except the history, is too long, and the remedy.
 func (r *requests) name(f *Failure, full *conversation.FullError) {
 	window := r.window()
 	if window <= 0 {
@@ -140,7 +139,7 @@ func (r *requests) name(f *Failure, full *conversation.FullError) {
 	}
 	_, accepted := r.session.conv.Window()
 	most := min(window-r.least(), full.Budget)
-	if window < r.session.model.Info.Context && accepted < most { // all that is known is what was too long
+	if window < r.session.model.Info.Context && accepted < most { // only the part that was too long is known
 		most = max(accepted, most/2)
 	}
 	rest := max(full.Tokens-full.Overhead-full.Latest, 0)
@@ -204,7 +203,7 @@ type requests struct {
 	perChar     float64         // bytes of a character of the user's message
 }
 
-// attempt is what the next request for the present reply does otherwise than the first one.
+// attempt lists the differences of the next request for the present reply from the first one.
 type attempt struct {
 	made      [counters]int // how often each counter's requests were made again
 	maxTokens int           // goes over the reply limit, 0 for that

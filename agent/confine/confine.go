@@ -19,7 +19,7 @@ import (
 	"artoo/tool/tempdir"
 )
 
-// background is how long what a command left in the background may still write, as in
+// background is how long processes that a command left in the background may still write, as in
 // shell.DefaultWaits.
 const background = 200 * time.Millisecond
 
@@ -28,27 +28,27 @@ type Line struct {
 	Place  sandbox.Place
 	Exec   bool     // the project's own programs may run
 	Hidden []string // It must not see these either.
-	// Outputs are the project's directories that a background command may write; Whole is all of
-	// it, except what programs run or obey automatically.
+	// Outputs are the project's directories that a background command may write; Whole is all of it, except files that
+	// programs run or obey automatically.
 	Outputs []string
 	Whole   bool
 }
 
-// Confined is a command that runs confined. What follows holds once it has ended.
+// Confined is a command that runs confined. The methods below hold once it has ended.
 type Confined interface {
 	shell.Started
 	Denials() []sandbox.Denial      // Denials lists refused acts. It may be called while the command runs.
 	Hides(path string) bool         // Hides reports whether it could not see an absolute path of the machine.
 	Wrote(ctx context.Context) bool // reports whether it changed something on its layer by now
-	Protect() error                 // makes what programs run read-only again: a landing replaced files
+	Protect() error                 // makes files that programs run read-only again: a landing replaced files
 	Limit() string                  // the limit that ended it, in words; "" for none
-	// Changes are what it did on a layer; they hold the layer until Discard. An error gives the
+	// Changes are those on its layer; they hold the layer until Discard. An error gives the
 	// layer up.
 	Changes(ctx context.Context) (Changes, error)
 	Discard() error
 }
 
-// Changes are what a command did on a layer.
+// Changes are those of a command on a layer.
 type Changes interface {
 	List() []sandbox.Change
 	Stays() []string // Stays lists absolute paths that it could not see in directories that it removed.
@@ -56,8 +56,7 @@ type Changes interface {
 	Open(path string) (*os.File, error)
 	// Path is where that content lies, if it may be renamed from there; "" has it copied.
 	Path(path string) string
-	// Discard gives the layer up; with keepCaches, what the command wrote into caches stays for
-	// the next one.
+	// Discard gives the layer up; with keepCaches, the command's cache files stay for the next one.
 	Discard(keepCaches bool) error
 }
 
@@ -79,7 +78,7 @@ type Confiner struct {
 	}
 }
 
-// New makes a Confiner. facts are what the machine can do here. Nothing is started before the
+// New makes a Confiner. facts are the machine's abilities. Nothing is started before the
 // first command.
 func New(config Config, facts sandbox.Facts) *Confiner {
 	return &Confiner{config: config, given: config, facts: facts}
@@ -116,8 +115,7 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	})
 }
 
-// StartServer starts a language server, which runs what the project contains and writes nothing
-// but artoo's caches.
+// StartServer starts a language server, which runs code of the project and writes only to artoo's caches.
 func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
@@ -128,10 +126,9 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	return c.run(cmd, sandbox.Options{Job: true, Exec: true})
 }
 
-// StartMCP starts an MCP server: it writes the whole project except what programs run
-// automatically, has an empty home, and keeps the machine's network. The error is a HiddenError
-// where the sandbox does not show its program. On a layer it writes all of the project there, and the
-// project itself does not change.
+// StartMCP starts an MCP server: it writes the whole project except files that programs run automatically, has an empty
+// home, and keeps the machine's network. The error is a HiddenError where the sandbox does not show its program. On a
+// layer it writes all of the project there, and the project itself does not change.
 func (c *Confiner) StartMCP(cmd *exec.Cmd, onLayer bool) (Confined, error) {
 	c.servers.once.Do(func() { c.servers.confiner, c.servers.broken = c.networked() })
 	if c.servers.broken != nil {
@@ -262,7 +259,7 @@ func (r *command) KillAll() (stopped, left int) {
 	return r.exit.Stopped, 0
 }
 
-// Release has nothing to give back: what a command leaves is the layer.
+// Release frees nothing: a command leaves only its layer.
 func (r *command) Release() {}
 
 func (r *command) Limit() string { return r.exit.Limit }

@@ -8,8 +8,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// Host starts commands that nothing confines. No launcher ends here what they leave behind when
-// artoo is killed.
+// Host starts unconfined commands. No launcher ends their leftover processes here when artoo is killed.
 type Host struct {
 	Warn func(text string)
 }

@@ -21,14 +21,14 @@ import (
 	"artoo/tool/shell"
 )
 
-// What must never be seen in the output of a confined line.
+// These texts must never appear in the output of a confined line.
 const (
 	secretInside  = "SECRET=t0ps3cr3t"
 	secretOutside = "0uts1de"
 )
 
-// A trial is a project with a secret, a directory and a home beside it, and a
-// service of the machine: what confined lines must not read, change or reach.
+// A trial is a project with a secret, a directory and a home beside it, and a service of the machine: confined lines
+// must not read, change or reach them.
 type trial struct {
 	store      string // of git
 	base, root string
@@ -36,9 +36,9 @@ type trial struct {
 	policy     *permission.Policy
 	reached    chan string
 	replace    *strings.Replacer
-	script     *os.File          // what lines print
+	script     *os.File          // the output of lines
 	limit      time.Duration     // how long lines may run
-	last       map[string]string // what was watched when the last line had ended, by what it is
+	last       map[string]string // the watched state when the last line had ended, by its name
 }
 
 func put(t *testing.T, path, text string) {
@@ -189,7 +189,7 @@ func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
 	return string(out)
 }
 
-// discard throws away what a line did, as after a no.
+// discard throws away the changes of a line, as after a no.
 func (tr *trial) discard(t *testing.T, line string, place permission.Place, confined Confined) {
 	t.Helper()
 	if place == permission.PlaceLayer {
@@ -217,11 +217,11 @@ func differing(before, after string) string {
 	return b.String()
 }
 
-// check runs a line and says what it got at that it must not.
+// check runs a line and reports the forbidden things it reached.
 func (tr *trial) check(t *testing.T, line string, place permission.Place, watched ...string) {
 	t.Helper()
 	key := strings.Join(watched, " ")
-	before, known := tr.last[key] // nothing but the lines changes what is watched
+	before, known := tr.last[key] // Only the lines change the watched state.
 	if !known {
 		before = tr.state(t, watched...)
 	}
@@ -261,8 +261,8 @@ func lines(t *testing.T, path string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// TestNoHostileLineGetsAnywhere runs lines that write, run and read what they may
-// not: on a layer each of them, and some in the background, on the project itself.
+// TestNoHostileLineGetsAnywhere runs lines that try forbidden writes, runs and reads: on a layer each of them, and some
+// in the background, on the project itself.
 func TestNoHostileLineGetsAnywhere(t *testing.T) {
 	facts, ok := factsHere(t)
 	if !ok {
@@ -304,9 +304,8 @@ func TestAFileWithANameOutsideOfTheProjectIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestWhatPassesChangesNothing runs what is not asked beforehand where it was
-// decided, with the real programs. Lines that only read run one after the other in one
-// sandbox, each for a second at most.
+// TestWhatPassesChangesNothing runs lines that are not asked beforehand in their decided place, with the real programs.
+// Lines that only read run one after the other in one sandbox, each for a second at most.
 func TestWhatPassesChangesNothing(t *testing.T) {
 	facts, ok := factsHere(t)
 	if !ok {

@@ -17,10 +17,10 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// Config is what the commands of one session may reach. Paths are absolute.
+// Config lists the places that the commands of one session may reach. Paths are absolute.
 type Config struct {
-	// Config is what the user and the project configure. Temp, Caches and Kept are set when the sandbox
-	// starts, and what the session adds to Read, Toolchains and Denied is added then.
+	// Config is that of the user and the project. Temp, Caches and Kept are set when the sandbox starts, and the
+	// session's own Read, Toolchains and Denied are added then.
 	sandbox.Config
 	Cache   string // artoo's own caches are below it; "" keeps none
 	Environ []string
@@ -44,7 +44,7 @@ func (c Config) inside() (sandbox.Config, error) {
 	return config, c.writeGitConfig()
 }
 
-// Places lists what commands reach of this machine besides the system, one kind a row.
+// Places lists the places of this machine that commands reach besides the system, one kind a row.
 func (c *Confiner) Places() (rows []string) {
 	var caches []string
 	for _, cache := range c.config.caches() {
@@ -76,7 +76,7 @@ func (c *Confiner) Places() (rows []string) {
 var systemSecrets = []string{"/etc/shadow*", "/etc/gshadow*", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private",
 	"/etc/sudoers*", "/etc/krb5.keytab", "/etc/NetworkManager/system-connections", "/etc/wireguard"}
 
-// denied lists what no command may see, as it is now.
+// denied lists the present paths that no command may see.
 func (c Config) denied() (all []string, err error) {
 	if c.Denied != nil {
 		all, err = c.Denied()
@@ -185,7 +185,7 @@ func (c Config) own() string {
 	return filepath.Join(c.Cache, "sandbox", filepath.Base(c.Root)+"-"+hex.EncodeToString(key[:6]), trust)
 }
 
-// kept is where what commands leave in the project's own caches is kept; "" keeps none.
+// kept is the directory for files that commands leave in the project's caches; "" keeps none.
 func (c Config) kept() string {
 	if c.Cache == "" {
 		return ""
@@ -193,7 +193,7 @@ func (c Config) kept() string {
 	return filepath.Join(c.own(), "project")
 }
 
-// cargoTarget is where language servers see what cargo built for them: rust-analyzer's cargo
+// cargoTarget is where language servers see cargo's build for them: rust-analyzer's cargo
 // check would write to the project.
 func (c Config) cargoTarget() string { return filepath.Join(c.Home, ".cache", "artoo-cargo-target") }
 

@@ -9,8 +9,8 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// rust-analyzer has cargo check find most problems: that needs a place for what it
-// builds, which is not the project's and is there again in the next session.
+// rust-analyzer has cargo check find most problems: that needs a place for its build, which is not the project's and is
+// there again in the next session.
 func TestALanguageServerBuildsBesideTheProject(t *testing.T) {
 	facts, ok := factsHere(t)
 	if !ok {

@@ -2,9 +2,8 @@
 // request, in a file for each local day, so that a cap on a day's money holds over
 // processes. docs/cost.md describes the files.
 //
-// A request is reserved with its worst case before it is made, and settled with what
-// it came to. What a run that was killed had reserved is not kept: of its request
-// counts what had been sent.
+// A request is reserved with its worst case before it is made, and settled with its real cost. The reservation of a
+// killed run is dropped: of its request only the part sent counts.
 package ledger
 
 import (

@@ -73,7 +73,7 @@ func process(t *testing.T, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// sum is what was spent on the clock's day.
+// sum is the spending of the clock's day.
 func sum(t *testing.T, l *Ledger) float64 {
 	t.Helper()
 	_, usd, err := l.Today()

@@ -110,7 +110,7 @@ func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
 		"a line": func() bool { return strings.Contains(p.Decide("bash", line).Reason(), "from which git runs hooks") },
 	} {
 		for _, hooks = range []string{"", root + "/hooks"} {
-			if _, err := p.World.Guard.Look(); err != nil { // what was found a moment ago counts
+			if _, err := p.World.Guard.Look(); err != nil { // Files found a moment ago count.
 				t.Fatal(err)
 			}
 			asked = 0

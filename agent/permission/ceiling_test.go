@@ -8,7 +8,7 @@ import (
 	"artoo/tool"
 )
 
-// What the user says at a question loosens no rule of the system's policy, and is answered with the
+// The user's answer to a question loosens no rule of the system's policy, and is answered with the
 // place of that rule.
 func TestSessionsDoNotLoosenThePolicy(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ func (p *Policy) commandCovered(rules []Rule, name string, s line.Command) bool 
 }
 
 // coversCommand reports whether an allow rule covers a command; why is for a rule that nearly does.
-// Rights raised by sudo, redirections, variables and what changes the shell are covered only by a
+// Rights raised by sudo, redirections, variables and commands that change the shell are covered only by a
 // rule for the whole tool or line, or one that names the wrapper.
 func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, why string) {
 	switch {

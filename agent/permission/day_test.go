@@ -15,8 +15,8 @@ import (
 	"artoo/tool/files"
 )
 
-// dayPolicy is the policy of a project that holds what the lines of testdata/day.txt
-// work on. What is installed on this machine does not matter.
+// dayPolicy is the policy of a project with the files for the lines of testdata/day.txt. Programs installed on this
+// machine do not matter.
 func dayPolicy(t *testing.T, mode Mode, trusts bool) *Policy {
 	t.Helper()
 	root, p := harmlessTree(t, mode)
@@ -70,7 +70,7 @@ func TestADayAsksLittleBeforehand(t *testing.T) {
 	}
 }
 
-// confinements are what can hold commands, by the kinds of machine.
+// confinements are the ways to hold commands, by the kinds of machine.
 var confinements = map[string]Confinement{
 	"layers":                    {Sandbox: true, Layer: true, First: true, Auto: true},
 	"namespaces without layers": {Sandbox: true, First: true, Auto: true},
@@ -81,8 +81,8 @@ var confinements = map[string]Confinement{
 	"none":                      {},
 }
 
-// The lines of a day, by what each does: reading, system programs, the project's own
-// programs, and what needs more than the sandbox.
+// The lines of a day, by kind: reading, system programs, the project's own programs, and lines that need more than the
+// sandbox.
 var dayOf = map[string]string{
 	"reading": `git status|git diff --stat|rg -n TODO .|git log --oneline -5`,
 	"system": `sed -n 1,80p main.go|cat package.json / jq .scripts|gofmt -l .|gofmt -w main.go|node -e "console.log(1)"|curl -s http://localhost:8080/health|mkdir -p out && cp a.txt out/|
@@ -92,7 +92,7 @@ var dayOf = map[string]string{
 		git pull --rebase|gh pr create --fill`,
 }
 
-// What Decide says of each line of a day is what Rights say of its kind, in every mode,
+// The decision on each line of a day is that of Rights on its kind, in every mode,
 // confinement and trust, whether or not someone can answer. A decision is made in one
 // goroutine: with -short, each line is tried in each confinement with one mode only, and
 // the modes take turns.
@@ -146,7 +146,7 @@ func TestTheRightsHoldForADay(t *testing.T) {
 	}
 }
 
-// A timeout is a bound: what a call comes to is the same with each. With -short, each
+// A timeout is a bound: the decision on a call is the same with each. With -short, each
 // line is tried in each confinement with one mode, as above.
 func TestATimeoutChangesNoDecisionOfADay(t *testing.T) {
 	p := dayPolicy(t, ModeAsk, false)

@@ -181,7 +181,7 @@ type Decision struct {
 // Reason is all reasons in words; "" for none.
 func (d Decision) Reason() string { return words(d.Reasons) }
 
-// words joins what reasons say, each once; of the same code only the objects follow.
+// words joins the texts of reasons, each once; of the same code only the objects follow.
 func words(reasons []Reason) string {
 	var texts []string
 	for i, r := range reasons {

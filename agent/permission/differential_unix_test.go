@@ -25,7 +25,7 @@ import (
 )
 
 // A trial runs lines that pass in real shells, in a tree where every command is
-// a stub that writes down what it was given.
+// a stub that writes down its arguments.
 type trial struct {
 	root, log string
 	p         *Policy
@@ -36,7 +36,7 @@ type trial struct {
 
 // trialShell is a shell under the name by which artoo would start it.
 type trialShell struct {
-	name string // what the policy knows: bash or sh
+	name string // its name in the policy: bash or sh
 	path string
 	bin  string // the PATH for its commands
 }
@@ -101,7 +101,7 @@ func (tr *trial) findShells(t testing.TB, base string) {
 				t.Fatal(err)
 			}
 		}
-		for _, name := range []string{"timeout", "nice", "nohup", "bash", s.as} { // what runs others is itself
+		for _, name := range []string{"timeout", "nice", "nohup", "bash", s.as} { // A program that runs others is itself.
 			if name == s.as {
 				link(t, real, filepath.Join(bin, name))
 			} else if path, err := exec.LookPath(name); err == nil {
@@ -151,7 +151,7 @@ func treeState(t testing.TB, root string) string {
 	return b.String()
 }
 
-// try runs a line in every shell for which it passes, and checks what ran.
+// try runs a line in every shell for which it passes, and checks the commands that ran.
 func (tr *trial) try(t testing.TB, text string) {
 	t.Helper()
 	for _, shell := range tr.shells {
@@ -171,7 +171,7 @@ func (tr *trial) try(t testing.TB, text string) {
 	}
 }
 
-// run runs a line as the tool does, and reads what the stubs wrote down.
+// run runs a line as the tool does, and reads the notes of the stubs.
 func (tr *trial) run(t testing.TB, shell trialShell, text string) (ran []line.Command) {
 	t.Helper()
 	if err := os.WriteFile(tr.log, nil, 0o644); err != nil {

@@ -214,8 +214,8 @@ func ResultDirs() []string {
 	return slices.DeleteFunc(strings.Fields(resultDirs), func(name string) bool { return strings.Contains(name, "*") })
 }
 
-// caches are directories and files in which tools keep what they can make again. What
-// a line writes there never lands: artoo keeps it, and the next line sees it.
+// caches are directories and files in which tools keep files they can make again. A line's writes there never land:
+// artoo keeps it, and the next line sees it.
 const caches = `__pycache__ .pytest_cache .mypy_cache .ruff_cache .eslintcache .stylelintcache .cache .parcel-cache
 	.phpunit.cache .rubocop_cache .gopls .gradle .turbo .next/cache node_modules/.vite*`
 

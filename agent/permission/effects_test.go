@@ -112,7 +112,7 @@ func TestEachEffectHasOneRow(t *testing.T) {
 	}
 }
 
-// Reasons of one kind say once what they have in common.
+// Reasons of one kind name their common part once.
 func TestReasonsOfOneKindAreSaidOnce(t *testing.T) {
 	d := Decision{Reasons: []Reason{{Code: Outside, Object: "it needs the network"}, {Code: Outside, Object: "it pushes"},
 		{Code: Outside, Object: "it needs the network"}}}

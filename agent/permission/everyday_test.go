@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEverydayLinesRunUnaskedUnderARuleForEveryCommand has what an agent runs
-// all day, with variables, substitutions and loops.
+// TestEverydayLinesRunUnaskedUnderARuleForEveryCommand has the lines that an agent runs all day, with variables,
+// substitutions and loops.
 func TestEverydayLinesRunUnaskedUnderARuleForEveryCommand(t *testing.T) {
 	empty := t.TempDir() + "/" // whatever stands in /tmp would be overwritten
 	for _, line := range linesOf(t, "everyday.txt") {

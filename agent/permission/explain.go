@@ -11,7 +11,7 @@ import (
 	"artoo/tool/web"
 )
 
-// Explanation is what a policy says of a call, part by part.
+// Explanation explains a policy's decision on a call, part by part.
 type Explanation struct {
 	Tool      string       `json:"tool"`
 	Call      string       `json:"call"` // the command, path or host
@@ -107,7 +107,7 @@ func CallFor(text string, files *files.Files) (name string, access tool.Access, 
 	return r.Tool, access, nil
 }
 
-// Explain decides a call, and reports what the decision recorded.
+// Explain decides a call, and reports the decision's record.
 func (p *Policy) Explain(name string, access tool.Access) Explanation {
 	d := p.Decide(name, access)
 	e := Explanation{Tool: name, Call: access.Object, Mode: p.Mode, Verdict: d.Verdict, Rule: d.Rule, Narrow: d.Narrow,
@@ -133,7 +133,7 @@ type parsed struct {
 	denies, mayDeny, asks *Rule // the first rule that denies the line, may deny it, or asks about it
 }
 
-// A part is one simple command of a line with what the lists and the rules say of it.
+// A part is one simple command of a line with the verdicts of the lists and the rules.
 type part struct {
 	line.Command
 	reads   bool   // it is a read-only command
@@ -231,7 +231,7 @@ func (p *Policy) findAllow(l parsed, rules []Rule) (all bool) {
 	return all
 }
 
-// Part is what a decision says of one simple command of a line.
+// Part is the part of a decision on one simple command of a line.
 type Part struct {
 	Text    string       `json:"text"`
 	Verdict Verdict      `json:"effect"`
@@ -248,7 +248,7 @@ type MissedRule struct {
 	Why    string `json:"why"`
 }
 
-// part is what the decision says of one command of a line.
+// part is the part of the decision on one command of a line.
 func (d Decision) part(s *part, name string, mode Mode) Part {
 	made := Part{Text: s.String(), Missed: s.missed}
 	is := func(verdict Verdict, rule *Rule, why string) Part {

@@ -17,9 +17,9 @@ import (
 	facts "artoo/tool/project"
 )
 
-// autoExecuted is the one list of files that something other than the user runs or obeys, so that
-// who writes one has code run later without a question. A row is a name, or names below each
-// other, with * for any characters; it counts at any depth, in either case, and for all beneath it.
+// autoExecuted is the one list of files that something other than the user runs or obeys, so that the writer of one has
+// code run later without a question. A row is a name, or names below each other, with * for any characters; it counts
+// at any depth, in either case, and for all beneath it.
 var autoExecuted = []autoExecutedRow{
 	{"git", `.git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml .hg .jj`},
 	{"an editor", `.vscode .vs .idea .fleet .zed .helix .devcontainer .devcontainer.json .gitpod.yml *.code-workspace
@@ -374,8 +374,7 @@ func (g GuardedFiles) Since(before GuardedFiles) (made []string) {
 // maxOutside bounds the paths that lead outside and become read-only one by one: each costs a mount.
 const maxOutside = 500
 
-// gathered names the directories of paths, and those above, until there are few enough. What
-// lies in the root itself stays.
+// gathered names the directories of paths, and those above, until there are few enough. Files in the root itself stay.
 func (g *Guard) gathered(paths []string) []string {
 	for further := true; further && len(paths) > maxOutside; {
 		further = false

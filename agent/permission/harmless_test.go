@@ -104,7 +104,7 @@ func TestFewHarmlessLinesAreAsked(t *testing.T) {
 func TestHardlyAHarmlessLineIsAskedWhereThereAreLayers(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
 	p.Confinement = Confinement{Sandbox: true, Layer: true, Auto: true}
-	p.World.Environ = nil // what is installed here does not matter
+	p.World.Environ = nil // Programs installed here do not matter.
 	for _, row := range []struct {
 		name        string
 		least, most int

@@ -6,11 +6,11 @@ import (
 	"artoo/tool"
 )
 
-// Opinion is what the hooks before a call say of it. The zero value says nothing.
+// Opinion is that of the hooks before a call. The zero value is none.
 type Opinion struct {
 	Verdict Verdict // "" for no opinion
 	Failed  bool    // The verdict is Refuse because a hook failed.
-	// Object names the hook, with its reason or what went wrong.
+	// Object names the hook, with its reason or its failure.
 	Object string
 }
 
@@ -18,9 +18,9 @@ type Opinion struct {
 // for every call, which lets no line leave the sandbox.
 var firm = []Code{RuleAsks, RuleMayDeny, AlwaysAsked, MovesSecret, NotKept, ToolChanged, Outside}
 
-// Heeding is the decision with what hooks say of the call. Deny rules and the mode plan stand above
-// a hook's deny; then come ask rules and what every mode asks about, a hook's ask, a hook's allow,
-// allow rules and the mode. What the user allowed in this session beats whatever asks.
+// Heeding is the decision with the hooks' opinion of the call. Deny rules and the mode plan stand above
+// a hook's deny; then come ask rules and calls that every mode asks about, a hook's ask, a hook's allow,
+// allow rules and the mode. The user's permission in this session beats every ask.
 func (d Decision) Heeding(o Opinion, mode Mode) Decision {
 	code := map[Verdict]Code{Refuse: HookDenies, Ask: HookAsks, Run: HookAllows}[o.Verdict]
 	if o.Failed {

@@ -2,7 +2,7 @@ package permission
 
 import "testing"
 
-// What hooks say stands between deny and ask rules above, and allow rules and the mode below.
+// The opinion of hooks ranks between deny and ask rules above, and allow rules and the mode below.
 func TestTheWeightOfWhatHooksSay(t *testing.T) {
 	asks := func(code Code) Decision { return Decision{}.because(Ask, Reason{Code: code}) }
 	runs := func(code Code) Decision { return Decision{}.because(Run, Reason{Code: code}) }

@@ -8,7 +8,7 @@ import (
 	"artoo/tool"
 )
 
-// effectOf is what the policy says of a line in the root of its project.
+// effectOf is the policy's decision on a line in the root of its project.
 func effectOf(p *Policy, line string) Decision {
 	return p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: p.Root})
 }
@@ -57,7 +57,7 @@ func TestGitShowsNoContentOfADeniedFileUnasked(t *testing.T) {
 	wantEffect(t, p, Run, "git show --stat master", "git log --oneline", "git for-each-ref '--format=%(refname)'")
 }
 
-// No name says whose content a blob is: it may be what a denied file held once, or holds.
+// A blob has no file name: it may be the content of a denied file, past or present.
 func TestGitShowsNoFileByItsObjectAloneUnasked(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
 	putFile(t, filepath.Join(root, ".env"), "SECRET=1 --\n")
@@ -80,7 +80,7 @@ func TestGitShowsNoFileByItsObjectAloneUnasked(t *testing.T) {
 		"git cat-file -p HEAD", "git log --all", "git log -p --tags", "git show 'HEAD^{/in: it}'", "git show --stat 'HEAD@{0}'")
 }
 
-// What looks like a file of a commit, or like pathspecs, may show the whole commit.
+// Words that look like a file of a commit, or like pathspecs, may show the whole commit.
 func TestAColonOrTwoHyphensLeaveNoDeniedFileOut(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
 	putFile(t, filepath.Join(root, ".env"), "SECRET=1 --\n")

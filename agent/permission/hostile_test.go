@@ -7,8 +7,8 @@ import (
 	"artoo/tool"
 )
 
-// hostileTree is a harmless tree with what lines of testdata/hostile.txt would
-// make use of: names that are formats and options, a secret, a program.
+// hostileTree is a harmless tree with things that lines of testdata/hostile.txt would use: names that are formats and
+// options, a secret, a program.
 func hostileTree(t *testing.T) (string, *Policy) {
 	t.Helper()
 	root, p := harmlessTree(t, ModeAsk)
@@ -23,8 +23,8 @@ func hostileTree(t *testing.T) (string, *Policy) {
 	return root, p
 }
 
-// TestHostileLinesAreAsked has lines that write, execute or read what they may
-// not, for a user whose shell is bash and for one who has sh only.
+// TestHostileLinesAreAsked has lines with forbidden writes, runs or reads, for a user whose shell is bash and for one
+// who has sh only.
 func TestHostileLinesAreAsked(t *testing.T) {
 	root, p := hostileTree(t)
 	lines := append(linesOf(t, "hostile.txt"), "cat <<EOF | sh\ntouch PWN\nEOF", "sed -n '1{p;w x\n}' a.txt",

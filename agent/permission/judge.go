@@ -46,7 +46,7 @@ type GitRow struct {
 	Diff  string // shown where a commit differs from the work tree; may be ""
 	// Left means that a yes leaves it out. Stops means that nothing of the line may land then.
 	Left, Stops bool
-	// Files are what it stands for of a repository that is removed: they land with it.
+	// Files are those of a removed repository, which this change represents: they land with it.
 	Files []sandbox.Change
 }
 
@@ -248,8 +248,8 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 	return ""
 }
 
-// asked names the rule that asks about a change, "" for none. What the user allowed in this session
-// beats it, except one of the system's policy.
+// asked names the rule that asks about a change, "" for none. The user's permission in this session beats it, except
+// one of the system's policy.
 func (w *weigher) asked(c sandbox.Change) string {
 	r, ok := w.asks.cover(c.Path)
 	if !ok || !r.Fixed && (w.d.Has(SessionAllows) || slices.ContainsFunc(w.p.session, func(allowed Rule) bool {

@@ -23,8 +23,8 @@ func ruled(t *testing.T, texts ...string) (rules []Rule) {
 	return rules
 }
 
-// What a deny rule for writing covers never lands, what an ask rule covers is asked about in every
-// mode: whatever program of a line wrote it.
+// A change under a deny rule for writing never lands, and one under an ask rule is asked about in every mode, whatever
+// program of a line wrote it.
 func TestRulesForWritingHoldForTheChangesOfALine(t *testing.T) {
 	at := func(path string, kind sandbox.Kind) sandbox.Change {
 		return judged("/p", path, kind, 0o644, 0o644)
@@ -86,7 +86,7 @@ func TestRulesForWritingHoldForTheChangesOfALine(t *testing.T) {
 	}
 }
 
-// What the user allowed in this session beats an ask rule of theirs, not one of the system's policy.
+// The user's permission in this session beats an ask rule of theirs, not one of the system's policy.
 func TestWhatTheSessionAllowsBeatsAnAskRuleForChanges(t *testing.T) {
 	changes := []sandbox.Change{judged("/p", "secret/a", sandbox.Created, 0o644, 0)}
 	for _, fixed := range []bool{false, true} {

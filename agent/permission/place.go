@@ -64,8 +64,8 @@ func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) Decision {
 	return p.byPlace(d, l)
 }
 
-// alwaysAsked names what of a line is asked about in every mode where nothing judges its effects: nil
-// for nothing. keep are the files that the journal has to hold before it may run; nil for no cure.
+// alwaysAsked gives the reasons to ask about a line in every mode where nothing judges its effects: nil for none. keep
+// are the files that the journal has to hold before it may run; nil for no cure.
 func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	curable, destroys, hidden := true, false, false
 	for _, s := range l.parts {
@@ -309,8 +309,8 @@ func (p *Policy) runByGit(s *part) string {
 	return ""
 }
 
-// inlineCode reports whether an interpreter gets its program as text, and loads no file before. What a
-// shell reads are commands, which are looked at one by one.
+// inlineCode reports whether an interpreter gets its program as text, and loads no file before. A shell's text is
+// commands, which are examined one by one.
 func inlineCode(s line.Command, words []string) bool {
 	name := path.Base(s.Name())
 	document := len(s.Texts) > 0 && !s.UnknownText && len(s.Inputs) == 0 && !line.IsShell(name)

@@ -248,7 +248,7 @@ func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
 	}
 }
 
-// Plan mode asks nothing: what a rule would ask about is refused, wherever it would run.
+// Plan mode asks nothing: a line that a rule would ask about is refused, wherever it would run.
 func TestPlanModeRefusesWhatARuleAsksAbout(t *testing.T) {
 	root, p := confinedPolicy(t, ModePlan)
 	for name, can := range map[string]Confinement{"layer": p.Confinement, "tried first": {Sandbox: true, First: true, Auto: true}} {
@@ -452,7 +452,7 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// Ignored files are build output only where nothing but the project says what they hold.
+// Ignored files are build output only where only the project describes their content.
 func TestOnlyTheProjectMakesOutput(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
 	beside := filepath.Join(t.TempDir(), "x")
@@ -474,7 +474,7 @@ func TestOnlyTheProjectMakesOutput(t *testing.T) {
 	}
 }
 
-// A lasting yes is for what was shown, and no more.
+// A lasting yes is for the changes shown, and no more.
 func TestALastingYesToALineHoldsForTheSameChangesOnly(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
 	at := func(path string, kind sandbox.Kind, mode fs.FileMode) sandbox.Change {
@@ -522,14 +522,14 @@ func TestALastingYesToASubAgentIsItsOwn(t *testing.T) {
 	}
 }
 
-// What the journal holds need not be asked about beforehand on a machine without
+// Changes that the journal can undo need no question beforehand on a machine without
 // layers, except for git's own ways to lose work and guarded files.
 func TestTheJournalTakesThePlaceOfAsking(t *testing.T) {
 	for _, row := range []struct {
 		allow   string
 		line    string
 		verdict Verdict
-		keep    string // what has to be kept, relative to the project
+		keep    string // the files to keep, relative to the project
 	}{
 		{"bash", "rm -r sub", Ask, "sub"},
 		{"bash", "rm -r $x", Ask, "."},

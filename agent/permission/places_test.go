@@ -8,8 +8,8 @@ import (
 	"artoo/tool"
 )
 
-// A placeRow is a line of testdata/places.txt: what it comes to in each mode, on
-// which terms. What is said of a group stands in a line before it:
+// A placeRow is a line of testdata/places.txt: the verdict in each mode, on which terms. The values of a group stand in
+// a line before it:
 //
 //	## CLASS: MODE=EFFECT … | allow RULE | deny RULE
 //
@@ -106,7 +106,7 @@ func placesPolicy(t *testing.T) *Policy {
 	for _, name := range []string{"build.sh", "build.py", "build.js", "lost/x", ".env", "AGENTS.md", "README.md"} {
 		putFile(t, filepath.Join(root, name), "x\n")
 	}
-	p.World.Environ = nil // what is installed here is of no matter
+	p.World.Environ = nil // Programs installed here do not matter.
 	return p
 }
 

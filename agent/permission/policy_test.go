@@ -95,7 +95,7 @@ func lineIs(t *testing.T, p *Policy, line string, want Verdict) {
 	}
 }
 
-// shellLines are lines with what is decided of them under some rules.
+// shellLines are lines with the decisions on them under some rules.
 var shellLines = []struct {
 	mode             Mode
 	allow, ask, deny string
@@ -109,7 +109,7 @@ var shellLines = []struct {
 	{ModeAsk, "", "", "", "find . -name '*.go'", Run},
 	{ModeAsk, "", "", "", "rg TODO src 2>/dev/null", Run},
 	{ModeAsk, "", "", "", "echo done", Run},
-	// … but not with what writes, executes, or leaves the project.
+	// Lines that write, execute or leave the project are asked.
 	{ModeAsk, "", "", "", "cat a > b", Ask},
 	{ModeAsk, "", "", "", "cat .env", Ask},
 	{ModeAsk, "", "", "", "cat ../secret", Ask},
@@ -167,7 +167,7 @@ var shellLines = []struct {
 	{ModeAsk, "bash", "", "bash(rm:*)", "sh -c 'rm x'", Refuse},
 	{ModeAsk, "bash", "", "bash(rm:*)", "ls | xargs -n 1 rm", Refuse},
 	{ModeAsk, "", "", "bash(@read)", "ls", Ask},
-	// What throws work away is asked unless named exactly.
+	// Commands that throw work away are asked unless named exactly.
 	{ModeAsk, "bash", "", "", "git reset --hard HEAD~1", Ask},
 	{ModeAsk, "bash(git:*)", "", "", "git push -f", Ask},
 	{ModeAsk, "bash(git:*)", "", "", "git -C sub clean -fdx", Ask},
