@@ -61,7 +61,7 @@ type app struct {
 	screen       *screen.Screen
 	streams      streams
 	catalog      *provider.Catalog // nil for the models that are built in
-	choice       config.Choice     // who answers now; the settings have who did at first
+	choice       config.Choice     // the provider and the model now; the settings have the first ones
 	found        found
 	project      project.Project
 	repoSettings repoSettings
@@ -78,7 +78,7 @@ type app struct {
 	unsaid       []string            // warnings of telemetry that were not shown yet
 	environ      []string            // the tools get it
 	path         string              // the user's PATH; artoo's own is without the directories that commands may write
-	facts        sandbox.Facts       // they say what confines commands
+	facts        sandbox.Facts       // on the sandbox of commands
 	ledger       *ledger.Ledger      // nil where nothing is counted
 	bundled      []bundle.Bundle
 	bundlesOnce  sync.Once    // guards bundled
@@ -154,7 +154,7 @@ func findProject(dir string) (project.Project, error) {
 	return project.Find(dir, home, os.Geteuid() == 0)
 }
 
-// ownPath takes what commands may write from the PATH by which artoo itself starts programs.
+// ownPath removes directories that commands may write from the PATH by which artoo itself starts programs.
 func (a *app) ownPath() error {
 	readable, writable, err := a.workspace().AddedDirs()
 	if err != nil {
@@ -196,7 +196,7 @@ func (a *app) warn(text string) {
 	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: text})
 }
 
-// fail is the failure that ends the run: where, what went wrong, and what to do, "" for nothing.
+// fail makes the failure that ends the run: the failing thing, its error, and the imperative after try:, which may be "".
 func fail(kind agent.Kind, what string, err error, hint string) *agent.Failure {
 	return &agent.Failure{Kind: kind, What: what, Err: err, Hint: hint}
 }
@@ -219,7 +219,7 @@ func (a *app) broken(err error) {
 
 // close waits for the last processes and gives the session back.
 func (a *app) close() {
-	a.agent.EndBackground() // while what started them is there
+	a.agent.EndBackground() // while the session that started them is open
 	for _, done := range a.found.closers {
 		done()
 	}
@@ -234,7 +234,7 @@ func (a *app) close() {
 	}
 }
 
-// exit shows what went wrong, prints the result of a JSON run, and is the exit code.
+// exit shows the error, prints the result of a JSON run, and returns the exit code.
 func (a *app) exit(err error) int {
 	status, explained := errors.AsType[exitStatus](err)
 	if err == nil || explained && status == 0 {

@@ -69,7 +69,7 @@ func (a bundleCommand) open() (bundle.Store, error) {
 	return a.bundleStore()
 }
 
-// bundles are those in use, each as the user approved it. What is not used is reported once.
+// bundles are those in use, each as the user approved it. Bundles that are not used are reported once.
 func (a *app) bundles() []bundle.Bundle {
 	a.bundlesOnce.Do(func() { a.bundled = a.findBundles() })
 	return a.bundled
@@ -222,7 +222,7 @@ func (a bundleCommand) add(ctx context.Context, given string) error {
 	return a.approve(ctx, store, bundle.Bundle{}, b, "artoo bundle add --yes "+given)
 }
 
-// update fetches a bundle again and shows what changed.
+// update fetches a bundle again and shows its changes.
 func (a bundleCommand) update(ctx context.Context, name string) error {
 	store, err := a.open()
 	if err != nil {
@@ -292,7 +292,7 @@ func (a bundleCommand) approve(ctx context.Context, store bundle.Store, old, b b
 // inDiff reports whether a diff has all of a content, which one of binary data, or of line ends, has not.
 func inDiff(data []byte) bool { return utf8.Valid(data) && !bytes.ContainsAny(data, "\x00\r\ufeff") }
 
-// bundleHead says what a bundle is and where it comes from.
+// bundleHead names a bundle, with its version, its description and its source.
 func bundleHead(b bundle.Bundle) []string {
 	about := b.Name + " " + b.Version
 	if b.About != "" {
@@ -305,7 +305,7 @@ func bundleHead(b bundle.Bundle) []string {
 	return head
 }
 
-// bundleLines are what a bundle supplies: servers and hooks as they are written, and all its files.
+// bundleLines lists the contents of a bundle: servers and hooks as they are written, and all its files.
 func bundleLines(b bundle.Bundle) (lines []string) {
 	for _, kind := range []struct {
 		name  string

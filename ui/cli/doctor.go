@@ -110,7 +110,7 @@ func (a *app) Doctor(ctx context.Context, tell func(doctor.Finding) error) error
 	return err
 }
 
-// doctorChecks are in the order of the report; invalid is what makes the settings useless.
+// doctorChecks are in the order of the report; invalid is the error that makes the settings useless, or nil.
 func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
 	shell, git := doctor.CheckShell(shell.Find()), doctor.CheckGit(a.execForDoctor)
 	project := doctor.CheckProject(a.project.Root, a.project.None)
@@ -311,7 +311,7 @@ func placeText(p doctor.Place) string {
 	return fmt.Sprintf("%s  (%s, %s)", sanitize.Text(p.Path, sanitize.Line), p.What, p.Size())
 }
 
-// places are what artoo writes by itself, not by tools or at a command's word.
+// places are the directories and files that artoo writes by itself, not by tools or for a command.
 func (a *app) places() []doctor.Place {
 	var list []doctor.Place
 	paths := a.cfg.Paths
@@ -346,7 +346,7 @@ func writable(path string) error {
 	return nil
 }
 
-// look counts what is in a place.
+// look counts the files in a place and adds up their sizes.
 func look(path, what string) doctor.Place {
 	p := doctor.Place{Path: path, What: what}
 	info, err := os.Stat(path)

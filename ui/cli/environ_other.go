@@ -2,6 +2,6 @@
 
 package cli
 
-// hideEnvironment has nothing to do: what a process was given in its environment
-// cannot be read in a file here.
+// hideEnvironment has nothing to do: no file here shows the environment that a
+// process started with.
 func hideEnvironment() {}

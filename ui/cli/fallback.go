@@ -19,7 +19,7 @@ func (a *app) fallbacks() (list []agent.Fallback) {
 		return nil
 	}
 	for _, name := range a.cfg.Fallback {
-		made := map[string]agent.Model{} // with what they have learned of their servers, by the user's provider: a bare name is of that
+		made := map[string]agent.Model{} // by the user's provider, whose models bare names mean; kept, since a model learns about its server
 		list = append(list, agent.Fallback{Name: name, Model: func(ctx context.Context) (agent.Model, error) {
 			of := a.choice.Provider
 			if m, known := made[of]; known {

@@ -158,7 +158,7 @@ func (a *app) askExtension() *ui.Trust {
 	return nil
 }
 
-// useExtensions puts what is approved in force in a conversation that has begun.
+// useExtensions puts approved hooks and servers in force in a conversation that has begun.
 func (a *app) useExtensions() error {
 	if err := a.agent.SetHooks(a.hooks().List); err != nil {
 		return err
@@ -199,8 +199,8 @@ func (a *app) Hooks() (rows []string) {
 	return rows
 }
 
-// hookPrograms are the hooks for the doctor. What a shell line starts is known only where it begins
-// with a path.
+// hookPrograms are the hooks for the doctor. The program of a shell line is known only if the line
+// begins with a path.
 func (a *app) hookPrograms() (list []doctor.Hook) {
 	for _, h := range a.hooks().List {
 		found := doctor.Hook{Text: hookRow(h)}
@@ -221,7 +221,7 @@ func (a *app) hookPrograms() (list []doctor.Hook) {
 	return list
 }
 
-// hookRow is a hook in a line: its event, what it matches, its command and where it stands.
+// hookRow is a hook in a line: its event, its rules, its command and the file that has it.
 func hookRow(h extension.Hook) string {
 	rules := strings.Join(append(slices.Clone(h.Match), strings.Fields(h.Matcher)...), "|")
 	if rules != "" {

@@ -26,7 +26,7 @@ type layer struct {
 	conn   net.Conn
 	answer *bufio.Reader
 	landed bool
-	patch  string // the file that has what did not land, or ""
+	patch  string // the file with the changes that did not land, or ""
 }
 
 // onLayer is nil without the argument, or where no artoo is outside.
@@ -46,7 +46,7 @@ func onLayer(args []string) (*layer, []string) {
 // layerSocket is the descriptor of the socket.
 const layerSocket = 3
 
-// request is what an artoo on a layer asks of the one outside.
+// request is a message from an artoo on a layer to the one outside.
 type request struct {
 	Do      string `json:"do"`                // doState, doLand or doKeep
 	Session string `json:"session,omitempty"` // whose journal keeps the originals; "" for one that is not kept
@@ -54,9 +54,9 @@ type request struct {
 	Dir     string `json:"dir,omitempty"` // where a patch is kept; "" for artoo's own
 }
 
-// What an artoo on a layer asks for.
+// The requests of an artoo on a layer.
 const (
-	doState = "state" // what is changed by now
+	doState = "state" // the changes up to now
 	doLand  = "land"  // the changes land
 	doKeep  = "keep"  // they become a file
 )
@@ -66,7 +66,7 @@ type reply struct {
 	State    string   `json:"state,omitempty"`
 	Patch    string   `json:"patch,omitempty"`    // its file; "" where nothing was changed
 	Notes    []string `json:"notes,omitempty"`    // for the user
-	Conflict string   `json:"conflict,omitempty"` // names what both sides changed
+	Conflict string   `json:"conflict,omitempty"` // names the files that both sides changed
 	Error    string   `json:"error,omitempty"`
 }
 
@@ -97,7 +97,7 @@ func (l *layer) kept() string {
 	return l.patch
 }
 
-// journal is where the journal lies of what is done on the layer.
+// journal is the directory of the journal of the changes on the layer.
 func (l *layer) journal() string {
 	if l == nil {
 		return ""
@@ -147,7 +147,7 @@ func (a *app) until() *agent.Until {
 	}}
 }
 
-// settleLayer lands what a run of --until did, or keeps it as a patch where the run failed.
+// settleLayer lands the changes of a run of --until, or keeps them as a patch if the run failed.
 func (a *app) settleLayer(ctx context.Context, failure *agent.Failure) *agent.Failure {
 	if a.layer == nil || a.cfg.Until == "" {
 		return failure
@@ -191,7 +191,7 @@ func (a *app) noteAll(notes []string) {
 	}
 }
 
-// layerLack is why no layer can be had here, and what to do about it.
+// layerLack is the failure for a missing layer: its reason and its cure.
 func (a *app) layerLack(option string) *agent.Failure {
 	why, cure := "nothing makes layers here", "artoo doctor says why"
 	for _, lack := range a.facts.Missing {

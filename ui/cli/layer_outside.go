@@ -29,8 +29,8 @@ import (
 	"artoo/ui/headless"
 )
 
-// outsider is an artoo that lets another one work on layers over the project, and lands or prints what that
-// one did.
+// outsider is an artoo that lets another one work on layers over the project, and lands or prints the
+// changes of that one.
 type outsider struct {
 	*app
 	over    *sandbox.Over
@@ -266,7 +266,7 @@ func (o *outsider) land(ctx context.Context, r request) (reply, error) {
 	return answer.after(o.landed, err)
 }
 
-// after is the answer to a landing with the error of what came after it: nothing takes the landing back.
+// after is the answer to a landing with the error of a later step: nothing reverts the landing.
 func (r reply) after(landed bool, err error) (reply, error) {
 	if landed && err != nil {
 		r.Notes = append(r.Notes, "the changes landed; what came after failed: "+err.Error())
@@ -366,7 +366,7 @@ func (o *outsider) keep(ctx context.Context, dir string) (answer reply, err erro
 	return reply{Patch: file.Name(), Notes: append(notes, "the changes did not land; they are in "+file.Name())}, nil
 }
 
-// print writes the changes to stdout. conflict names what others changed as well.
+// print writes the changes to stdout. conflict names the files that others changed as well.
 func (o *outsider) print(ctx context.Context) (conflict string, err error) {
 	changes, err := o.changes(ctx)
 	if err != nil {
@@ -394,7 +394,7 @@ func (o *outsider) name(path string) string {
 	return path
 }
 
-// write writes the changes of the project as a patch. notes name what it leaves out.
+// write writes the changes of the project as a patch. notes name the files that it leaves out.
 func (o *outsider) write(ctx context.Context, w io.Writer, changes *sandbox.Changes) (notes []string, err error) {
 	var paths []string
 	for _, c := range changes.Entries {

@@ -127,7 +127,7 @@ func (a *mcpCommand) open(ctx context.Context, word string, sign bool) (name str
 	return name, err
 }
 
-// mcpConfig is what servers get from artoo.
+// mcpConfig configures these servers.
 func (a *app) mcpConfig(servers []extension.Server) mcp.Config {
 	state, err := a.cfg.Paths.StateDir()
 	if err != nil || bool(a.cfg.Ephemeral) {

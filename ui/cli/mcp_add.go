@@ -149,7 +149,7 @@ func (a *mcpCommand) foreignFiles() (files []string) {
 	return files
 }
 
-// importFrom adds the servers of another program's file; without one it lists what there is.
+// importFrom adds the servers of another program's file; without one it lists such files.
 func (a *mcpCommand) importFrom(_ context.Context, words []string) error {
 	path, err := a.configFile()
 	if err != nil {

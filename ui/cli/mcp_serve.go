@@ -37,7 +37,7 @@ func (a *app) serveTool(ctx context.Context) error {
 // runHost does the runs of an MCP client; it implements mcpserve.Host.
 type runHost struct{ *sessionHost }
 
-// killAfter is how long a cancelled run may take before what it started is killed.
+// killAfter is the time a cancelled run has before the processes it started are killed.
 const killAfter = 300 * time.Millisecond
 
 // Run implements mcpserve.Host.
@@ -178,5 +178,5 @@ func (c *stepCallbacks) OnToolCall(call agent.Call) {
 	c.client.Report(text.Clip(c.app.mask(what), mostStep))
 }
 
-// mostStep bounds what is reported of a call, in characters.
+// mostStep bounds the report on a call, in characters.
 const mostStep = 200

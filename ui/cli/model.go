@@ -296,8 +296,8 @@ func (a *app) warnOfOldPrice(m provider.ModelInfo) {
 		m.ID, int(age/(24*time.Hour))))
 }
 
-// mustAsk reports whether the server has to be asked for a model's abilities: where nobody else knows its
-// window, since a server of one's own gives it what it was started with, or its price, and money is capped.
+// mustAsk reports whether the server has to be asked for a model's abilities. Only a server of the user's own
+// knows the window it was started with, and a cap on money needs a price if neither settings nor catalogue have it.
 func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool) bool {
 	own := a.cfg.Providers[choice.Provider].Models[choice.Model]
 	return isLocalServer(choice.Provider) || own.Context == 0 && (!known || a.isLocal(choice.Provider)) ||
@@ -319,7 +319,7 @@ func (a *app) describer(d provider.Describer, choice config.Choice) func(context
 	return func(ctx context.Context) (provider.ModelInfo, error) {
 		said, err := d.Describe(ctx, choice.Model)
 		info := merge(said, a.cfg.Providers[choice.Provider].Models[choice.Model])
-		if isLocalServer(choice.Provider) { // it was asked for what the user says of it
+		if isLocalServer(choice.Provider) { // the server was already asked for the user's window
 			info.Context = said.Context
 		}
 		return info, err
@@ -345,9 +345,9 @@ func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
 	return info
 }
 
-// priced is a price of which the user says parts: the rest is what is known, and
-// without input and output there is none. Who says what input costs means a price
-// of their own, to which the known ones of the cache and of longer prompts do not belong.
+// priced completes a price that the user gives in parts with the known one; it is nil
+// without input and output. A user's price of input replaces the known prices of the
+// cache and of longer prompts too, which belong to another price of input.
 func priced(known *provider.Price, said config.Price) *provider.Price {
 	if known == nil && (said.Input == nil || said.Output == nil) {
 		return nil

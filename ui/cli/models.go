@@ -191,9 +191,9 @@ func whyUnlisted(name string, err error) string {
 	return name + ": " + strings.TrimPrefix(strings.TrimRight(why, "."), name+": ")
 }
 
-// modelsOf are the models of a provider: those its server lists, or where that
-// is nil the catalogue's, those the settings describe, and the default. What the
-// settings say of a model goes over everything else.
+// modelsOf are the models of a provider: those its server lists, or if served is
+// nil the catalogue's, those the settings describe, and the default. The settings
+// override all other facts about a model.
 func modelsOf(catalog *provider.Catalog, cfg *config.Config, name string, served []provider.ModelInfo) []provider.ModelInfo {
 	list := slices.Clone(served)
 	if served == nil {

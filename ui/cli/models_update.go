@@ -195,8 +195,8 @@ func (a *app) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	return data, nil
 }
 
-// catalogChange is what an update changed. Its JSON is what `artoo models --update
-// --json` prints.
+// catalogChange is the result of an update. `artoo models --update --json` prints
+// its JSON.
 type catalogChange struct {
 	provider.Source
 	Models int           `json:"models"`
@@ -210,7 +210,7 @@ type priceChange struct {
 	New   *provider.Price `json:"new"`
 }
 
-// compareCatalogs says what newer, in which these models are, has that old has not.
+// compareCatalogs finds the models and prices of newer, the catalogue of models, that differ from old.
 func compareCatalogs(old, newer *provider.Catalog, models []provider.ModelInfo, from provider.Source) catalogChange {
 	c := catalogChange{Source: from, Models: len(models), Added: []string{}, Prices: []priceChange{}}
 	for _, m := range models {

@@ -61,8 +61,8 @@ func (b build) String() string {
 		"\nplatform  " + b.Platform
 }
 
-// number is a version that begins with three numbers, as those who compare
-// versions expect: the version of a build without a tag comes behind 0.0.0.
+// number is a version that begins with three numbers, as programs that compare
+// versions expect: 0.0.0 comes before the version of a build without a tag.
 func number(version string) string {
 	version = strings.TrimPrefix(version, "v")
 	parts := strings.SplitN(version, ".", 3)
@@ -73,9 +73,9 @@ func number(version string) string {
 }
 
 // setHome gives a process that was started without HOME, as by cron, systemd or a
-// container, the home directory of its user in the system's list. artoo and what it
-// runs then read one variable. Where the list has none, HOME stays unset, and the
-// directory that needs it says so.
+// container, the home directory of its user in the system's list. artoo and the programs
+// it runs then read one variable. If the list has none, HOME stays unset, and the error
+// of the directory that needs it says so.
 func setHome() {
 	if os.Getenv("HOME") != "" {
 		return

@@ -51,7 +51,7 @@ func newReview(a *app) *cobra.Command {
 	return c
 }
 
-// run reviews a scope and prints what was found, also where the review did not come to its end.
+// run reviews a scope and prints the findings, also if the review did not finish.
 func (a reviewCommand) run(ctx context.Context, scope changes.Scope) error {
 	if *a.output == "" {
 		*a.output = string(headless.Text)
@@ -181,7 +181,7 @@ func (a reviewCommand) write(set *changes.Set, r *agent.Review, failure *agent.F
 	return headless.WriteFindings(a.process.Out, r.Findings, set.Name)
 }
 
-// unasked shows what an agent does, and asks no one.
+// unasked shows the agent's work and answers no question.
 type unasked struct{ *screen.Screen }
 
 // Ask implements agent.Callbacks.

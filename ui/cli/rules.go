@@ -89,7 +89,7 @@ func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error 
 	})
 }
 
-// explanation is the decision, what each part came to, and the rules that would do.
+// explanation is the decision, the verdict on each part, and the rules that would allow the call.
 func explanation(e permission.Explanation) string {
 	var b strings.Builder
 	safe := func(text string) string { return sanitize.Text(text, sanitize.Line) }
@@ -155,9 +155,9 @@ func (s ruleSet) reopens(root, file string) bool {
 	return slices.ContainsFunc(s.reopen, func(r permission.Rule) bool { return r.Reopens(root, file) })
 }
 
-// readRules reads the rules that hold in the project; the error names where the
-// first one stands that can match nothing. What is kept for a project that was
-// trusted loosens nothing while it brings something else.
+// readRules reads the rules that hold in the project; the error names the place of the
+// first one that can match nothing. Rules kept for a trusted project allow nothing
+// once its settings have changed.
 func (a *app) readRules() (s ruleSet, err error) {
 	changed := a.repoSettings.changed()
 	for _, text := range a.cfg.AllRules(a.project.Root) {
@@ -216,7 +216,7 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 	return p, p.CheckMode()
 }
 
-// setRules puts the rules in force, each that allows bound to what was approved.
+// setRules puts the rules in force, and binds each that allows a program to the approved content of that program.
 func (a *app) setRules(p *permission.Policy) (broken error) {
 	p.AllowRules, p.AskRules, p.DenyRules = a.rules.allow, a.rules.ask, a.rules.deny
 	p.Bind(func(rule string) *permission.Approval {

@@ -62,7 +62,7 @@ func (a *app) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.environ = opt.Env.Environ
-	if a.layer == nil { // what a killed artoo left is in the project itself
+	if a.layer == nil { // the unfinished changes of a killed artoo are in the project itself
 		a.recover(a.environ)
 	}
 	a.sweep()
@@ -132,7 +132,7 @@ func (a *app) place(ctx context.Context) (opt agent.ProjectOptions, err error) {
 	return opt, nil
 }
 
-// sweep removes meanwhile what killed artoos left among temporary files.
+// sweep removes the temporary files of killed artoos, in a goroutine.
 func (a *app) sweep() {
 	swept := make(chan error, 1)
 	go func() { swept <- tempdir.Sweep(os.TempDir()) }()
@@ -148,7 +148,7 @@ func (a *app) limits() agent.Limits {
 		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost), Effects: a.effectCaps()}
 }
 
-// effectCaps bound what the run changes: nothing bounds a review, which changes nothing.
+// effectCaps bound the changes of the run. A review changes nothing, so it has no caps.
 func (a *app) effectCaps() agent.EffectCaps {
 	if a.reviews {
 		return agent.EffectCaps{}
@@ -156,7 +156,7 @@ func (a *app) effectCaps() agent.EffectCaps {
 	return agent.EffectCaps{MaxFiles: int(a.cfg.MaxFiles), MaxLines: int(a.cfg.MaxLines), Only: a.cfg.OnlyPaths(), NoDelete: bool(a.cfg.NoDelete)}
 }
 
-// canCap is an error if what the run changes is capped, and commands or servers could pass the caps here.
+// canCap is an error if the run's changes are capped, and commands or servers could pass the caps here.
 func (a *app) canCap(tools []tool.Tool) error {
 	caps := a.effectCaps()
 	if !caps.Any() || a.facts.Layer {
@@ -190,8 +190,8 @@ func (a *app) toResume(store conversation.Store) (*conversation.Session, error) 
 	return nil, nil
 }
 
-// openLedger opens what counts the spending of all runs. Without a home there is none,
-// and no cap on a day's money could hold.
+// openLedger opens the ledger, which counts the spending of all runs. Without a home
+// there is no ledger, and no cap on a day's money could hold.
 func (a *app) openLedger() error {
 	if a.free {
 		return nil
@@ -218,7 +218,7 @@ func (a *app) steps() int {
 	return int(a.cfg.MaxTurns)
 }
 
-// workspace is the project, and what may be reached besides.
+// workspace is the project with the directories added to it.
 func (a *app) workspace() *agent.Workspace {
 	added := slices.Clone(a.cfg.AddDirs)
 	// Directories that commands may write count as the project in all that is held back.
@@ -281,8 +281,8 @@ func (a *app) isOwn(dir string) bool {
 }
 
 // tools are those that are offered, those that are offered once plan mode is on, and
-// the sub-agents that one of them names. What asks the user is left out where nobody
-// answers.
+// the sub-agents that one of them names. Tools that ask the user are left out of a
+// headless run.
 func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err error) {
 	all := builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.unanswered(),
 		Timeout: time.Duration(a.cfg.ShellTimeout)})
@@ -345,7 +345,7 @@ func (a *app) withoutStandIns(tools, on []tool.Tool, names []string) []string {
 	return names
 }
 
-// searchEngine is what web_search asks, nil for none: an error where the user names the tool.
+// searchEngine is the engine of web_search. Without one it is nil, and an error if the user names the tool.
 func (a *app) searchEngine() (*web.Engine, error) {
 	found, err := a.cfg.SearchEngine()
 	if err != nil {
@@ -466,7 +466,7 @@ func (a *app) goOnWith(s *conversation.Session) {
 	a.cfg = a.cfg.With(last)
 }
 
-// lastChoice is who answered last, for a fallback the one in whose place it did. A coding CLI is not asked for the model that it took itself.
+// lastChoice is the last model of a session; for a fallback, the model it replaced. No model is requested of a coding CLI that chose its own.
 func lastChoice(s *conversation.Session) config.Choice {
 	head := s.Header()
 	last := config.Choice{Provider: head.Provider, Model: head.Model}

@@ -22,7 +22,7 @@ import (
 // down to the working directory; the first one that has a name wins.
 func repositoryDirs() []string { return []string{ownNames()[0], ".agents", ".claude"} }
 
-// sharedNames are what artoo takes from each of these directories, besides a project's own file.
+// sharedNames are the directories that artoo itself reads at each of these levels, besides a project's own file.
 func sharedNames() []string { return repositoryDirs()[:2] }
 
 // splitShared splits the name of a file of a skill, a command or an agent into the directory of its
@@ -181,7 +181,7 @@ func (a *app) invocation(prompt string) (in ui.Invocation, ok bool, err error) {
 	return in, false, usage("/"+name, "no such skill or command", hint)
 }
 
-// invoker sends what an invocation comes to; it implements headless.Sender.
+// invoker sends the message of an invocation; it implements headless.Sender.
 type invoker struct {
 	*app
 	in      ui.Invocation

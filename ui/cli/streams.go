@@ -23,7 +23,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// streams are what the three streams are, and what follows from it.
+// streams describes the three streams, and the decisions that follow.
 type streams struct {
 	headless     bool // there is no conversation
 	in, out, err bool // are terminals
@@ -65,8 +65,8 @@ func (a *app) palette() *screen.Palette {
 }
 
 // gitColors are the colours of color.diff in the user's and the system's configuration of
-// git. Those of a repository are left out: no repository decides what is seen. Without
-// git, without such settings, or with one that git does not understand, there are none.
+// git. Those of a repository are left out: no repository decides how a diff looks. Without
+// git, without such settings, or with one that git does not understand, the map is empty.
 func gitColors(environ []string) map[string]string {
 	settings, err := git.UserConfig(append(environ, "GIT_DIR="+os.DevNull), "/", "--type=color", "--get-regexp",
 		`^color\.diff\.(old|new|meta|frag|context|plain)$`)
@@ -112,7 +112,7 @@ func (a *app) newScreen() *screen.Screen {
 	return screen.New(o)
 }
 
-// terminalOutput lets an interrupt throw away what a slow terminal has not shown.
+// terminalOutput lets an interrupt discard output that a slow terminal has not shown.
 func (a *app) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer {
 	if !tty || a.streams.headless {
 		return w
@@ -136,7 +136,7 @@ func sameFile(a, b *os.File) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// discard drops what slow terminals have not shown, and reports whether one is slow.
+// discard drops output that slow terminals have not shown, and reports whether one is slow.
 func (a *app) discard() (bool, error) {
 	var errs []error
 	slow := false
@@ -147,7 +147,7 @@ func (a *app) discard() (bool, error) {
 	return slow, errors.Join(errs...)
 }
 
-// size is the size of the terminal, or what has to do for one.
+// size is the size of the terminal; without one, a default width and 0 rows.
 func (a *app) size() (cols, rows int) {
 	tty := a.process.Err
 	if a.streams.out {
@@ -160,18 +160,18 @@ func (a *app) size() (cols, rows int) {
 	return screen.WidthDecision(os.Getenv, func() int { return cols }), rows
 }
 
-// outcome is what a headless run came to, for its result and its exit code.
+// outcome collects the facts about a headless run, for its result and its exit code.
 type outcome struct {
 	asked    headless.Format // the format of stdout; "" where there is no answer
 	approve  headless.Asker  // approves the demo's own calls; nil otherwise
-	stdin    string          // it says what became of standard input
+	stdin    string          // a note on how standard input was used
 	signals  *headless.Signals
 	response atomic.Pointer[agent.Response]
 	printed  sync.Once // the result object
 }
 
 // requestedFormat is the output format as far as flags and environment tell it, before
-// the settings are read: what is wrong with them is an exit in JSON too.
+// the settings are read: errors in them are reported in JSON too.
 func (a *app) requestedFormat() headless.Format {
 	format := headless.Format(os.Getenv("ARTOO_OUTPUT"))
 	if given := a.flags["output"]; len(given) > 0 {
@@ -183,7 +183,7 @@ func (a *app) requestedFormat() headless.Format {
 	return format
 }
 
-// format is what stdout holds.
+// format is the format of stdout.
 func (a *app) format() headless.Format {
 	switch {
 	case a.outcome.asked == "":
@@ -290,8 +290,8 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	return nil
 }
 
-// calledPrompt is the prompt of a headless run, and what it calls: a prompt of an MCP server's, a skill
-// or command, or neither.
+// calledPrompt is the prompt of a headless run, and the thing it calls: a prompt of an MCP server, a skill
+// or command, or nothing.
 type calledPrompt struct {
 	text                 string
 	server, name, values string
@@ -300,7 +300,7 @@ type calledPrompt struct {
 	isOwn                bool
 }
 
-// calledBy says what a prompt calls. The error is of a name that no one has.
+// calledBy finds the prompt, skill or command that a prompt calls. The error names an unknown one.
 func (a *app) calledBy(prompt string) (c calledPrompt, err error) {
 	c.text = prompt
 	c.server, c.name, c.values, c.isPrompt = ui.PromptCall(a.skills, prompt)
@@ -310,8 +310,8 @@ func (a *app) calledBy(prompt string) (c calledPrompt, err error) {
 	return c, err
 }
 
-// outgoing makes of a prompt what its run sends, and shows the notes on it. restore takes back the
-// choice of a model that comes with the prompt; it is never nil.
+// outgoing makes the message of a prompt, and shows the notes on it. restore undoes the choice of
+// a model that comes with the prompt; it is never nil.
 func (a *app) outgoing(ctx context.Context, c calledPrompt) (message ui.Expansion, sender headless.Sender, restore func(), err error) {
 	options, restore, note := ui.UseModel(ctx, a, a.agent, c.own.Item.Model)
 	if note != "" {
@@ -337,8 +337,8 @@ func (a *app) outgoing(ctx context.Context, c calledPrompt) (message ui.Expansio
 	return message, sender, restore, err
 }
 
-// lastWords lets a second signal find the result object printed. What it says is
-// taken now: the run goes on beside it.
+// lastWords lets a second signal print the result object. Its facts are copied now,
+// since the run goes on meanwhile.
 func (a *app) lastWords() {
 	info, signals := a.info(), a.outcome.signals
 	signals.Last(func() {

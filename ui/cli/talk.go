@@ -153,7 +153,7 @@ func (a *app) configFile() (string, error) {
 	return a.cfg.Paths.ConfigFile()
 }
 
-// notes are what the user should know before the first message.
+// notes are shown before the first message.
 func (a *app) notes() []string {
 	ignored, none := a.ignored(), ""
 	if a.askFirst() != nil {
@@ -166,7 +166,7 @@ func (a *app) notes() []string {
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 
-// Settings implements ui.Program: the rows of /config, with what slash commands made of them.
+// Settings implements ui.Program: the rows of /config, with the changes that slash commands made.
 func (a *app) Settings() []config.Value {
 	values := a.cfg.Values()
 	for _, changed := range []struct{ key, before, now, by string }{

@@ -32,16 +32,16 @@ type repoSettings struct {
 	last      *trust.Answer       // the newest answer that trusted its settings
 }
 
-// trusted reports whether the user trusts what the repository brings now.
+// trusted reports whether the user trusts the settings that the repository has now.
 func (b repoSettings) trusted() bool { return b.refused == nil && b.answer != nil && b.answer.Trusted }
 
-// changed reports whether the user trusted what it brought before.
+// changed reports whether the user trusted the earlier settings of the repository but not these.
 func (b repoSettings) changed() bool { return b.last != nil && !b.trusted() }
 
-// ownNames are what artoo itself takes from a project's root.
+// ownNames are the directories in a project's root that artoo reads for itself.
 func ownNames() []string { return []string{filepath.Dir(filepath.FromSlash(config.ProjectFile))} }
 
-// findTrust reads what the repository brings, and what the user said of it.
+// findTrust reads the settings of the repository, and the user's answer about them.
 func (a *app) findTrust() error {
 	if a.cfg.NoProject || a.project.None != "" {
 		return nil
@@ -180,9 +180,9 @@ func (a *app) ignored() string {
 		"; artoo trust shows it, --no-project silences this"
 }
 
-// trustsNow reports whether what the repository brings is still what the user
-// trusts: a coding CLI reads it by itself, a moment later. The error says why it is
-// not any more.
+// trustsNow reports whether the repository's settings are still those that the user
+// trusts: a coding CLI reads them by itself, a moment later. The error says why they
+// no longer are.
 func (a *app) trustsNow() (bool, error) {
 	if !a.repoSettings.trusted() {
 		return false, nil
@@ -344,7 +344,7 @@ func (a trustCommand) run(ctx context.Context, dir string) error {
 	if *a.programs {
 		return a.askToRun(ctx, store)
 	}
-	a.cfg.NoProject = false // it is what the command is about
+	a.cfg.NoProject = false // the command is about those settings
 	if err := a.findTrust(); err != nil {
 		return err
 	}
@@ -354,7 +354,7 @@ func (a trustCommand) run(ctx context.Context, dir string) error {
 	return a.askToTrust(ctx)
 }
 
-// listTrust prints the answers about what projects bring, and those about their own programs.
+// listTrust prints the answers about the settings of projects, and those about their own programs.
 func (a trustCommand) listTrust() error {
 	store, err := a.open("")
 	if err != nil {

@@ -28,7 +28,7 @@ func newTry(a *app) *cobra.Command {
 	return c
 }
 
-// trials makes what runs commands on layers. The session is that of the journal for kept changes.
+// trials makes the runner of commands on layers. The session is that of the journal for kept changes.
 func (a *app) trials(ctx context.Context, session string) (*agent.Trials, error) {
 	opt, err := a.place(ctx)
 	if err != nil {

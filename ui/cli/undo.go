@@ -95,7 +95,7 @@ func (a undoCommand) run(ctx context.Context, id string) error {
 	return errors.Join(err, j.Close())
 }
 
-// journals are those of the project, once what killed artoos left is recovered.
+// journals are those of the project, after unfinished changes of killed artoos are recovered.
 func (a *app) journals(state string) []journal.Session {
 	environ, _ := a.childEnviron()
 	a.recover(environ)
@@ -115,8 +115,8 @@ type openedJournal struct {
 // Close closes both.
 func (j openedJournal) Close() error { return errors.Join(j.Journal.Close(), j.files.Close()) }
 
-// openJournal opens the journal of the session that id means, see chosenSession, for the subcommand what. hint is for a
-// user whose other artoo has it.
+// openJournal opens the journal of the session that id means, see chosenSession. Errors name the subcommand by the
+// parameter what; hint is for a user whose other artoo has the journal.
 func (a *app) openJournal(what, id, hint string) (session journal.Session, j openedJournal, err error) {
 	state, err := a.cfg.Paths.StateDir()
 	if err != nil {
@@ -248,7 +248,7 @@ func (a *app) approveUndo(ctx context.Context, u ui.Undo, p journal.Plan, given 
 }
 
 // confirm asks a question on the terminal, unless given, which is --yes, answers it. ask is nil
-// where nothing may be asked; hint is for a user who cannot be asked.
+// if no question may be asked; hint is for a user that cannot be asked.
 func (a *app) confirm(what string, q screen.YesNo, given bool, hint string, ask func() (bool, error)) (bool, error) {
 	if ask != nil && !given && a.streams.watched {
 		if yes, err := ask(); !errors.Is(err, agent.ErrNobody) {
