@@ -66,7 +66,8 @@ func (s *session) forModel() []skill.Item {
 	return slices.DeleteFunc(s.opt.Skills.Items(skill.Skill), func(i skill.Item) bool { return i.NoModel })
 }
 
-// lookForSkills looks meanwhile for the skills that the session offers.
+// lookForSkills looks meanwhile for the skills and agents that the session offers. Commands are looked for when
+// one is called or listed.
 func (s *session) lookForSkills() {
 	s.skills, s.skillsTaken, s.loaded = nil, false, nil
 	if s.opt.Skills == nil {
@@ -76,9 +77,8 @@ func (s *session) lookForSkills() {
 		s.opt.Skills.Forget()
 	}
 	go guarded(func() { // A crash comes again where they are taken.
-		for _, kind := range skill.Kinds() {
-			s.opt.Skills.Items(kind)
-		}
+		s.opt.Skills.Items(skill.Skill)
+		s.opt.Skills.Items(skill.Agent)
 	})
 }
 
@@ -100,6 +100,9 @@ func (s *session) takeSkills() {
 	}
 	var skipped, shadowed []string
 	for _, kind := range skill.Kinds() {
+		if !s.opt.Skills.Looked(kind) {
+			continue // No one has used a command.
+		}
 		skipped = append(skipped, s.opt.Skills.Skipped(kind)...)
 		shadowed = append(shadowed, s.opt.Skills.Shadowed(kind)...)
 	}

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/tool/skill"
 	"artoo/tool/spelling"
+	sizes "artoo/tool/text"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
@@ -145,6 +147,9 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 		}
 		t.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent. "+
 			"/help lists commands; start with a space to send it as text", oneLine(name), mean))
+		if wrong := t.opt.Agent.Skills().Skipped(skill.Command); wrong != nil {
+			t.Note("skipped: " + oneLine(sizes.UpTo(3, wrong)))
+		}
 		return nil
 	case c.run == nil:
 		t.Note(fmt.Sprintf("/%s: %s", name, c.instead))

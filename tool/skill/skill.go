@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -80,7 +79,7 @@ func (i Item) Source() string { return path.Join(i.Place.Name, i.rel) }
 // Body is the text below the front matter, read now unless it was trusted before. That of a command
 // is for Expand.
 func (i Item) Body() (string, error) {
-	data, size, err := i.Place.read(i.rel, mostBytes)
+	data, size, err := i.Place.read(i.rel, mostBytes, nil)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", i.Source(), cause(err))
 	}
@@ -168,8 +167,9 @@ func cause(err error) error {
 	return err
 }
 
-// read is at most the first n bytes of a file, and how many bytes it has.
-func (p Place) read(rel string, n int) (data []byte, size int, err error) {
+// read is at most the first n bytes of a file, and how many bytes it has. At a start it reads many files, so it
+// calls the system itself: package os has twice as many calls. The data may lie in buf.
+func (p Place) read(rel string, n int, buf []byte) (data []byte, size int, err error) {
 	if p.Taken != nil {
 		data, ok := p.Taken[rel]
 		if !ok {
@@ -177,21 +177,43 @@ func (p Place) read(rel string, n int) (data []byte, size int, err error) {
 		}
 		return data[:min(len(data), n)], len(data), nil
 	}
-	f, err := os.OpenFile(filepath.Join(p.Dir, filepath.FromSlash(rel)), os.O_RDONLY|syscall.O_NONBLOCK, 0) // A FIFO is not waited for.
+	at := filepath.Join(p.Dir, filepath.FromSlash(rel))
+	fd, err := again(func() (int, error) { return syscall.Open(at, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0) }) // A FIFO is not waited for.
 	if err != nil {
 		return nil, 0, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, 0, errors.Join(err, errors.New("not a regular file"))
+	defer syscall.Close(fd)
+	var info syscall.Stat_t
+	if err := syscall.Fstat(fd, &info); err != nil {
+		return nil, 0, err
 	}
-	data = make([]byte, min(int64(n), info.Size()))
-	n, err = io.ReadFull(f, data)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) { // It has become shorter.
-		err = nil
+	if info.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		return nil, 0, errors.New("not a regular file")
 	}
-	return data[:n], int(info.Size()), err
+	if n = int(min(int64(n), info.Size)); n > len(buf) {
+		buf = make([]byte, n)
+	}
+	data = buf[:n]
+	for at := 0; at < len(data); {
+		got, err := again(func() (int, error) { return syscall.Read(fd, data[at:]) })
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case got == 0: // It has become shorter.
+			data = data[:at]
+		}
+		at += got
+	}
+	return data, int(info.Size), nil
+}
+
+// again repeats a system call until no signal interrupts it.
+func again(call func() (int, error)) (n int, err error) {
+	for {
+		if n, err = call(); err != syscall.EINTR {
+			return n, err
+		}
+	}
 }
 
 // geminiExt ends the file of a command of a Gemini extension, which is TOML.
@@ -219,14 +241,14 @@ func split(rel string, data []byte, keys ...string) (frontmatter.Head, string, e
 	return frontmatter.Head{"description": c.Description}, c.Prompt, nil
 }
 
-// head is a file up to the end of its front matter, and how many bytes the file has.
-func (p Place) head(rel string) (data []byte, size int, err error) {
+// head is a file up to the end of its front matter, and how many bytes the file has. The data may lie in buf.
+func (p Place) head(rel string, buf []byte) (data []byte, size int, err error) {
 	n := headBytes
 	if path.Ext(rel) == geminiExt {
 		n = mostBytes // The description may stand below the prompt.
 	}
 	for ; ; n = mostBytes {
-		if data, size, err = p.read(rel, n); err != nil {
+		if data, size, err = p.read(rel, n, buf); err != nil {
 			return nil, 0, err
 		}
 		if end := bytes.Index(data, []byte("\n---")); end > 0 {
@@ -341,10 +363,10 @@ func (w *walk) dir(rel string, depth int) {
 	}
 }
 
-// item reads the head of a file. The error says why it is skipped.
-func (p Place) item(rel string) (Item, error) {
+// item reads the head of a file, with buf to hold it. The error says why it is skipped.
+func (p Place) item(rel string, buf []byte) (Item, error) {
 	i := Item{Kind: p.Kind, Place: p, rel: rel, File: filepath.Join(p.Dir, filepath.FromSlash(rel))}
-	data, size, err := p.head(rel)
+	data, size, err := p.head(rel, buf)
 	switch {
 	case err != nil:
 		return i, fmt.Errorf("%s: %w", i.Source(), cause(err))
@@ -456,6 +478,14 @@ func (l *Library) Forget() {
 	}
 }
 
+// Looked reports whether the items of a kind were looked for.
+func (l *Library) Looked(kind Kind) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, looked := l.found[kind]
+	return looked
+}
+
 // Items are those of a kind, sorted by name. A nil library has none.
 func (l *Library) Items(kind Kind) []Item {
 	if l == nil {
@@ -504,7 +534,8 @@ func (l *Library) look(kind Kind) {
 	if _, done := l.found[kind]; done {
 		return
 	}
-	items, by := []Item{}, map[string]Item{}
+	buf := make([]byte, headBytes)
+	items, by := []Item{}, map[string]int{} // The values are indexes of items.
 	for _, p := range l.places {
 		if p.Kind != kind {
 			continue
@@ -512,7 +543,7 @@ func (l *Library) look(kind Kind) {
 		rels, notices := p.list()
 		l.wrong[kind] = append(l.wrong[kind], notices...)
 		for _, rel := range rels {
-			i, err := p.item(rel)
+			i, err := p.item(rel, buf)
 			if err != nil {
 				l.wrong[kind] = append(l.wrong[kind], err.Error())
 				continue
@@ -521,12 +552,12 @@ func (l *Library) look(kind Kind) {
 				continue
 			}
 			if first, there := by[i.Name]; there {
-				if first.File != i.File { // a directory may be named twice
-					l.shadow[kind] = append(l.shadow[kind], i.Source()+" is hidden by "+first.Source())
+				if items[first].File != i.File { // a directory may be named twice
+					l.shadow[kind] = append(l.shadow[kind], i.Source()+" is hidden by "+items[first].Source())
 				}
 				continue
 			}
-			by[i.Name] = i
+			by[i.Name] = len(items)
 			items = append(items, i)
 		}
 	}
