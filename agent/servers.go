@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"crypto/rand"
 
@@ -101,13 +102,18 @@ func (s *session) openServers() {
 		return
 	}
 	s.setServerTools(nil)
-	room := firstRequest - besides - len(tool.Quoted(s.system))
-	for _, spec := range s.specs() {
-		room -= builtin.SpecBytes(spec.Name, spec.Description, spec.Schema)
-	}
-	tools, direct := builtin.MCP(m, room)
+	taken := sync.OnceValue(func() int { // It needs the schemas of all tools, which a start without a message does not.
+		taken := len(tool.Quoted(s.system))
+		for _, spec := range s.specs() {
+			taken += builtin.SpecBytes(spec.Name, spec.Description, spec.Schema)
+		}
+		return taken
+	})
+	const most = firstRequest - besides
+	tools, direct := builtin.MCP(m, most, taken)
+	over := direct > 0 && direct > max(most-taken(), 0)
 	s.setServerTools(tools)
-	if direct > max(room, 0) {
+	if over {
 		s.notify(fmt.Sprintf("direct tools of MCP servers take %d bytes of each request", direct))
 	}
 	s.catalogues = map[string][]string{}

@@ -130,7 +130,7 @@ type Tool struct {
 	// Each is made when it is first asked for: a start needs none, a short run few.
 	schema func() *jsonschema.Schema // the properties that a call may have
 	// resolved validates the calls of a tool that FromSchema made; nil for others.
-	resolved *jsonschema.Resolved
+	resolved func() (*jsonschema.Resolved, error)
 	offered  func() *jsonschema.Schema // the part that the model sees
 	written  func() json.RawMessage    // offered as JSON
 	plan     func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
@@ -235,27 +235,52 @@ func FromSchema(
 	plan func(ctx context.Context, env *Env, input json.RawMessage) (Access, error),
 	run func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error),
 ) (Tool, error) {
-	var parsed jsonschema.Schema
-	err := json.Unmarshal(schema, &parsed)
-	if err == nil && parsed.Type != "object" {
-		err = errors.New("its root is no object")
+	t := FromConstant(def, string(schema), plan, run)
+	if _, err := t.resolved(); err != nil {
+		return Tool{}, err
 	}
+	return t, nil
+}
+
+// FromConstant is FromSchema for a schema of the program's own, which is read when the first call is checked. A
+// mistake in it panics then.
+func FromConstant(
+	def Def, schema string,
+	plan func(ctx context.Context, env *Env, input json.RawMessage) (Access, error),
+	run func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error),
+) Tool {
 	if plan == nil {
 		plan = func(context.Context, *Env, json.RawMessage) (Access, error) {
 			return Access{Kind: def.Kind, Verb: def.Name}, nil
 		}
 	}
-	t := Tool{Def: def, plan: plan, run: run, written: func() json.RawMessage { return schema },
+	resolved := sync.OnceValues(func() (*jsonschema.Resolved, error) {
+		var parsed jsonschema.Schema
+		err := json.Unmarshal([]byte(schema), &parsed)
+		if err == nil && parsed.Type != "object" {
+			err = errors.New("its root is no object")
+		}
+		var made *jsonschema.Resolved
+		if err == nil {
+			made, err = parsed.Resolve(nil)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the schema of the tool %s: %w", def.Name, err)
+		}
+		return made, nil
+	})
+	written := json.RawMessage(schema)
+	t := Tool{Def: def, plan: plan, run: run, resolved: resolved, written: func() json.RawMessage { return written },
 		normalize: func(input json.RawMessage) json.RawMessage { return input }}
-	t.schema = func() *jsonschema.Schema { return &parsed }
+	t.schema = func() *jsonschema.Schema {
+		made, err := resolved()
+		if err != nil {
+			panic(err)
+		}
+		return made.Schema()
+	}
 	t.offered = t.schema
-	if err == nil {
-		t.resolved, err = parsed.Resolve(nil)
-	}
-	if err != nil {
-		return Tool{}, fmt.Errorf("the schema of the tool %s: %w", def.Name, err)
-	}
-	return t, nil
+	return t
 }
 
 // ByLoop reports whether the loop does what a call says. Run must not be called then.
@@ -299,7 +324,11 @@ func (t Tool) Check(input json.RawMessage) error {
 		return fmt.Errorf("the input of %s is not JSON: %w", t.Name, err)
 	}
 	if t.resolved != nil {
-		if err := t.resolved.Validate(v); err != nil {
+		made, err := t.resolved()
+		if err != nil {
+			panic(err) // a mistake in a schema of the program's own
+		}
+		if err := made.Validate(v); err != nil {
 			return fmt.Errorf("the input of %s does not fit: %w; its schema is %s", t.Name, err, t.written())
 		}
 		return nil

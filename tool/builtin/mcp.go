@@ -47,10 +47,10 @@ const callSchema = `{"type":"object","properties":{"tool":{"type":"string","desc
 	`"arguments":{"type":"object","description":"as the tool's schema says"}},"required":["tool"],"additionalProperties":false}`
 
 // MCP makes the tools of the servers of a manager, in the model's order: those that the user wants
-// as functions, and all of them where they fit in room bytes as JSON; else mcp_find and mcp_call for
-// the others. They are by the catalogues that are kept now, and do not change with these. direct is
-// how many bytes the user's functions take.
-func MCP(m *mcp.Manager, room int) (tools []tool.Tool, direct int) {
+// as functions, and all of them where they fit in a request of at most so many bytes as JSON, of which taken
+// are used; else mcp_find and mcp_call for the others. They are by the catalogues that are kept now, and do not
+// change with these. direct is how many bytes the user's functions take; taken is called where it matters.
+func MCP(m *mcp.Manager, most int, taken func() int) (tools []tool.Tool, direct int) {
 	servers := m.Servers()
 	if len(servers) == 0 {
 		return nil, 0
@@ -63,7 +63,7 @@ func MCP(m *mcp.Manager, room int) (tools []tool.Tool, direct int) {
 			least += o.Bytes
 		}
 	}
-	complete = complete && least <= room
+	complete = complete && least <= most && least <= most-taken()
 	for _, s := range servers {
 		if !complete && len(s.Direct) == 0 {
 			continue // No tool of it becomes a function, so its definitions are not read.
@@ -87,7 +87,7 @@ func MCP(m *mcp.Manager, room int) (tools []tool.Tool, direct int) {
 			}
 		}
 	}
-	if complete && size <= room {
+	if complete && size <= most-taken() {
 		return all, direct
 	}
 	return append(tools, TwoTools(m)...), direct
@@ -157,19 +157,15 @@ func serverRow(s mcp.Info, m *mcp.Manager) string {
 }
 
 func callTool() tool.Tool {
-	made, err := tool.FromSchema(tool.Def{Name: CallTool, Kind: tool.KindServer,
+	return tool.FromConstant(tool.Def{Name: CallTool, Kind: tool.KindServer,
 		Description: "Call a tool of an MCP server. A wrong call is answered with the tool's schema. mcp__SERVER__resource with uri " +
-			"reads a resource."}, json.RawMessage(callSchema),
+			"reads a resource."}, callSchema,
 		func(context.Context, *tool.Env, json.RawMessage) (tool.Access, error) {
 			return tool.Access{}, errors.New("mcp_call: there are no MCP servers here")
 		},
 		func(context.Context, *tool.Env, json.RawMessage, io.Writer) (tool.Result, error) {
 			return tool.Result{}, errors.New("mcp_call: the tool that it names is called in its place")
 		})
-	if err != nil {
-		panic(err) // a mistake in the schema above, which every test would find
-	}
-	return made
 }
 
 // ServerCall is the call of a server's tool that a call of mcp_call means. The error is for the model.

@@ -60,7 +60,7 @@ func TestManyServersCostLittleBeforeUse(t *testing.T) {
 				About: strings.Repeat("issues, \"pull\" requests\nand more ‹é›  ", 20)})
 		}
 		m := manager(t, servers)
-		tools, direct := MCP(m, 5000)
+		tools, direct := MCP(m, 5000, nothing)
 		if got := namesOfTools(tools); !slices.Equal(got, []string{FindTool, CallTool}) || direct != 0 {
 			t.Fatalf("%d servers: %v, direct %d", n, got, direct)
 		}
@@ -79,7 +79,7 @@ func TestManyServersCostLittleBeforeUse(t *testing.T) {
 				t.Errorf("%s: %s", s.Name, s.State)
 			}
 		}
-		again, _ := MCP(m, 5000)
+		again, _ := MCP(m, 5000, nothing)
 		if again[0].Description != tools[0].Description || string(again[0].Schema()) != string(tools[0].Schema()) {
 			t.Error("the tools differ from one time to the next")
 		}
@@ -89,16 +89,16 @@ func TestManyServersCostLittleBeforeUse(t *testing.T) {
 // A set of tools that fits becomes functions; so do those that the user wants as such.
 func TestToolsThatFitBecomeFunctions(t *testing.T) {
 	m := manager(t, []extension.Server{{Name: "s", Direct: []string{"fail"}}}, "s")
-	all, _ := MCP(m, 20_000)
+	all, _ := MCP(m, 20_000, nothing)
 	if got := namesOfTools(all); len(got) != 12 || !slices.Contains(got, "mcp__s__echo") || slices.Contains(got, CallTool) {
 		t.Errorf("with room: %v", got)
 	}
-	some, direct := MCP(m, 100)
+	some, direct := MCP(m, 100, nothing)
 	if got := namesOfTools(some); !slices.Equal(got, []string{"mcp__s__fail", FindTool, CallTool}) || direct <= 0 {
 		t.Errorf("without room: %v, direct %d", got, direct)
 	}
 	m = manager(t, []extension.Server{{Name: "s"}, {Name: "unknown"}}, "s")
-	if got, _ := MCP(m, 20_000); !slices.Equal(namesOfTools(got), []string{FindTool, CallTool}) {
+	if got, _ := MCP(m, 20_000, nothing); !slices.Equal(namesOfTools(got), []string{FindTool, CallTool}) {
 		t.Errorf("with a server whose tools are not known: %v", namesOfTools(got))
 	}
 }
@@ -215,3 +215,6 @@ func TestResourcesAreReadAsTheListsSay(t *testing.T) {
 		}
 	}
 }
+
+// nothing is what a request has besides the tools of servers.
+func nothing() int { return 0 }

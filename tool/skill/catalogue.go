@@ -48,7 +48,9 @@ func longest(items []Item, left int) int {
 	for low < high {
 		length, sum := (low+high+1)/2, 0
 		for _, i := range items {
-			sum += size(described(i, length))
+			if sum += size(described(i, length)); sum > left {
+				break
+			}
 		}
 		if sum <= left {
 			low = length

@@ -33,7 +33,13 @@ func Clip(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
 	}
-	return string([]rune(s)[:n-1]) + "…"
+	left := n - 1
+	for end := range s {
+		if left--; left < 0 {
+			return strings.ToValidUTF8(s[:end], "\uFFFD") + "…"
+		}
+	}
+	return s
 }
 
 // Cut is at most the first n bytes of s, ending between two characters.
