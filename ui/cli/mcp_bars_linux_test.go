@@ -109,7 +109,7 @@ func BenchmarkExtensionsThatAreNotUsed(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				t := repeat(4*startRuns, first(0), first(1), used(0), used(1), prompt(0), prompt(1))
+				t := repeat(startRuns, first(0), first(1), used(0), used(1), prompt(0), prompt(1))
 				for i, name := range []string{"request", "cpu", "prompt"} {
 					b.ReportMetric(pairRatio(t[2*i+1], t[2*i]), name+"-ratio")
 					b.ReportMetric(millis(t[2*i+1].median), name+"-ms")
