@@ -19,8 +19,8 @@ const (
 	longWindow = 32_768
 )
 
-// long is a conversation of many steps in a small window: what of a request does not
-// repeat the one before, what is held, and what a step takes, late as against early.
+// long measures a conversation of many steps in a small window: the part of a request
+// that is new, the memory, and the time of a step, late compared with early.
 func (s *suite) long(b *testing.B) {
 	var at [5]time.Duration // processor time at each quarter
 	p := &patient{window: longWindow, perTurn: 50, result: 900}
@@ -40,7 +40,7 @@ func (s *suite) long(b *testing.B) {
 		beside: fmt.Sprintf("in the second %.3g ms", step(2)), ratio: step(4) / step(2), mostRatio: 1.25})
 }
 
-// processorTime is what this process has used.
+// processorTime is the time on processors that this process has used.
 func processorTime(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -52,7 +52,7 @@ func processorTime(t testing.TB) time.Duration {
 // ledgerRequests is how many requests of a day the ledger is asked for in a row.
 const ledgerRequests = 2000
 
-// ledger is what a request of a run under a cap of the day waits for the ledger.
+// ledger measures how long a request of a run under a daily cap waits for the ledger.
 func (s *suite) ledger(b *testing.B) {
 	l := ledger.Open(b.TempDir(), time.Now)
 	cost := 1e-6

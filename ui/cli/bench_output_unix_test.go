@@ -18,8 +18,8 @@ const (
 	outputRuns = 5
 )
 
-// output is what a command costs that says very much, beside cat to a pipe, and whether
-// the memory for it depends on how much it is.
+// output measures a command with very long output, beside cat to a pipe, and whether
+// the memory depends on the length.
 func (s *suite) output(b *testing.B) {
 	dir := b.TempDir()
 	big, small := filepath.Join(dir, "big.txt"), filepath.Join(dir, "small.txt")

@@ -32,9 +32,9 @@ func (s *suite) took(b *testing.B, dir string, env []string, args ...string) tim
 	return time.Since(began)
 }
 
-// edits is what it costs to keep what files were before each edit: runs of a hundred
-// edits with a journal, and with a file in the place of its directory, which leaves
-// none.
+// edits measures the cost of keeping the original of each edited file: runs of a hundred
+// edits with a journal, and with a file in the place of its directory, which prevents
+// one.
 func (s *suite) edits(b *testing.B) {
 	m := newModel(b, func(n int, _ providertest.Request) providertest.Reply {
 		if n = n % (editCalls + 1); n == editCalls {
@@ -118,8 +118,8 @@ func (s *suite) looks(b *testing.B) {
 	add("once all is kept", t[0].least)
 }
 
-// sandboxed is what confining adds to a step of a long task: a command that only
-// reads, and one of the project's own.
+// sandboxed measures the time that confining adds to a step of a long task: a command
+// that only reads, and one of the project's own.
 func (s *suite) sandboxed(b *testing.B) {
 	dir := b.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "step.sh"), []byte("#!/bin/sh\necho step\n"), 0o755); err != nil {

@@ -14,7 +14,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// Sizes of what the benchmarks of sessions open and list.
+// Sizes of the sessions that the benchmarks open and list.
 const (
 	longEntries  = 200_000
 	longEntry    = 500 // bytes

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// row is a figure with what it is measured against.
+// row is a figure with its aims and its counterpart.
 type row struct {
 	what      string
 	value     float64
 	unit      string
-	beside    string  // what it is compared with, in words
+	beside    string  // the counterpart in words
 	ratio     float64 // to what stands beside it; 0 for none
 	most      float64 // the aim for value; 0 for none
 	mostRatio float64 // the aim for ratio; 0 for none
@@ -37,7 +37,7 @@ func (t *table) add(r row) { t.rows = append(t.rows, r) }
 // maxResident is the aim for resident memory, in MB.
 const maxResident = 30
 
-// resident adds what a process holds while it waits.
+// resident adds the memory that a process holds while it waits.
 func (t *table) resident(when string, bytes int64) {
 	t.add(row{what: "resident memory, " + when, value: megabytes(bytes), unit: "MB", most: maxResident})
 }
@@ -177,8 +177,8 @@ func repeat(n int, runs ...func() time.Duration) []times {
 	return sums
 }
 
-// pairRatio is the median of what each run took, by what the other took in the same
-// turn: two runs beside each other meet the same machine.
+// pairRatio is the median of the ratios of two runs in the same turn: two runs beside
+// each other meet the same machine.
 func pairRatio(these, those times) float64 {
 	var ratios []float64
 	for i := range these.inTurn {

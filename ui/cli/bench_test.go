@@ -16,12 +16,12 @@ import (
 	"artoo/provider/providertest"
 )
 
-// How often the benchmarks repeat what they time. What is reported is the least,
-// which other processes of the machine disturb least, with the median beside it.
+// How often the benchmarks repeat each measurement. They report the least, which
+// other processes of the machine disturb least, with the median beside it.
 const (
 	startRuns  = 25
 	loopRuns   = 10
-	editRuns   = 50 // with and without a journal: what is measured is as small as what the machine adds
+	editRuns   = 50 // with and without a journal: the difference is as small as the machine's noise
 	streamRuns = 5
 )
 
@@ -58,7 +58,7 @@ func BenchmarkArtoo(b *testing.B) {
 	s.report(b)
 }
 
-// suite is what the benchmarks share.
+// suite holds the parts that the benchmarks share.
 type suite struct {
 	artoo, measure, glamour, fetch, empty string
 	dir                                   string // an empty directory to work in
@@ -81,7 +81,7 @@ func newSuite(b *testing.B) *suite {
 	return s
 }
 
-// binary is what can be said of the file alone.
+// binary measures the file alone.
 func (s *suite) binary(b *testing.B) {
 	info, err := os.Stat(s.artoo)
 	if err != nil {
@@ -164,8 +164,8 @@ func (s *suite) prompt(b *testing.B) {
 	s.resident("at the prompt", resident)
 }
 
-// loop is what a step of a long task costs: request, reply, policy, a shell that
-// runs echo, the result, the session file.
+// loop measures a step of a long task: request, reply, policy, a shell that runs
+// echo, the result, the session file.
 func (s *suite) loop(b *testing.B) {
 	args := []string{"--allow", "bash(echo:*)", "--max-turns", "100"}
 	headless := append([]string{"-p", "begin"}, args...)
@@ -265,7 +265,7 @@ func (s *suite) linear(b *testing.B) {
 	}
 }
 
-// bytes is what a terminal gets for an answer.
+// bytes counts the bytes that a terminal gets for an answer.
 func (s *suite) bytes(b *testing.B) {
 	answer := longAnswer(20 << 10)
 	for _, c := range []struct {
@@ -294,7 +294,7 @@ func (s *suite) run(b *testing.B, env []string, program string, args ...string) 
 	}
 }
 
-// used is what testdata/bench/measure says of a run.
+// used is the report of testdata/bench/measure on a run.
 type used struct {
 	Wall, CPU time.Duration
 	RSS       int64

@@ -15,8 +15,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// broken is a program that breaks: where says how. What it throws holds a key
-// and what was said.
+// broken is a program that breaks at the named place. Its panic holds a key and the
+// user's words.
 func broken(where string) int {
 	a := &app{process: thisProcess()}
 	err := a.guarded(func() error {
@@ -49,7 +49,7 @@ func broken(where string) int {
 	return a.exit(err)
 }
 
-// thrownText is what nobody but the model may read.
+// thrownText is a text that only the model may read.
 const thrownText = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz is refused for: my secret plan"
 
 // breaking is an agent with a bug.

@@ -91,8 +91,8 @@ func TestInvocations(t *testing.T) {
 	}
 }
 
-// TestWhatIsListed: what came from files and models is shown without its escapes,
-// and in JSON as it is.
+// TestWhatIsListed: lists show text from files and models without its escapes, and
+// JSON has it unchanged.
 func TestWhatIsListed(t *testing.T) {
 	session := conversation.Info{ID: "abc", CWD: "/p", First: "hi\x1b[2J"}
 	rules := []permission.RuleInForce{
@@ -267,7 +267,7 @@ func TestAWriterThatFailsIsSaid(t *testing.T) {
 	}
 }
 
-// invocation is what a command line asks for.
+// invocation is the meaning of a command line.
 type invocation struct {
 	Command    string // with its verb; "" for none
 	Words      []string
@@ -304,7 +304,7 @@ func parse(args []string) (inv invocation, err error) {
 	return inv, err
 }
 
-// output is what a command line prints by itself.
+// output is the page that a command line prints by itself.
 func output(t *testing.T, line string) string {
 	t.Helper()
 	inv, err := parse(strings.Fields(line))
@@ -383,8 +383,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// What is offered comes from files and the config: it is one line, without
-// escapes.
+// Candidates come from files and the config: each is shown as one line, without escapes.
 func TestCandidatesAreSafe(t *testing.T) {
 	words, _ := offered([]candidate{{"of-x", "said\x1b[2J\tin\nlines"}, {word: "of\n"}, {word: "else"}}, "of")
 	if diff := cmp.Diff([]string{"of-x\tsaid^[[2J in lines"}, words); diff != "" {

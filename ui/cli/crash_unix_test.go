@@ -16,8 +16,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A crash prints two lines, what happened and where the trace is, on a sane
-// terminal. The trace is a file for the user alone, without keys and prompts.
+// A crash prints two lines, the error and the place of the trace, on a sane terminal.
+// The trace is a file for the user alone, without keys and prompts.
 func TestACrashLeavesATrace(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"turn", "main", "runtime"} {

@@ -16,8 +16,8 @@ import (
 	"artoo/provider/providertest"
 )
 
-// dailyCap is what eight runs may spend together, in US dollars, and dailyPrice what
-// the model costs a million tokens.
+// dailyCap bounds the spending of eight runs together, in US dollars, and dailyPrice is
+// the price of a million tokens.
 const (
 	dailyCap   = 1.0
 	dailyPrice = 2.0
@@ -25,7 +25,7 @@ const (
 
 // TestEightProgramsShareOneDaysMoney runs artoo eight times at once under one cap of the
 // day. Each would go on for ever; the server uses all the tokens that a reply may have,
-// and the sum of what it billed stays below the cap.
+// and its bills together stay below the cap.
 func TestEightProgramsShareOneDaysMoney(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t, moduleDir)

@@ -18,13 +18,13 @@ import (
 	"artoo/config"
 )
 
-// TestConfigurationDoc keeps the reference of settings what the tables say.
+// TestConfigurationDoc compares the reference of settings with the tables.
 func TestConfigurationDoc(t *testing.T) {
 	madeFromTables(t, "configuration.md", configurationDoc(t))
 }
 
-// madeFromTables compares a page of docs with what the tables make of it; -update
-// rewrites it.
+// madeFromTables compares a page of docs with want, which is made from the tables;
+// -update rewrites the page.
 func madeFromTables(t *testing.T, name, want string) {
 	t.Helper()
 	path := filepath.Join(moduleDir, "docs", name)
@@ -42,8 +42,8 @@ func madeFromTables(t *testing.T, name, want string) {
 	}
 }
 
-// TestThePermissionsPageIsShort bounds what a user has to read before the first
-// approval: signs between words do not count.
+// TestThePermissionsPageIsShort bounds the words that a user has to read before the
+// first approval: signs between words do not count.
 func TestThePermissionsPageIsShort(t *testing.T) {
 	words := slices.DeleteFunc(strings.Fields(docsPage(t, "permissions.md")), func(word string) bool {
 		return !strings.ContainsFunc(word, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
@@ -69,8 +69,8 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
-// TestPlainWordsInMessages keeps them out of every text in the code: what users and models read
-// is among these.
+// TestPlainWordsInMessages keeps these words out of every string in the code, and so out of all
+// texts for users and models.
 func TestPlainWordsInMessages(t *testing.T) {
 	texts := 0
 	goFiles(t, func(name, path string) {

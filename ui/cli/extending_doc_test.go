@@ -29,8 +29,8 @@ func TestExtendingDoc(t *testing.T) {
 	}
 }
 
-// named reports whether there is what a page calls name: a path, a setting, or
-// a declaration somewhere in the code.
+// named reports whether the name on a page exists: as a path, a setting, or a
+// declaration somewhere in the code.
 func named(t *testing.T, name string, declared map[string]bool) bool {
 	t.Helper()
 	switch {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFallbackKinds is the bar: after four kinds of failure another provider's model answers, after six
-// none is asked. What the first provider alone may read is not sent to the second.
+// none is asked. Content for the first provider alone is not sent to the second.
 func TestFallbackKinds(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t, moduleDir)

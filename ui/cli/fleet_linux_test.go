@@ -17,7 +17,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// engineLimit bounds what an engine may take.
+// engineLimit bounds the time of an engine.
 const engineLimit = 5 * time.Minute
 
 // TestFleetSlurm runs an array of forty tasks on the two processors of a Slurm of the test's own. Each
@@ -77,7 +77,7 @@ func TestFleetSlurm(t *testing.T) {
 	}
 }
 
-// job is what Slurm knows of a task.
+// job is the state of a task in Slurm.
 type job struct {
 	exit     string // code:signal
 	restarts int
@@ -172,7 +172,7 @@ func TestFleetParallel(t *testing.T) {
 	for _, name := range []string{"host", "user"} {
 		f.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, name))
 	}
-	// What the hosts' users have: a home, programs, and the model's address.
+	// The hosts' users have a home, programs, and the model's address.
 	set := []string{"HOME=" + remote}
 	for _, variable := range f.environ {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ARTOO_") && name != "ARTOO_DAILY_COST" ||

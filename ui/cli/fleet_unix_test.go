@@ -100,7 +100,7 @@ func (f *fleet) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run returns the exit code, and what was printed.
+// run returns the exit code and the output.
 func (f *fleet) run(name string, args ...string) (code int, out string) {
 	f.Helper()
 	text, err := f.command(name, args...).CombinedOutput()

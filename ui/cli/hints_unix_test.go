@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A hint that names commands works as it is: in a shell, what it allows is not refused for
-// the same reason again. Where no rule would help, it names none.
+// A hint that names commands works unchanged: in a shell, the call it allows is not refused for
+// the same reason again. If no rule would help, the hint names none.
 func TestHintsWorkAsTheyAre(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)

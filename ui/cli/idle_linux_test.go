@@ -11,8 +11,8 @@ import (
 	"artoo/provider/providertest"
 )
 
-// What a conversation may cost while nobody types: no byte, and in idleTime at
-// most idleWakes voluntary context switches of all its threads together.
+// The bounds of a conversation while nobody types: no byte, and in idleTime at most
+// idleWakes voluntary context switches of all its threads together.
 const (
 	idleTime  = 10 * time.Second
 	idleWakes = 10

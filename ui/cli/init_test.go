@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// The budgets of the binary. What packages take before main is held by what they
-// allocate, which is the same in each run; its clocks are for make bench, as the least
-// of so many runs, because all that another process can do is to raise them.
+// The budgets of the binary. The work of packages before main is bounded by their
+// allocations, which are the same in each run; make bench has their times, the least
+// of so many runs, because other processes can only raise them.
 const (
 	initRuns   = 10        // of which the quickest counts
 	initRatio  = 8         // times net/http's own
@@ -41,8 +41,8 @@ func TestBinary(t *testing.T) {
 	t.Run("init", func(t *testing.T) { checkInit(t, artoo) })
 }
 
-// checkInit bounds what packages allocate before main: a regexp or a table made at
-// package level shows there. Glamour's own are left out: they cost what they cost.
+// checkInit bounds the allocations of packages before main: a regexp or a table made at
+// package level shows there. Those of glamour are left out, since artoo cannot change them.
 func checkInit(t *testing.T, artoo string) {
 	own, err := withoutGlamour()
 	if err != nil {
@@ -108,18 +108,18 @@ func sum(all map[string]initWork) (total float64) {
 	return total
 }
 
-// initWork is what the initialisation of a package took.
+// initWork is the cost of a package's initialisation.
 type initWork struct {
 	ms            float64
 	bytes, allocs int
 }
 
 // initClocks is the least time that each package of a program took to initialise in so
-// many runs, and what it allocated.
+// many runs, with its allocations.
 func initClocks(t testing.TB, program string, runs int, args ...string) map[string]initWork {
 	t.Helper()
 	least := map[string]initWork{}
-	env := home(t, "GODEBUG=inittrace=1", "GOGC=100") // collections are part of what they take
+	env := home(t, "GODEBUG=inittrace=1", "GOGC=100") // collections of garbage count too
 	for range runs {
 		cmd := exec.Command(program, args...)
 		var trace bytes.Buffer

@@ -50,7 +50,7 @@ func TestIntegration(t *testing.T) {
 	}
 }
 
-// integrationEnv is a newcomer's environment with what leads to the provider.
+// integrationEnv is a newcomer's environment with the variables of the provider.
 // ARTOO_BASE_URL and ARTOO_API_KEY would lead every provider to one server.
 func integrationEnv(t *testing.T, name string) []string {
 	env := home(t)
@@ -69,7 +69,7 @@ func integrationEnv(t *testing.T, name string) []string {
 	return env
 }
 
-// oneRun is what the test needs of the result object.
+// oneRun has the fields of the result object that the test needs.
 type oneRun struct {
 	Result   string `json:"result"`
 	Provider string `json:"provider"`

@@ -119,8 +119,8 @@ func (k *terminal) session() string {
 	return string(data)
 }
 
-// Ctrl-C at a command that takes no notice of it: the prompt is back within a
-// second, a second Ctrl-C ends what still runs, and the conversation goes on.
+// Ctrl-C at a command that ignores it: the prompt is back within a second, a second
+// Ctrl-C ends the remaining processes, and the conversation goes on.
 func TestCtrlCEndsToolsThatDoNotListen(t *testing.T) {
 	t.Parallel()
 	k, tty, before := startTree(t)
@@ -148,8 +148,8 @@ func TestCtrlCEndsToolsThatDoNotListen(t *testing.T) {
 	}
 }
 
-// TERM and HUP end a conversation within three seconds: the command is killed
-// with all it started, what came is kept, the terminal is as it was.
+// TERM and HUP end a conversation within three seconds: the command is killed with
+// its children, its output is kept, the terminal is restored.
 func TestSignalsEndTheTurnAndItsTools(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

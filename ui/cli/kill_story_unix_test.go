@@ -41,9 +41,9 @@ func writeOf(path, content string) storyCall {
 	return storyCall{"write", map[string]any{"path": path, "content": content}}
 }
 
-// told is what the user types at the prompts, one after the other. Each message
-// has the model make its calls; a question that shows the word refuse, or .envrc, is
-// answered with no, any other with yes.
+// told are the user's messages, one after the other. Each message has the model make
+// its calls; a question that shows the word refuse, or .envrc, is answered with no,
+// any other with yes.
 var told = []struct {
 	says  string
 	calls []storyCall
@@ -84,7 +84,7 @@ var told = []struct {
 	}},
 }
 
-// buildScript is a program of the project's own: what it makes takes a moment.
+// buildScript is a program of the project's own, which takes a moment.
 const buildScript = `#!/bin/sh
 mkdir -p made
 for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
@@ -126,8 +126,8 @@ func storyProject(t *testing.T, root string) {
 	}
 }
 
-// replies are what the model says to one request after the other. Where nothing
-// confines commands none can ask to be let out.
+// replies are the model's replies to one request after the other. Without a sandbox
+// no command can ask to leave it.
 func replies(confined bool) (all []providertest.Reply) {
 	for _, turn := range told {
 		for _, call := range turn.calls {
@@ -149,9 +149,9 @@ func replies(confined bool) (all []providertest.Reply) {
 	return all
 }
 
-// tree is every path of the project with its kind, mode and content. Of what is in
-// .git the index counts, as git lists it, since times and inodes differ from one run
-// to the next; where there are no layers it does not: commands change it unseen.
+// tree is every path of the project with its kind, mode and content. Of .git only the
+// index counts, as git lists it, since times and inodes differ from one run to the
+// next; without layers it does not count, since commands change it unseen.
 func (k *storyRun) tree() map[string]string {
 	k.Helper()
 	root, tree := k.root, map[string]string{}

@@ -40,7 +40,7 @@ type storyRun struct {
 	root    string
 	env     []string
 	layers  bool                       // commands run on layers here
-	says    []providertest.Reply       // what the model says, one request after the other
+	says    []providertest.Reply       // the model's, one request after the other
 	looks   func(providertest.Request) // at each request; nil: nobody
 
 	states []map[string]string // the project at each request and each prompt
@@ -152,7 +152,7 @@ func (c *talker) say(line string) bool {
 	}
 }
 
-// write types; what was killed does not read it.
+// write types the text, and reports false if the program was killed.
 func (c *talker) write(text string) bool {
 	_, err := io.WriteString(c.in, text)
 	return err == nil
@@ -202,7 +202,7 @@ func TestAKillAtAnyMomentLeavesTheProjectBeforeOrAfterAStep(t *testing.T) {
 	}
 }
 
-// watch plays the story undisturbed and notes what the project is after each step.
+// watch plays the story undisturbed and notes the state of the project after each step.
 func (k *storyRun) watch() {
 	k.Helper()
 	var mu sync.Mutex
@@ -226,7 +226,7 @@ func (k *storyRun) watch() {
 	}
 }
 
-// killAt kills a run and looks at what the next one makes of the project.
+// killAt kills a run and checks the project after the next run.
 func (k *storyRun) killAt(m moment, states []map[string]string) {
 	k.Helper()
 	first := k.tree()

@@ -21,7 +21,7 @@ type atTerminal struct {
 	*terminal
 	dir   string
 	env   []string
-	at    int // behind what was waited for last
+	at    int // behind the text that was waited for last
 	mu    sync.Mutex
 	heard []string // the requests
 }
@@ -89,7 +89,7 @@ func (k *atTerminal) write(name, text string) {
 }
 
 // answers types a line as a user does: a question takes none before nothing was typed
-// for a while, and none that comes at once, as what is pasted does.
+// for a while, and none that comes at once, as pasted text does.
 func (k *atTerminal) answers(line string) {
 	k.Helper()
 	for read := time.After(2 * takesAnswers); read != nil; {
@@ -130,7 +130,7 @@ func (k *atTerminal) holds(name, want string) {
 	}
 }
 
-// waitsUntil waits for what a command writes.
+// waitsUntil waits for the content that a command writes.
 func (k *atTerminal) waitsUntil(name, want string) {
 	k.Helper()
 	late := time.Now().Add(time.Minute)
@@ -142,7 +142,7 @@ func (k *atTerminal) waitsUntil(name, want string) {
 	k.holds(name, want)
 }
 
-// told is what the model was told last.
+// told is the last message to the model.
 func (k *atTerminal) told() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -156,7 +156,7 @@ const takesAnswers = 300 * time.Millisecond
 // changing is a line that reads one file and changes two.
 const changing = "cat greeting; echo bye > greeting; echo new > farewell"
 
-// keepIt is the end of the question about what a line did.
+// keepIt is the end of the question about a line's changes.
 const keepIt = "[y,n,n!,a,p,q,?] (n) "
 
 func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
@@ -165,8 +165,8 @@ func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 		name, answer string
 		then         string // that the terminal shows
 		applied      bool
-		hears        []string // what the model is told
-		never        string   // what it is not; nothing of both where it is asked again, and then n
+		hears        []string // parts of the result for the model
+		never        string   // not part of it; both are empty where the question repeats, and n follows
 	}{
 		{"n throws it away, with the reason", "n not in this house", "approve: no, changes discarded: not in this house", false,
 			[]string{"hello", "changes discarded: not in this house (modified: greeting, created: farewell)"}, ""},
@@ -285,8 +285,8 @@ func TestWhatWasTypedAheadDoesNotAnswerALayersQuestion(t *testing.T) {
 	k.holds("greeting", "hello\n")
 }
 
-// What a killed artoo left half done, of a line that left the sandbox, is put right by
-// the next one, which says so.
+// The half-done changes of a killed artoo, from a line outside the sandbox, are undone
+// by the next artoo, which says so.
 func TestTheNextStartSaysWhatAKilledArtooLeft(t *testing.T) {
 	t.Parallel()
 	k := talkOnLayer(t, nil, []string{"--allow", "bash!"}, "echo half > greeting; echo begun > other; echo written; sleep 600")
@@ -298,7 +298,7 @@ func TestTheNextStartSaysWhatAKilledArtooLeft(t *testing.T) {
 	k.holds("greeting", "half\n")
 	k.end()
 	next := &atTerminal{terminal: startTerminal(t, k.dir, k.env, k.cmd.Path, "-c"), dir: k.dir}
-	next.shows("the answer broke off here", "you: ") // the first one is of what was said before
+	next.shows("the answer broke off here", "you: ") // the first one is in the replay of the session
 	next.leave()
 	next.holds("greeting", "hello\n")
 	next.holds("other", "")

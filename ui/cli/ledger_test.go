@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Three pages tell users what they can rely on. They are made of ledgers in
-// testdata, which name for each promise the tests that hold it.
+// Three pages list artoo's promises to users. They are made from ledgers in testdata,
+// which name the tests of each promise.
 
 func TestProvidersDoc(t *testing.T) {
 	page := providersHead + promises(promiseRows(t, "fault_rows.txt"), false)
@@ -44,7 +44,7 @@ func TestEveryPromiseHasATest(t *testing.T) {
 				t.Errorf("%s: row %s is there twice", name, r.id)
 			}
 			known[r.id] = true
-			// What is promised of terminal and security is always tested: notes are no reasons.
+			// Promises about terminal and security are always tested: notes are no reasons.
 			if len(r.tests) == 0 && (r.note == "" || name != "fault_rows.txt") {
 				t.Errorf("%s: row %s has neither a test nor a reason", name, r.id)
 			}
@@ -98,8 +98,8 @@ func promiseRows(t *testing.T, name string) []promise {
 	return rows
 }
 
-// promises is the rows as users read them, with their tests if these are to be named.
-// What has no test is not promised.
+// promises is the rows as users read them, with their tests if named is set. A row
+// without a test is left out.
 func promises(rows []promise, named bool) string {
 	var b strings.Builder
 	section := ""
@@ -123,7 +123,7 @@ func promises(rows []promise, named bool) string {
 	return b.String()
 }
 
-// fitsAPage holds a page to what somebody reads.
+// fitsAPage bounds a page to a length that people read.
 func fitsAPage(t *testing.T, page string) {
 	t.Helper()
 	if lines := strings.Count(page, "\n"); lines > 150 {

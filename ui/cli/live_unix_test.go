@@ -11,7 +11,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// A command writes, waits and writes on: what it wrote stands below it while it waits.
+// A command writes, waits and writes on: its output stands below it while it waits.
 func TestTheLastLinesOfARunningCommandStandInTheTerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -38,7 +38,7 @@ func TestTheLastLinesOfARunningCommandStandInTheTerminal(t *testing.T) {
 	k.leave()
 }
 
-// A call that waits for a command in the background shows what that says, too.
+// A call that waits for a command in the background shows that command's output, too.
 func TestTheLastLinesOfACommandThatIsWaitedForStandInTheTerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,12 +14,12 @@ import (
 )
 
 // atLogin runs artoo login in a shell on a terminal, answers the question, and
-// returns what the terminal showed up to its settings and exit status.
+// returns the terminal's text up to its settings and exit status.
 func atLogin(t *testing.T, answers ...[2]string) (shown, home string) {
 	t.Helper()
 	cmd := onTerminal(t, []providertest.Reply{providertest.Anthropic(providertest.Text("hi"))}, "login")
-	// The kernel throws away what stands in the terminal's queues after it has sent the signal of
-	// Ctrl-C, and so what the shell has written meanwhile; noflsh has it keep that.
+	// The kernel flushes the terminal's queues after it has sent the signal of Ctrl-C, and so
+	// loses the shell's output of that moment; noflsh prevents this.
 	cmd.Path, cmd.Args = "/bin/sh",
 		[]string{"sh", "-c", `stty noflsh; trap : INT; artoo login; echo "ended with $?"; stty -a; echo over`}
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=", "DBUS_SESSION_BUS_ADDRESS=autolaunch:")
@@ -66,7 +66,7 @@ func TestAKeyIsTypedUnseen(t *testing.T) {
 	}
 }
 
-// echoes says whether stty shows that what is typed is shown.
+// echoes reports whether the output of stty says that the terminal echoes keys.
 func echoes(stty string) bool {
 	for _, word := range strings.FieldsFunc(stty, func(r rune) bool { return strings.ContainsRune(" ;\r\n", r) }) {
 		if word == "echo" {

@@ -76,7 +76,7 @@ func (p *patient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// look is the tool that the model calls: what it says is never the same twice.
+// look is the tool that the model calls: no two results are the same.
 func (p *patient) look() tool.Tool {
 	type args struct {
 		Arg string `json:"arg"`
@@ -122,7 +122,7 @@ func longRun(t testing.TB, p *patient, steps int) {
 	}
 }
 
-// chatAgent is an agent of a compatible server, with what of the options is left out.
+// chatAgent is an agent of a compatible server; it fills in the other options.
 func chatAgent(t testing.TB, url string, o agent.Options) *agent.Agent {
 	key := func(context.Context) (string, error) { return "sk-test", nil }
 	o.Model.Provider = &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: url + "/v1", Key: key,
@@ -154,13 +154,13 @@ func inUse() uint64 {
 func (p *patient) share() float64 { return float64(p.same) / float64(p.bytes) }
 
 // A conversation goes on for as long as the user likes: no request is over the budget,
-// none is refused for what it holds, nearly all of each repeats the one before, and
-// nothing grows. The model hears what it did in what is no longer sent. make bench takes ten
-// times as many steps.
+// none is refused for its content, nearly all of each repeats the one before, and
+// nothing grows. A note reminds the model of its work in messages that are no longer
+// sent. make bench takes ten times as many steps.
 func TestLongRuns(t *testing.T) {
 	for _, c := range []struct {
 		window, perTurn, steps, result int
-		share                          float64 // at least, of what repeats the request before
+		share                          float64 // of a request that repeats the one before, at least
 		every                          int     // so many requests there are at least for one that does not
 	}{
 		{window: 32_768, perTurn: 50, steps: 200, result: 900, share: 0.9, every: 10},

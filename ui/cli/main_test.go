@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// thisProcess is what main brings.
+// thisProcess is the Process that main passes.
 func thisProcess() Process {
 	return Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit}
 }

@@ -14,7 +14,7 @@ import (
 // last looked over.
 const manDate = "2026-11-21"
 
-// manWidth is the widest line of the page's source: what mails and old tools take.
+// manWidth is the widest line of the page's source, a limit of mails and old tools.
 const manWidth = 78
 
 // manPage is artoo.1, in the man macros, made from the same tables as --help. It
@@ -123,7 +123,7 @@ func (m *manual) request(line string) { m.WriteString(line + "\n") }
 
 func (m *manual) section(name string) { m.request(".SH " + name) }
 
-// item is a term with what it means.
+// item is a term with its meaning.
 func (m *manual) item(term, meaning string) {
 	m.request(".TP")
 	m.code(term)

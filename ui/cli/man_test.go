@@ -12,8 +12,8 @@ import (
 	"artoo/config"
 )
 
-// TestTheManualPageIsComplete keeps docs/artoo.1 what the tables of the help say, and holds
-// it to the form of a manual page; mandoc, where it is there, has nothing to say.
+// TestTheManualPageIsComplete compares docs/artoo.1 with the tables of the help, and checks
+// that it has the form of a manual page; mandoc, if installed, must report nothing.
 func TestTheManualPageIsComplete(t *testing.T) {
 	page := manPage()
 	madeFromTables(t, "artoo.1", page)

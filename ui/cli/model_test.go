@@ -14,8 +14,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// TestAPriceThatIsSaidInPart: what is left out is the catalogue's, and where it
-// has none nothing costs nothing because of it.
+// TestAPriceThatIsSaidInPart: the catalogue has the missing parts of a price; without a
+// known price, one that lacks input or output counts as unknown.
 func TestAPriceThatIsSaidInPart(t *testing.T) {
 	known := &provider.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}
 	for name, test := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 // moduleDir is the module's root, seen from this package.
 var moduleDir = filepath.Join("..", "..")
 
-// moduleName is what the go.mod in dir calls the module: whoever publishes it may
-// have given it another name.
+// moduleName is the module's name in the go.mod of dir: a publisher may have given
+// it another name.
 func moduleName(dir string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {

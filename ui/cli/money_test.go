@@ -18,8 +18,8 @@ import (
 )
 
 // billing is a model that counts a token for four bytes, breaks its first replies
-// off somewhere, and adds up what it read and wrote. It lives in memory: the
-// waits between tries cost no time.
+// off somewhere, and adds up the tokens that it read and wrote. It lives in memory:
+// the waits between tries cost no time.
 type billing struct {
 	*rand.Rand
 	build         providertest.Builder
@@ -36,7 +36,7 @@ type piece struct {
 	bytes int
 }
 
-// answer is a reply that reports what it took.
+// answer is a reply that reports its usage.
 func (b *billing) answer(input int) (providertest.Reply, []piece) {
 	var items []providertest.Item
 	var pieces []piece
@@ -99,7 +99,7 @@ func (b *billing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return send(200, reply.ContentType, io.MultiReader(bytes.NewReader(sent), end))
 }
 
-// count adds up what of a reply was sent.
+// count adds up the sent part of a reply.
 func (b *billing) count(sent []byte, pieces []piece, input int) {
 	wrote := 0
 	for _, p := range pieces {
@@ -129,8 +129,8 @@ func (f *failing) Read([]byte) (int, error) {
 	return 0, f.err
 }
 
-// Whatever breaks off, is tried again or is interrupted: what artoo says that it
-// cost is never much less than what the server says it did.
+// After any break, retry or interrupt, the cost that artoo reports is never much less
+// than the server's.
 func TestWhatBreaksOffIsCounted(t *testing.T) {
 	for _, wire := range allWires() {
 		t.Run(wire.name, func(t *testing.T) {

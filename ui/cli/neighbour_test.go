@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// neighbour is a program for scripts, which serves at an address, or says what is
+// neighbour is a program for scripts, which serves at an address, or prints the page
 // fetched from there, and returns its exit status.
 func neighbour(verb, address string) int {
 	do := fetch
@@ -28,7 +28,7 @@ func serve(address string) error {
 		return err
 	}
 	return http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "served within\n") // who asked may be gone
+		_, _ = io.WriteString(w, "served within\n") // the client may be gone
 	}))
 }
 

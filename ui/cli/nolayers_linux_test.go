@@ -26,7 +26,7 @@ func TestMachinesWithoutLayers(t *testing.T) {
 		options     string // of artoo; trust and on are not: the project is trusted to run its programs, ARTOO_SANDBOX=on
 		project     string // a shell line that changes the project beforehand
 		code        int
-		says        string // by artoo or in what the model is given
+		says        string // by artoo or in the result for the model
 		changes     bool   // the line changes notes.txt
 	}{
 		{landlock, "cat notes.txt", "", "", 0, "hello", false},
@@ -105,7 +105,7 @@ func TestMachinesWithoutLayers(t *testing.T) {
 				}
 			}
 			switch row.place {
-			case lost: // what the machine can do is known from before
+			case lost: // let artoo find out the machine's sandbox before it is lost
 				if said, code := run(env, artoo, "rules", "explain", "ls"); code != 0 {
 					t.Fatal(said)
 				}

@@ -15,8 +15,8 @@ import (
 	"artoo/provider/providertest"
 )
 
-// outsidersProject is a project with files that others run, a repository in it, work
-// that no commit has, and what git ignores.
+// outsidersProject is a project with files that other programs run, a repository in it,
+// uncommitted work, and files that git ignores.
 const outsidersProject = `git init -q -b main . && git config user.name a && git config user.email a@example.org
 mkdir -p src .github/workflows lib/n
 echo 'package main' > src/main.go; echo hello > notes.txt; printf 'dist/\n*.log\nlocal.db\n' > .gitignore
@@ -128,8 +128,8 @@ func TestOutsidersChangeNothingUnapproved(t *testing.T) {
 	}
 }
 
-// outsiders is what the hostile lines share: the program with its home, and the project
-// that each gets a copy of.
+// outsiders holds the parts that hostile lines share: the program with its home, and the
+// project, of which each gets a copy.
 type outsiders struct {
 	artoo, origin string
 	env           []string
@@ -138,7 +138,7 @@ type outsiders struct {
 	line          atomic.Value      // the string that the model runs; its server reads it
 }
 
-// run runs a program and returns what it printed.
+// run runs a program and returns its output.
 func (o *outsiders) run(t *testing.T, dir, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -156,8 +156,8 @@ func (o *outsiders) refsOf(t *testing.T, dir string) string {
 	return o.run(t, dir, "git", "for-each-ref") + o.run(t, dir, "git", "symbolic-ref", "HEAD")
 }
 
-// try runs one hostile line, headless, and looks at what it left. The project is trusted
-// in mode auto.
+// try runs one hostile line, headless, and checks the project afterwards. The project is
+// trusted in mode auto.
 func (o *outsiders) try(t *testing.T, line, mode string) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -225,7 +225,7 @@ func outsidersGuard(path string) bool {
 	return strings.Contains(path+"/", "/.git/") || path == "b/HEAD" || path == "src/e" || path == "src/rc"
 }
 
-// treeOf is what is below a directory: links, modes and the content of files.
+// treeOf is the tree below a directory: links, modes and the content of files.
 func treeOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	tree := map[string]string{}

@@ -48,8 +48,8 @@ func tooLongWords() map[string]providertest.Reply {
 	return all
 }
 
-// Whatever the words, a request that is too long leads to one trim and one retry. Where
-// that does not help, the message that comes says what does, and it does.
+// Whatever the words, a request that is too long leads to one trim and one retry. If
+// that does not help, the error names a remedy, and the remedy works.
 func TestEveryWordingOfAnOverflowLeadsToOneTrimAndOneRetry(t *testing.T) {
 	t.Parallel()
 	for words, refusal := range tooLongWords() {

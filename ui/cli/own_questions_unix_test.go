@@ -68,7 +68,7 @@ func TestAPlanIsAnsweredInATerminal(t *testing.T) {
 	}
 }
 
-// hears checks what the model was told last; "" is anything.
+// hears checks the last message to the model; "" is anything.
 func (k *atTerminal) hears(want string) {
 	k.Helper()
 	if told := k.told(); !strings.Contains(told, want) {

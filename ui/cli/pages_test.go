@@ -215,7 +215,7 @@ func blocksOf(page, text string) (all []block) {
 
 var (
 	callsArtoo  = regexp.MustCompile(`(^|[ $(|])artoo( |$)`)
-	described   = regexp.MustCompile(`\S {2,}\S.*`) // what a command does, behind two spaces or more
+	described   = regexp.MustCompile(`\S {2,}\S.*`) // the description of a command, after two spaces or more
 	placeholder = strings.NewReplacer("[", "", "]", "", " ...", "", "…", "X", "$ ", "")
 )
 
@@ -308,7 +308,7 @@ func anchors(page string) (all []string) {
 	return all
 }
 
-// TestThereAreFewPages keeps the pages for users few: what only developers need is in docs/dev.
+// TestThereAreFewPages keeps the pages for users few: pages for developers are in docs/dev.
 func TestThereAreFewPages(t *testing.T) {
 	users, err := filepath.Glob(filepath.Join(moduleDir, "docs", "*.md"))
 	if err != nil || len(users) > 26 {

@@ -20,7 +20,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// strict is the policy that users try to loosen; the numbers of its lines are in what artoo says.
+// strict is the policy that users try to loosen; artoo's messages name its line numbers.
 const strict = `deny = ["bash(touch forbidden:*)", "read(secret.txt)"]
 ask = ["bash(touch asked:*)", "write(asked.txt)"]
 modes = ["ask", "edits"]
@@ -236,8 +236,8 @@ exec "$@"`, etc}, args...)...)
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// TestThePolicyIsRootsAndNamed holds the files against others who may write them, and finds the
-// policy and the defaults beside it where artoo names them.
+// TestThePolicyIsRootsAndNamed: files that others may write are refused, and artoo names the policy
+// and the defaults beside it.
 func TestThePolicyIsRootsAndNamed(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)

@@ -154,7 +154,7 @@ func TestAConversationInEmacs(t *testing.T) {
 		says("It is made."),
 		providertest.Fail(400, "invalid_request_error", "no"),
 	})
-	s.raw = true       // Emacs echoes what is typed itself
+	s.raw = true       // Emacs itself echoes the keys
 	s.size.Cols = 1000 // whatever the length of the directory's name
 	s.cmd.Env = append(s.cmd.Env, "INSIDE_EMACS=29.4,comint", "TERM=dumb", "ARTOO_STATUS=off")
 	s.start("ttt")
@@ -186,8 +186,8 @@ func TestAConversationInEmacs(t *testing.T) {
 	}
 }
 
-// Lines of another system's files: the message has no carriage return, the output
-// neither, and an edited file keeps what it has.
+// Lines of another system's files: neither the message nor the output has a carriage
+// return, and an edited file keeps its line ends.
 func TestLineEndsOfEverySystemAreRead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{
@@ -260,8 +260,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 		run(t, s.cmd.Dir, s.cmd.Env, 0, "-c", "and now")
 		all := handler.Requests()
-		// A message that follows another of the user's goes into the same one: what
-		// closes that is no part of what the model was told.
+		// A message that follows another of the user's is merged into it: the closing
+		// brackets are no part of the compared history.
 		told := bytes.TrimSuffix(history(withoutMarks(before[len(before)-1].Body)), []byte("]}"))
 		if got := withoutMarks(all[len(all)-1].Body); !bytes.HasPrefix(got, told) {
 			t.Errorf("killed after %v: the model was told\n%s\nand the session has\n%s", after, told, got)

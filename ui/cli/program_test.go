@@ -29,8 +29,8 @@ var built programs
 // arguments name.
 var serverDir = filepath.Join(moduleDir, "testdata", "mcpserver")
 
-// buildProgram builds a package of this module the way artoo is shipped. What make
-// built already comes from Go's cache.
+// buildProgram builds a package of this module the way artoo is shipped. After make,
+// the build comes from Go's cache.
 func buildProgram(t testing.TB, pkg string) string {
 	t.Helper()
 	file, err := built.program(pkg)
@@ -101,13 +101,13 @@ func (p *programs) clear() error {
 	return os.RemoveAll(p.dir)
 }
 
-// home is the environment of a newcomer: an empty home directory, and of the
-// outside only where programs are. It ends with what is given.
+// home is the environment of a newcomer: an empty home directory, and of the test's
+// own environment only PATH. It ends with the given variables.
 func home(t testing.TB, with ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	env := []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
-		"TMPDIR=" + os.TempDir(), "ARTOO_SANDBOX=off", // what a machine can confine differs
+		"TMPDIR=" + os.TempDir(), "ARTOO_SANDBOX=off", // machines differ in their sandboxes
 		"GIT_CEILING_DIRECTORIES=" + os.TempDir()}
 	if _, measured := t.(*testing.B); !measured {
 		env = append(env, collected()...)

@@ -22,7 +22,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// endless is how long these tests wait for what takes a moment.
+// endless is how long these tests wait for an event that takes a moment.
 const endless = time.Minute
 
 // model is a loopback server that answers every request for a reply with the one
@@ -56,16 +56,16 @@ func always(reply providertest.Reply) func(int, providertest.Request) providerte
 	return func(int, providertest.Request) providertest.Reply { return reply }
 }
 
-// env is what makes artoo talk to the model.
+// env is an environment in which artoo talks to the model.
 func (m *model) env(t testing.TB, with ...string) []string { return m.at(home(t, with...)) }
 
-// at is an environment with the address of the model: tests whose cases share a home find out
-// once what confines commands there.
+// at is an environment with the address of the model: artoo looks for a sandbox once in
+// a home, so the cases of a test share one.
 func (m *model) at(env []string) []string {
 	return append([]string{"ARTOO_BASE_URL=" + m.URL + "/v1", "ARTOO_MODEL=test-model"}, env...)
 }
 
-// line is what a model answers that calls bash with these lines, and then is content.
+// line makes the replies of a model that calls bash with these lines, and then is content.
 func line(t testing.TB, lines ...string) func(int, providertest.Request) providertest.Reply {
 	return func(_ int, r providertest.Request) providertest.Reply {
 		if lastMessage(t, r.Body).Role != "user" {
@@ -110,7 +110,7 @@ type terminal struct {
 	testing.TB
 	cmd   *exec.Cmd
 	tty   *os.File
-	lines chan []byte // what was read, until the program has closed its end
+	lines chan []byte // pieces of output, until the program has closed its end
 	shown []byte
 }
 
@@ -193,7 +193,7 @@ func (k *terminal) drain() {
 	}
 }
 
-// end kills a program that does not do what it should.
+// end kills a program that does not exit as it should.
 func (k *terminal) end() {
 	_ = k.cmd.Process.Kill() // it may be dead already
 	_ = k.cmd.Wait()

@@ -19,7 +19,7 @@ import (
 var ordinary = []string{provider.Compatible, "demo"}
 
 // TestOnlyTheProvidersKnowTheirNames looks at every string of the code outside of
-// provider/: what is to be known of a provider stands in its facts.
+// provider/: knowledge about a provider belongs in its facts.
 func TestOnlyTheProvidersKnowTheirNames(t *testing.T) {
 	whole, words := map[string]bool{}, []string{}
 	for _, f := range provider.Known() {

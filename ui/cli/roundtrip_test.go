@@ -7,8 +7,8 @@ import (
 	"artoo/provider"
 )
 
-// TestEveryListedModelIsTakenByTheModelFlag: what `artoo models` prints is pasted
-// behind -m, also where a file or a variable names another provider.
+// TestEveryListedModelIsTakenByTheModelFlag: each name that `artoo models` prints works
+// with -m, also if a file or a variable names another provider.
 func TestEveryListedModelIsTakenByTheModelFlag(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {

@@ -65,7 +65,7 @@ func lookTool() tool.Tool {
 		})
 }
 
-// TestThirtySchemasOnAllWires plays what models do with a schema on each wire: an answer either fits, or the turn
+// TestThirtySchemasOnAllWires plays models' answers to a schema on each wire: an answer either fits, or the turn
 // fails and has none. Servers are sent only schemas that they take.
 func TestThirtySchemasOnAllWires(t *testing.T) {
 	cut := map[string]string{"anthropic": "max_tokens", "chat": "length", "responses": "max_output_tokens", "gemini": "MAX_TOKENS", "ollama": "length", "converse": "max_tokens"}
@@ -153,7 +153,7 @@ func TestThirtySchemasOnAllWires(t *testing.T) {
 	}
 }
 
-// fitsOrFails checks what came of a turn by the schema itself.
+// fitsOrFails checks the outcome of a turn against the schema itself.
 func fitsOrFails(t *testing.T, name string, s asked, want agent.Kind, r *agent.Response, err error) {
 	t.Helper()
 	kind := agent.Kind("")

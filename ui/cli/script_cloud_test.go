@@ -22,7 +22,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// cloudToken is what the token server of scripts gives.
+// cloudToken is the token from the token server of scripts.
 const cloudToken = "ya29.token-of-the-cloud-0123456789"
 
 // cloudWires are the wires of the clouds of scripts, and the paths of their models.
@@ -34,8 +34,8 @@ var cloudWires = map[string]struct{ wire, path string }{
 }
 
 // cmdCloud is `cloud azure|bedrock|vertex|vertex-claude FILE`: starts that cloud on loopback, in HOST, whose one model answers with
-// the replies of FILE; see server for their form. Who asks at another path, or without its credentials, is refused as the
-// cloud refuses them. adc.json is a service account of Google's.
+// the replies of FILE; see server for their form. A request for another path, or without its credentials, is refused as
+// the cloud refuses it. adc.json is a service account of Google's.
 func cmdCloud(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || cloudWires[args[0]].wire == "" {
 		ts.Fatalf("usage: cloud azure|bedrock|vertex|vertex-claude FILE")

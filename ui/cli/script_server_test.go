@@ -21,7 +21,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// waitLimit bounds what a script waits for; only a bug makes it wait so long.
+// waitLimit bounds each wait of a script; only a bug makes one so long.
 const waitLimit = time.Minute
 
 // modelServer is the model behind a script.
@@ -40,7 +40,7 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 // ollama names the address only, and describes its one model by itself: it has a
 // window of 4,096 tokens and calls tools. With -lists the replies answer requests
 // for lists of models as any other; else there are none, and they are not counted.
-// What is in the directory pages of $WORK is there below /pages/.
+// The files in the directory pages of $WORK are served below /pages/.
 //
 // Replies are paragraphs, their lines the parts:
 //
@@ -59,7 +59,7 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 //	break N TYPE WORDS  an error after that
 //	hang, reset         how it ends: with silence, with a broken connection
 //	silent              nothing at all, not even a head
-//	find REGEXP         what it matches in the request is @FOUND in the lines below
+//	find REGEXP         its match in the request is @FOUND in the lines below
 //	repeat              the reply of all further requests too
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
@@ -130,9 +130,9 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("ANTHROPIC_API_KEY", "sk-test-0123456789")
 }
 
-// describing answers what an Ollama server is asked besides chats, and, where
-// silent, that there is no list of models; such requests are not counted, nor are those
-// for the files in the directory pages of work.
+// describing answers the requests to an Ollama server besides chats, and, if silent,
+// says that there is no list of models; such requests are not counted, nor are those for
+// the files in the directory pages of work.
 func describing(m *modelServer, silent bool, work string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", m)
@@ -232,7 +232,7 @@ func (b *replyBuilder) line(line string) error {
 	return nil
 }
 
-// shape takes the words that say what the reply is as a whole, and how it ends.
+// shape takes the words for a reply as a whole, and for its end.
 func (b *replyBuilder) shape(word, rest string) error {
 	first, second, _ := strings.Cut(rest, " ")
 	change := func(f func(providertest.Reply) providertest.Reply) { b.changes = append(b.changes, f) }

@@ -14,12 +14,12 @@ import (
 	"artoo/config"
 )
 
-// cmdTalk is `talk HOW FILE program args…`: a conversation over pipes. FILE says
-// what is sent and waited for, line by line:
+// cmdTalk is `talk HOW FILE program args…`: a conversation over pipes. Each line of
+// FILE is one to send or to wait for:
 //
 //	> TEXT   send a line
 //	< TEXT   wait until the program has written TEXT, on either output, after
-//	         what the last such line matched
+//	         the match of the last such line
 //
 // Then the input ends, and the program must end with HOW, as with exits. Both outputs go to
 // one pipe, so that they are read in the order of writing; stdout and stderr each hold all of it.
@@ -98,11 +98,11 @@ func scriptEnviron(ts *testscript.TestScript) []string {
 	return environ
 }
 
-// transcript is what a program wrote so far, both outputs in one.
+// transcript is the output of a program so far, both streams in one.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	at   int // behind what was matched last
+	at   int // behind the last match
 	grew chan struct{}
 }
 
@@ -125,7 +125,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// wait waits until text was written after what was matched last.
+// wait waits until text was written after the last match.
 func (t *transcript) wait(text string) error {
 	over := time.After(waitLimit)
 	for {

@@ -24,11 +24,10 @@ import (
 )
 
 // TestScript runs the program as its user does: testdata/script/*.txtar. The
-// commands beside testscript's own are documented where they are defined. What
-// scripts exec, and talk to, is artoo as it is shipped; tests that start "artoo"
-// themselves run it within the test binary, with the race detector if that has it:
-// there a start takes several times as long, and commands one after the other are most
-// of what scripts do.
+// commands beside testscript's own are documented where they are defined. Scripts
+// exec, and talk to, artoo as it is shipped, since they mostly start one command after
+// the other; tests that start "artoo" themselves run it within the test binary, with the
+// race detector if that has it: there a start takes several times as long.
 func TestScript(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(moduleDir, "testdata", "script", "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -63,7 +62,7 @@ func (t scriptTest) Run(_ string, f func(testscript.T)) { f(t) }
 // Verbose implements testscript.T.
 func (scriptTest) Verbose() bool { return testing.Verbose() }
 
-// scriptParams are for scripts that find artoo in dir, before what others are there, and
+// scriptParams are for scripts that find artoo in dir, before any other on the PATH, and
 // mcpserver in server.
 func scriptParams(dir, server string) testscript.Params {
 	var environ []string // of the script's beginning
@@ -74,7 +73,7 @@ func scriptParams(dir, server string) testscript.Params {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", strings.Join([]string{dir, server, env.Getenv("PATH")}, string(filepath.ListSeparator)))
 			err := setUpScript(env)
-			environ = append(slices.Clip(env.Vars), "ARTOO_SANDBOX=auto") // what the script sets goes elsewhere
+			environ = append(slices.Clip(env.Vars), "ARTOO_SANDBOX=auto") // later changes by the script go elsewhere
 			return err
 		},
 		Condition: func(cond string) (bool, error) {
@@ -110,7 +109,7 @@ func scriptParams(dir, server string) testscript.Params {
 	}
 }
 
-// world is what the commands of one script share.
+// world holds the parts that the commands of one script share.
 type world struct {
 	t      testing.TB
 	server *modelServer
@@ -138,7 +137,7 @@ func setUpScript(env *testscript.Env) error {
 	// Root in a container may work in a project: the scripts then see the same
 	// whoever runs them.
 	env.Setenv("container", "testscript")
-	env.Setenv("ARTOO_SANDBOX", "off")                               // what a machine can confine differs; scripts of the sandbox switch it on
+	env.Setenv("ARTOO_SANDBOX", "off")                               // machines differ in their sandboxes; scripts of the sandbox switch it on
 	env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir)) // above it may be a repository
 	env.Setenv("DOCS", docs)                                         // pages whose examples are played
 	env.Setenv("OLLAMA_HOST", "127.0.0.1:1")                         // nobody answers there, whatever runs on this machine
@@ -157,8 +156,8 @@ func setUpScript(env *testscript.Env) error {
 		}
 		env.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
 	}
-	// What lies above the home directory is no project, so that it is not in the
-	// directory a script works in: only its name is.
+	// No directory above the home directory may be a project, so the directory
+	// that a script works in has only a link to it.
 	elsewhere := env.WorkDir + "-home"
 	if err := os.Mkdir(elsewhere, 0o700); err != nil {
 		return err
@@ -276,7 +275,7 @@ func cmdSession(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 || len(files) == 0 {
 		ts.Fatalf("usage: session, where there is one")
 	}
-	// Names begin with the time in seconds: what was written last decides.
+	// Names have the time in seconds only, so the time of the last write decides.
 	newest := slices.MaxFunc(files, func(a, b string) int { return modTime(ts, a).Compare(modTime(ts, b)) })
 	ts.Setenv("SESSION", newest)
 	base := strings.TrimSuffix(filepath.Base(newest), ".jsonl")

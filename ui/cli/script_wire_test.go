@@ -11,9 +11,9 @@ import (
 	"artoo/provider"
 )
 
-// cmdTranscript is `transcript FILE`: writes what the newest session holds to
-// FILE, a line for each part of a message and each request's tokens. What is a
-// wire's own is left out: names of providers and models, ids, payloads.
+// cmdTranscript is `transcript FILE`: writes the content of the newest session to
+// FILE, a line for each part of a message and each request's tokens. It leaves out
+// the wire's own data: names of providers and models, ids, payloads.
 func cmdTranscript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: transcript FILE")
@@ -38,7 +38,7 @@ func cmdTranscript(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
 }
 
-// ownWords is a part without what its wire put there for itself.
+// ownWords is a part without the data that its wire put there for itself.
 func ownWords(part provider.Part) string {
 	switch p := part.(type) {
 	case provider.Text:

@@ -83,7 +83,7 @@ func (t *tester) testKeys(p *play) error {
 	if o.results[0].Status != agent.CallOK || !strings.Contains(text, markStart) {
 		return fmt.Errorf("it is not read: %s", text)
 	}
-	// A page that begins within the key alone does not tell what it is.
+	// A page that begins within the key does not show that it is one.
 	o, err = p.turn(t.ctx, "go on", false,
 		p.model.call("read", map[string]any{"path": "testdata/tracked.pem", "offset": 2}),
 		p.model.call("grep", map[string]any{"pattern": p.keyBody[:8], "path": "testdata"}))
@@ -118,7 +118,7 @@ func (t *tester) reopened(p *play) error {
 	return err
 }
 
-// readingList runs what only reads, with a no to every question.
+// readingList runs lines that only read, with a no to every question.
 func (t *tester) readingList(p *play) error {
 	var lines []string
 	for i, name := range p.denied { // each in one of the ways to read a file
@@ -132,7 +132,7 @@ func (t *tester) readingList(p *play) error {
 	return t.unasked(p, lines)
 }
 
-// readingGit runs what of git only reads.
+// readingGit runs the commands of git that only read.
 func (t *tester) readingGit(p *play) error {
 	if !p.git {
 		return untested("there is no git")
@@ -149,8 +149,8 @@ func (t *tester) readingGit(p *play) error {
 	return t.unasked(p, lines)
 }
 
-// unasked runs each line with a no to its question: what runs all the same must not
-// give anything away.
+// unasked runs each line with a no to its question: a line that runs unasked must not
+// reveal a secret.
 func (t *tester) unasked(p *play, lines []string) error {
 	for _, line := range lines {
 		o, err := p.turn(t.ctx, "go on", false, p.model.call("bash", map[string]any{"command": line}))

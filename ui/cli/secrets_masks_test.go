@@ -12,7 +12,7 @@ import (
 	"artoo/agent"
 )
 
-// markStart begins what stands in place of a key.
+// markStart begins the mark in place of a key.
 const markStart = "‹secret:"
 
 var markPattern = regexp.MustCompile(`‹secret:[0-9a-f]{12}›`)
@@ -73,7 +73,7 @@ func (t *tester) ownEnvironment(p *play) error {
 	return nil
 }
 
-// maskedOutput reads what holds keys in all ways, whole and in pieces.
+// maskedOutput reads a file with keys in all ways, whole and in pieces.
 func (t *tester) maskedOutput(p *play) error {
 	o, err := p.turn(t.ctx, "go on", true,
 		p.model.call("read", map[string]any{"path": "notes.txt"}),

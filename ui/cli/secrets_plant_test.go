@@ -26,14 +26,14 @@ type plantedSecrets struct {
 
 	denied  []string          // files of the project that are denied by name
 	open    []string          // files whose names only look like those
-	canary  string            // what stands in all of the files, and nowhere else
-	shapes  map[string]string // what is masked by its shape, by what it is
+	canary  string            // text that stands in all of the files, and nowhere else
+	shapes  map[string]string // secrets that are masked by their shape, by their description
 	own     string            // the key of a provider
 	other   string            // a credential-like variable's value
 	passed  string            // that of one that ARTOO_PASS_ENV names
 	plain   string            // text that must stay as it is
 	keyBody string            // a line of the private key of tests
-	git     bool              // the project is a repository, and what is denied stands in it
+	git     bool              // the project is a repository, and the denied files are in it
 }
 
 // plantedConfig is the user's own file of the planted home.
@@ -131,7 +131,7 @@ func (p *plantedSecrets) write() error {
 		os.Link(env, filepath.Join(p.Project, "linked")), os.Symlink(".env", filepath.Join(p.Project, "pointer")))
 }
 
-// notes hold what is masked by its shape.
+// notes hold the secrets that are masked by their shape.
 func (p *plantedSecrets) notes() string {
 	var b strings.Builder
 	for what, value := range p.shapes {

@@ -35,7 +35,7 @@ func (s *script) Stream(_ context.Context, req provider.Request) iter.Seq2[provi
 	}
 }
 
-// note keeps all texts of a request. What the model wrote itself is no secret.
+// note keeps all texts of a request. The model's own words are no secret.
 func (s *script) note(req provider.Request) {
 	s.sent.WriteString(req.System + "\n")
 	for _, m := range req.Messages {
@@ -57,13 +57,13 @@ func (s *script) call(tool string, input map[string]any) provider.ToolCall {
 	return provider.ToolCall{ID: fmt.Sprintf("c%d", s.made), Name: tool, Input: data}
 }
 
-// listener is told what the agent shows, and answers its questions.
+// listener receives the agent's output, and answers its questions.
 type listener struct {
 	agent.NopCallbacks
 	yes     bool
 	shown   strings.Builder
 	results []agent.CallResult
-	asked   []string // what was asked about, and why
+	asked   []string // the questions, with their reasons
 }
 
 func (l *listener) OnText(text string) { l.shown.WriteString(text) }
@@ -98,7 +98,7 @@ type play struct {
 	model *script
 }
 
-// turnOutcome is what a turn came to.
+// turnOutcome is the outcome of a turn.
 type turnOutcome struct {
 	results []agent.CallResult
 	asked   []string
@@ -131,8 +131,8 @@ func (p *play) one(
 	return o.results[0].Text, o, nil
 }
 
-// hidden reports that no planted secret stands in what a turn sent and showed, nor in
-// the session's file.
+// hidden is an error if a planted secret stands in the texts that a turn sent or showed,
+// or in the session's file.
 func (p *play) hidden(o turnOutcome) error {
 	kept, err := p.kept()
 	if err != nil {
@@ -147,7 +147,7 @@ func (p *play) hidden(o turnOutcome) error {
 }
 
 // kept is all that artoo's own directory holds of the session. Of the journal, which
-// holds what files were, only what is of a denied file.
+// holds the originals of files, it has only those of denied files.
 func (p *play) kept() (string, error) {
 	var b strings.Builder
 	dir := filepath.Join(p.Home, ".local", "state", "artoo")

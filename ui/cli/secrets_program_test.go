@@ -19,8 +19,8 @@ import (
 	"artoo/tool/shell"
 )
 
-// testSecrets is the program testsecrets: it tests what artoo promises of secrets on
-// planted ones, in a home and a project of their own, and is its exit code.
+// testSecrets is the program testsecrets: it tests artoo's promises about secrets on
+// planted ones, in a home and a project of their own, and returns its exit code.
 func testSecrets(ctx context.Context) int {
 	hideEnvironment()
 	a := &app{process: thisProcess(), began: time.Now()}
@@ -103,8 +103,8 @@ func (a *app) planted(ctx context.Context, model provider.Provider, session stri
 	return b, b.open(ctx)
 }
 
-// runConfined runs a line in the planted project as the kernel holds it, and returns
-// what it printed.
+// runConfined runs a line in the planted project in the sandbox, and returns its
+// output.
 func (a *app) runConfined(ctx context.Context, line string, layer bool) (string, error) {
 	b, err := a.planted(ctx, &demo.Provider{}, "")
 	if err != nil {

@@ -27,15 +27,15 @@ func (p promiseKept) String() string {
 	return word + "  " + p.Text + why
 }
 
-// secretsOptions are what the test works with; planted and open have to be filled.
+// secretsOptions configure the test; planted and open have to be set.
 type secretsOptions struct {
 	planted *plantedSecrets
-	// open makes an agent as a run in the planted project does, whose questions come
-	// and whose model is the one given; session is one to go on with, "" for a new
-	// one. end ends it, and what it started.
+	// open makes an agent as a run in the planted project does, with this model and
+	// with questions; session is one to go on with, "" for a new one. end ends the
+	// agent, and the processes it started.
 	open func(ctx context.Context, model provider.Provider, session string) (a *agent.Agent, end func() error, err error)
-	// confined runs a shell line in the project as the kernel holds it, on a layer or
-	// not, and returns what it printed. nil where nothing confines commands.
+	// confined runs a shell line of the project in the sandbox, on a layer or not, and
+	// returns its output. It is nil without a sandbox.
 	confined func(ctx context.Context, line string, layer bool) (output string, err error)
 }
 

@@ -17,8 +17,8 @@ import (
 	"artoo/tool/shell"
 )
 
-// An agent that keeps nothing secret must fail: of each promise that an agent can
-// break by what it is made of, the test says so.
+// An agent that keeps nothing secret must fail: the test of each promise that depends on
+// the agent's parts reports it.
 func TestAnAgentWithoutProtectionFails(t *testing.T) {
 	planted, err := plantSecrets(t.Context(), t.TempDir())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"artoo/conversation"
 )
 
-// crashVar tells crashing what happens at which write to the session's files: KIND|NUMBER.
+// crashVar names a kind of crash and the write to the session's files it happens at: KIND|NUMBER.
 const crashVar = "CLI_TEST_CRASH"
 
 // The kinds. A kill comes after the write, all else instead of it.

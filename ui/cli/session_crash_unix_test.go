@@ -29,7 +29,7 @@ const everyCrash = "ARTOO_CRASH"
 // onePixel is a PNG.
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// crashTurns are what is said in the story, and crashReplies what the model answers.
+// crashTurns are the messages of the story, and crashReplies the model's replies.
 var crashTurns = []string{"do the first", "do the second"}
 
 func crashReplies() []providertest.Reply {
@@ -45,7 +45,7 @@ func crashReplies() []providertest.Reply {
 	}
 }
 
-// crashed is a run of the story and what came of it.
+// crashed is a run of the story and its outcome.
 type crashed struct {
 	*storyRun
 	home     string
@@ -96,7 +96,7 @@ func (c *crashed) play() {
 	c.faulty = strings.Contains(talk.heard.text.String(), "no space left")
 }
 
-// answerTo is what the model answers to a turn.
+// answerTo is the model's answer to a turn.
 func answerTo(turn string) string { return "answer" + strings.TrimPrefix(turn, "do") }
 
 // effects are the lines that commands wrote.
@@ -109,7 +109,7 @@ func (c *crashed) effects() string {
 	return string(data)
 }
 
-// check goes on with what is left, on each wire in a copy of it.
+// check resumes the session, on each wire in a copy of it.
 func (c *crashed) check(program string) {
 	c.Helper()
 	did := c.effects()
@@ -175,7 +175,7 @@ func (c *crashed) goOn(w spoken, program, home, id string) {
 	}
 }
 
-// holds looks for what was done, given and answered in the file.
+// holds looks for the effects, the results and the answers in the file.
 func (c *crashed) holds(store conversation.Store, id, did string) {
 	c.Helper()
 	whole, err := store.Read(id)

@@ -14,8 +14,8 @@ import (
 	"artoo/ui/headless"
 )
 
-// What timeout(1) does to a run: two signals in a row, while a server says
-// nothing. The object is printed, and the process dies of the signal.
+// timeout(1) sends a run two signals in a row, here while a server is silent. The
+// object is printed, and the process dies of the signal.
 func TestTwoSignalsInARowLeaveTheObject(t *testing.T) {
 	t.Parallel()
 	for range 5 {

@@ -24,7 +24,7 @@ import (
 )
 
 // narrow is a model with a small window that counts every so many bytes of a
-// request as a token, and refuses what is too long.
+// request as a token, and refuses requests that are too long.
 type narrow struct {
 	*rand.Rand
 	wire    spoken
@@ -35,7 +35,7 @@ type narrow struct {
 	calls   int
 }
 
-// refusal is what the server says to so many tokens.
+// refusal is the server's error for so many tokens.
 func (n *narrow) refusal(tokens int) (int, string) {
 	said := map[string]string{
 		"anthropic": fmt.Sprintf(
@@ -116,7 +116,7 @@ func (n *narrow) answer(body []byte, tokens, limit int) providertest.Reply {
 	return n.wire.build(providertest.Text(text[:limit*n.per]), providertest.Stop(stop), usage(limit*n.per))
 }
 
-// fifty is a user of such a model, who does what each message says.
+// fifty is a user of such a model, and follows the advice of each error.
 type fifty struct {
 	*testing.T
 	*narrow
@@ -138,7 +138,7 @@ func (f *fifty) begin(system string) {
 			return tool.Result{Text: strings.Repeat("a line of it\n", 1+f.IntN(900))}, nil
 		})
 	budget := min(180_000, f.info.Context-min(8192, f.info.Context/4))
-	output := filepath.Join(f.TempDir(), strings.Repeat("x", f.path)) // its name is part of what is sent
+	output := filepath.Join(f.TempDir(), strings.Repeat("x", f.path)) // its name is part of each request
 	var err error
 	f.agent, err = agent.New(agent.Options{
 		Model: agent.Model{
@@ -162,7 +162,7 @@ func (f *fifty) begin(system string) {
 
 var mostCharacters = regexp.MustCompile(`at most (\d+) characters`)
 
-// say sends a message and does what is said until it is answered.
+// say sends a message and follows the advice of errors until it is answered.
 func (f *fifty) say(text string) (told []string) {
 	for range 5 {
 		_, err := f.agent.SendMessage(f.Context(), text, agent.NopCallbacks{})
@@ -202,8 +202,7 @@ func (f *fifty) say(text string) (told []string) {
 }
 
 // A model with a small window is never a dead end: each of fifty turns ends in an
-// answer, or in a message that names what to do, and doing it works. make crash tries twice as
-// many seeds.
+// answer, or in an error whose advice works. make crash tries twice as many seeds.
 func TestSmallWindowsAreNoDeadEnds(t *testing.T) {
 	t.Parallel()
 	for w, wire := range allWires() {
@@ -211,8 +210,8 @@ func TestSmallWindowsAreNoDeadEnds(t *testing.T) {
 			for k, per := range []int{1, 4} {
 				t.Run(fmt.Sprintf("%s/%d/%d", wire.name, window, per), func(t *testing.T) {
 					t.Parallel()
-					// What the seeds differ in meets every wire in every window, and both
-					// sizes of a token, but not all three at once.
+					// The differences between seeds are tested on every wire in every window,
+					// and with both sizes of a token, but not all three at once.
 					seeds := [][]uint64{{0, 3}, {1, 2}}[(i+k)%2]
 					if os.Getenv(everyCrash) == "" { // one that knows the window, and in the next wire one that does not
 						seeds = seeds[w%2 : w%2+1]

@@ -33,8 +33,8 @@ type stage struct {
 	slave    *os.File // the terminal as artoo has it
 	typed    io.WriteCloser
 	all      *transcript // of all outputs, for waiting
-	screen   *stream     // what the terminal got
-	out, err *stream     // what the pipes got
+	screen   *stream     // the terminal's
+	out, err *stream     // the pipes'
 
 	exited  chan struct{}
 	waitErr error
@@ -165,8 +165,8 @@ func (s *stage) finish() {
 	})
 }
 
-// ends waits for the end, which must be with this exit code, and looks at what
-// no terminal may ever get.
+// ends waits for the end, which must be with this exit code, and checks that the
+// terminal got no sequence of query.
 func (s *stage) ends(code int) *stage {
 	s.Helper()
 	s.finish()

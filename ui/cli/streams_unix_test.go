@@ -48,7 +48,7 @@ func TestAnswerInThePipe(t *testing.T) {
 	}
 }
 
-// A conversation whose stderr is a pipe, as in artoo 2>&1 | tee log, names what keeps one.
+// A conversation whose stderr is a pipe, as in artoo 2>&1 | tee log, names a way to keep a log.
 func TestAConversationInAPipeNamesWhatKeepsIt(t *testing.T) {
 	t.Parallel()
 	for _, fds := range []string{"ttp", "tpp"} {
@@ -91,8 +91,8 @@ func TestEnterIsAnsweredAtOnce(t *testing.T) {
 }
 
 // Each stream is looked at on its own: questions need terminals on 0 and 2, or
-// on 2 alone beside a pipe; what moves needs them on 1 and 2; colour follows the
-// stream it goes to.
+// on 2 alone beside a pipe; the progress line needs them on 1 and 2; colour follows
+// the stream it goes to.
 func TestEachStreamOnItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -233,7 +233,7 @@ func (s *stage) leavesModes(before term.State) {
 // round and round while it waits.
 func TestAbsurdSizesAreSurvived(t *testing.T) {
 	t.Parallel()
-	start := exec.Command("artoo", "version") // what it takes to begin at all
+	start := exec.Command("artoo", "version") // the cost of a start alone
 	if err := start.Run(); err != nil {
 		t.Fatal(err)
 	}

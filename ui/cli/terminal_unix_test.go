@@ -10,14 +10,14 @@ import (
 	"artoo/provider/providertest"
 )
 
-// What a terminal may get for each byte of an answer.
+// The most bytes that a terminal gets for each byte of an answer.
 const (
 	plainBytes = 1.3
 	colorBytes = 3.0
 )
 
 // TestTerminalBytes streams an answer of 20 KB in small pieces into a terminal
-// and counts what arrives there, banner and prompts included.
+// and counts the bytes that arrive there, banner and prompts included.
 func TestTerminalBytes(t *testing.T) {
 	artoo, answer := buildProgram(t, moduleDir), longAnswer(20<<10)
 	for _, c := range []struct {
@@ -46,7 +46,7 @@ func TestTerminalBytes(t *testing.T) {
 	}
 }
 
-// showAnswer is what a terminal gets of a conversation with one answer.
+// showAnswer returns a terminal's bytes from a conversation with one answer.
 func showAnswer(t testing.TB, artoo, answer string, env []string) []byte {
 	m := newModel(t, always(perEvent(providertest.Chat(providertest.Text(pieces(answer, 20)...)))))
 	k := startTerminal(t, t.TempDir(), m.env(t, env...), artoo, "explain")

@@ -19,7 +19,7 @@ import (
 )
 
 // mux is a tmux server of the test's own with one pane, and artoo's model behind
-// it: what is in the pane is what a person would see.
+// it: the pane has the text that a person would see.
 type mux struct {
 	testing.TB
 	socket string
@@ -55,8 +55,8 @@ func pane(t testing.TB, cols, rows int, replies []providertest.Reply, command st
 	return m
 }
 
-// end stops the server and waits until what ran in the pane is gone too: it may
-// still write into its home.
+// end stops the server and waits until the programs in the pane are gone too: they
+// may still write into their home.
 func (m *mux) end() {
 	text, err := m.try("display-message", "-p", "-t", "t", "#{pane_pid}")
 	if err != nil {
@@ -100,8 +100,8 @@ func (m *mux) keys(names ...string) {
 	m.run(append([]string{"send-keys", "-t", "t"}, names...)...)
 }
 
-// screen is what the pane shows, blanks at line ends and empty lines at the end
-// left out; with flags of capture-pane, "-S", "-" for the scrollback too.
+// screen is the text of the pane, without spaces at line ends and empty lines at the
+// end; with flags of capture-pane, "-S", "-" for the scrollback too.
 func (m *mux) screen(flags ...string) string {
 	m.Helper()
 	return strings.TrimRight(m.run(append([]string{"capture-pane", "-p", "-t", "t"}, flags...)...), "\n")
@@ -154,7 +154,7 @@ func TestTmuxCursorColumn(t *testing.T) {
 		"😀", "a😀b", "😀😀", "漢😀é", "naïve", "→←", "½", "€100", "x\u200bx", "…—",
 	}
 	for _, text := range texts {
-		// What is typed shows where the cursor is: behind the mark, at the end of
+		// Typed marks show where the cursor is: behind the mark, at the end of
 		// the line and then before its last character.
 		m.types(text + "|")
 		m.cursorBehind("|", text)
@@ -250,7 +250,7 @@ func TestTmuxSuspendAndComeBack(t *testing.T) {
 	m.waitFor("the shell", func() bool { return lastLine(m.screen()) == "shell:" })
 }
 
-// Ctrl-L clears the screen and keeps what was on it in the scrollback.
+// Ctrl-L clears the screen and keeps its text in the scrollback.
 func TestTmuxClearKeepsTheScrollback(t *testing.T) {
 	t.Parallel()
 	m := pane(t, 80, 12, []providertest.Reply{says("an earlier line")}, "artoo")

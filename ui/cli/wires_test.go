@@ -13,7 +13,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// spoken is a wire with what writes its replies.
+// spoken is a wire with the builder of its replies.
 type spoken struct {
 	name  string
 	build providertest.Builder
