@@ -11,7 +11,7 @@ import (
 // Opt returns the options of an agent, for tests that change it between turns.
 func (a *Agent) Opt() *Options { return &a.session.opt }
 
-// Asked is the model of an agent, for tests that change what is known of it.
+// Asked is the model of an agent, for tests that change its facts.
 func (a *Agent) Asked() *Model { return &a.session.model }
 
 // Hold puts a conversation in the place of the session's.
@@ -34,7 +34,7 @@ var (
 	InstructionsNote = instructionsChanged
 )
 
-// ModeNote is what the model is told of another mode.
+// ModeNote is the note to the model on another mode.
 func (a *Agent) ModeNote(m permission.Mode) string { return a.notes.settings.in(m).modeNote() }
 
 // LayerTakesLong sets when a command on a layer counts as long, for one test.
@@ -55,7 +55,7 @@ func set(t *testing.T, v *time.Duration, d time.Duration) {
 // Confine has another sandbox confine the commands.
 func (a *Agent) Confine(s Sandbox) { a.session.opt.Sandbox = s }
 
-// CompactMode is what happens at a full budget in this session.
+// CompactMode is the action at a full budget in this session.
 func (a *Agent) CompactMode() Compaction { return a.session.compactMode() }
 
 // Forget makes these the tools of a server that the model knows.

@@ -119,8 +119,8 @@ func TestTheHintsNameWhatToDo(t *testing.T) {
 	}
 }
 
-// sessionErrors are what comes of a session that cannot be written, one that is not
-// there, and one that was opened for reading.
+// sessionErrors are those of a session that cannot be written, of one that does not exist, and of one opened for
+// reading.
 func sessionErrors(t *testing.T) (unwritable, missing, readOnly error) {
 	t.Helper()
 	store := conversation.Store{Dir: t.TempDir()}

@@ -168,8 +168,8 @@ func TestAHangingNoticeEndsWithTheSession(t *testing.T) {
 	}
 }
 
-// What a project's hook says can only tighten: none of these has a call run that would have been
-// asked, runs another one, answers a question, makes a rule, or changes what a message says.
+// A project's hook can only tighten: none of these runs a call that would have been asked, runs another one, answers a
+// question, makes a rule, or changes the text of a message.
 func TestAProjectsHooksOnlyTighten(t *testing.T) {
 	const allow = `{"decision":"allow"}`
 	claude := func(event, answer string) string {

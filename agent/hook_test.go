@@ -78,7 +78,7 @@ func TestCallsHaveClaudeCodesNames(t *testing.T) {
 			}
 		}
 	}
-	// What a hook gives back is taken for a change only where it is one, and has artoo's names again.
+	// A hook's input counts as a change only if it differs, and is translated back into artoo's names.
 	for _, test := range []struct{ tool, input, back, want string }{
 		{"bash", `{"command":"ls","timeout":2}`, `{"timeout": 2000, "command": "ls"}`, ""},
 		{"bash", `{"command":"ls"}`, `{"command":"ls","timeout":1500}`, `{"command":"ls","timeout":2}`},

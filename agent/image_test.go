@@ -84,8 +84,8 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 	}
 }
 
-// TestImagesThatAreRefused for their number or for what is in them: the
-// older half goes until the rest is taken. Images that come later are sent.
+// TestImagesThatAreRefused has images refused for their number or content: the older half goes until the rest is taken.
+// Images that come later are sent.
 func TestImagesThatAreRefused(t *testing.T) {
 	image := func(n string) provider.Image {
 		return provider.Image{MediaType: "image/png", Data: []byte("\x89PNG" + n)}

@@ -80,8 +80,8 @@ func TestAChangeMeanwhileInAnAddedDirectoryIsAConflict(t *testing.T) {
 	}
 }
 
-// What was saved to a file that a landing has just replaced comes back beside it before
-// the next call, and at the end of the turn, and is named.
+// Text saved to a file that a landing has just replaced comes back beside it before the next call, or at the end of the
+// turn, and is named.
 func TestASaveThatCameTooLateIsBroughtBack(t *testing.T) {
 	for _, next := range []bool{true, false} {
 		c := &confinement{list: changed("a.txt")}

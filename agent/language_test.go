@@ -57,7 +57,7 @@ func askServer(t *testing.T, kind string, calls ...fake.Step) (results []string)
 	return results
 }
 
-// What a server that still loads does not find may be there.
+// A server that still loads may miss a symbol that exists.
 func TestTheModelHearsThatALanguageServerLoads(t *testing.T) {
 	ask := func(id string) fake.Step {
 		return fake.Calls(fake.ToolCall(id, "lsp", `{"action":"references","path":"a.x","symbol":"old"}`))
@@ -68,8 +68,8 @@ func TestTheModelHearsThatALanguageServerLoads(t *testing.T) {
 	}
 }
 
-// What a language server finds wrong stands behind the edit that brought it, or behind
-// a later call where the server was late; the model may ask it besides.
+// Errors that a language server finds follow the edit that caused them, or a later call where the server was late; the
+// model may also ask it.
 func TestWhatALanguageServerFindsIsToldToTheModel(t *testing.T) {
 	call := func(id, name, input string) fake.Step { return fake.Calls(fake.ToolCall(id, name, input)) }
 	results := askServer(t, "works",

@@ -123,7 +123,7 @@ func TestSystemPrompt(t *testing.T) {
 	}
 }
 
-// What the prompt says of approval is so with every set of tools and in every mode.
+// The prompt's words on approval are true with every set of tools and in every mode.
 func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
 	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto,
 		permission.ModePlan} {
@@ -151,7 +151,7 @@ func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
 }
 
 // TestTheFirstRequestIsSmall holds the promise of a small prompt: system prompt
-// and default tools together, as JSON, within nine tenths of what a first request may have.
+// and default tools together, as JSON, within nine tenths of the bound of a first request.
 func TestTheFirstRequestIsSmall(t *testing.T) {
 	const most = 10_240
 	type spec struct {

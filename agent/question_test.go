@@ -11,7 +11,7 @@ import (
 	"artoo/tool/mcp"
 )
 
-// A program's answer counts only where it is one of the question's own; what is unclear decides nothing.
+// A program's answer counts only where it is one of the question's own; an unclear one decides nothing.
 func TestAnswersOfPrograms(t *testing.T) {
 	approval := agent.Question{ID: "q1", Kind: agent.QuestionApproval, Rule: "bash(make)",
 		Covers: func(rule string) error {

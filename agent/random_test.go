@@ -145,7 +145,7 @@ func (c *storyteller) Ask(ctx context.Context, q agent.Question) (agent.Answer, 
 
 // TestRandomTurnsLeaveAGoodHistory plays random conversations: whatever
 // happens, callbacks come one at a time and in pairs, every call of a reply has
-// one result, and what is sent next is in order.
+// one result, and the next request is in order.
 func TestRandomTurnsLeaveAGoodHistory(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	stories := 150
@@ -200,8 +200,7 @@ func TestRandomTurnsLeaveAGoodHistory(t *testing.T) {
 	}
 }
 
-// checkResults checks that the history itself, not only what Repair makes of
-// it, holds the results of every reply in order.
+// checkResults checks that the history itself, not only the repaired copy, holds the results of every reply in order.
 func checkResults(t *testing.T, messages []provider.Message) {
 	t.Helper()
 	for i, m := range messages {

@@ -15,7 +15,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// What a session's rights say, of which the prompt is made, is what happens.
+// Calls run as the session's rights say, of which the prompt is made.
 func TestTheRightsAreWhatHappens(t *testing.T) {
 	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan} {
 		for name, can := range confinements {
@@ -32,7 +32,7 @@ func TestTheRightsAreWhatHappens(t *testing.T) {
 	}
 }
 
-// confinements are what can hold commands, by the kinds of machine.
+// confinements are the ways to hold commands, by the kinds of machine.
 var confinements = map[string]permission.Confinement{
 	"layers":                       {Sandbox: true, Layer: true, First: true, Auto: true},
 	"namespaces without layers":    {Sandbox: true, First: true, Auto: true},
@@ -43,7 +43,7 @@ var confinements = map[string]permission.Confinement{
 	"none":                         {},
 }
 
-// situation is what rights follow from.
+// situation holds the facts that rights follow from.
 type situation struct {
 	mode                             permission.Mode
 	can                              permission.Confinement
@@ -84,7 +84,7 @@ func (s situation) compare(t *testing.T) {
 	}
 	for _, act := range []struct {
 		tool, input string
-		changes     string // what a line changes on a layer, or tries to change elsewhere; "" for nothing
+		changes     string // the class of a line's changes on a layer, or of its attempts elsewhere; "" for none
 		want        permission.Fate
 	}{
 		{"bash", `{"command":"cat a.txt"}`, "", r.Reading},
@@ -106,7 +106,7 @@ func (s situation) compare(t *testing.T) {
 	}
 }
 
-// play is what becomes of one call.
+// play returns the fate of one call.
 func (s situation) play(t *testing.T, name, input, changes string) permission.Fate {
 	t.Helper()
 	c := &confinement{trusted: s.trusted}

@@ -38,7 +38,7 @@ func TestWhatCameBeforeAFaultIsKept(t *testing.T) {
 	}
 }
 
-// TestTheModelHearsOfItsBrokenCall, with the beginning of what it sent.
+// TestTheModelHearsOfItsBrokenCall has the model read the beginning of its call.
 func TestTheModelHearsOfItsBrokenCall(t *testing.T) {
 	_, lines, runs, _, err := play(t, fake.Call("a", "look", `{"arg": "x`), fake.Say("ok"))
 	if err != nil || runs != 0 || !strings.Contains(lines[2], "error=true") ||
@@ -99,8 +99,7 @@ func TestAnEmptyEnd(t *testing.T) {
 	}
 }
 
-// TestARefusedTurnIsDropped: it is said, not tried again, and not part of
-// what the model is sent next.
+// TestARefusedTurnIsDropped: it is reported, not tried again, and not part of the next request.
 func TestARefusedTurnIsDropped(t *testing.T) {
 	refused := fake.Calls(fake.ToolCall("a", "look", `{"arg":"x"}`))
 	refused.Text, refused.Stop, refused.Detail = []string{"I will"}, provider.StopRefusal, "general_harms"

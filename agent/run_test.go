@@ -22,8 +22,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// What cannot be kept is not changed: neither by a file tool, nor by a command on the
-// project itself.
+// A file that cannot be kept is not changed: neither by a file tool, nor by a command on the project itself.
 func TestNothingRunsWhoseOriginalsCannotBeKept(t *testing.T) {
 	for _, call := range []provider.ToolCall{fake.ToolCall("c1", "fill", `{}`),
 		fake.ToolCall("c1", "bash", `{"command":"sh build.sh"}`)} {
@@ -47,8 +46,7 @@ func TestNothingRunsWhoseOriginalsCannotBeKept(t *testing.T) {
 	}
 }
 
-// starting is a tool that starts a command where it was decided, and then does what the
-// test says.
+// starting is a tool that starts a command where it was decided, and then calls the test's function.
 func starting(then func(ctx context.Context) (tool.Result, error)) tool.Tool {
 	return tool.New(tool.Def{Name: "starting", Kind: tool.KindRun},
 		func(context.Context, *tool.Env, in) (tool.Access, error) {
@@ -107,8 +105,7 @@ func TestAStopAtACallAsksAboutNoneBesideIt(t *testing.T) {
 	wantLines(t, cb.lines[len(cb.lines)-2:], "result c1 denied", "result c2 interrupted")
 }
 
-// A sub-agent's call is planned once more before it is decided: another one may have
-// changed meanwhile what it depends on.
+// A sub-agent's call is planned once more before it is decided: another one may have changed its files meanwhile.
 func TestASubAgentsCallIsPlannedOnWhatIsThereThen(t *testing.T) {
 	var plans atomic.Int32
 	look := tool.New(tool.Def{Name: "look", Kind: tool.KindRead},

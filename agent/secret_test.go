@@ -38,8 +38,7 @@ func mask(text string) string {
 	})
 }
 
-// What the user pastes and what tools return holds no key any more when it is
-// kept, shown or sent.
+// Text that the user pastes and tools return holds no key when it is kept, shown or sent.
 func TestKeysAreMasked(t *testing.T) {
 	show := makeTool("show", tool.KindRead, func(_ context.Context, arg string, out io.Writer) (tool.Result, error) {
 		fmt.Fprintf(out, "token %s\n", another)
@@ -102,8 +101,7 @@ func TestAMarkIsNoInput(t *testing.T) {
 	}
 }
 
-// However a command's output is cut into pieces, what is shown is the same as if
-// it had come at once.
+// However a command's output is cut into pieces, the screen shows the same as if it had come at once.
 func TestLiveOutputIsMaskedWhole(t *testing.T) {
 	output := "begin " + aKey + "\ttab\r50 %\r" + another + "\nöl ünd 😀 " + strings.Repeat("x", 5000) + " " +
 		another + "\n" +
@@ -135,7 +133,7 @@ func TestLiveOutputIsMaskedWhole(t *testing.T) {
 	}
 }
 
-// outputs joins what calls put out.
+// outputs joins the output of calls.
 type outputs struct {
 	recorder
 	text strings.Builder
@@ -174,8 +172,8 @@ type calls struct {
 
 func (c *calls) OnToolCall(call agent.Call) { c.all = append(c.all, call) }
 
-// A tool that knows what marks stand for gets them, and what would move a key is
-// asked about whatever the mode and the rules.
+// A tool that can resolve marks gets them, and an edit that would move a key is asked about whatever the mode and the
+// rules.
 func TestAnEditThatMovesAKeyIsAsked(t *testing.T) {
 	for moves, asked := range map[string]bool{"": false, "it changes the line of a key": true} {
 		ran := 0

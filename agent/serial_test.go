@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// asks is a user who must not be asked.
+// asks fails the test at any question.
 type asks struct {
 	NopCallbacks
 	t *testing.T

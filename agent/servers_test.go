@@ -140,8 +140,8 @@ func TestWhatAServerIsGivenAndAsks(t *testing.T) {
 	}
 }
 
-// What a server's process changes in the project is undone as what a command changes. The test
-// changes it while a call stands at a form.
+// Changes of a server's process in the project are undone as those of a command. The test makes them while a call waits
+// at a form.
 func TestAServersChangesAreUndone(t *testing.T) {
 	p := &fake.Provider{Steps: []fake.Step{callServer("mcp__s__ask", `{}`), fake.Say("ok")}}
 	opt := withServer(t, p, extension.Server{})

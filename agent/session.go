@@ -304,8 +304,8 @@ func (s *session) maskedParts(parts []provider.Part) (out []provider.Part, found
 	return out, found
 }
 
-// maskedDiff masks what stands in the file already. The model's text is shown as it is: the approver must see it, and
-// it is no secret of the file.
+// maskedDiff masks the parts that are in the file already. The model's text is shown as it is: the approver must see
+// it, and it is no secret of the file.
 func (s *session) maskedDiff(diff string) string {
 	if s.opt.Secrets.Mask == nil || s.opt.Secrets.Mask(diff) == diff {
 		return diff

@@ -58,13 +58,13 @@ func crashed(task string) int {
 	return 0
 }
 
-// crashStory is a session with tools and approvals, in a directory of its own. What
-// the tool does and what the user was told of are written to files there.
+// crashStory is a session with tools and approvals, in a directory of its own. The acts of the tool and the messages to
+// the user are written to files there.
 type crashStory struct {
 	dir  string
 	open func(path string, flags int) (conversation.File, error) // nil: no faults
-	// failed says that a fault has shown. A result that could not be kept is told
-	// together with that, since what the call did is done: it is no promise.
+	// failed says that a fault has shown. A result that could not be kept is reported with the fault, since the call
+	// did run: it is no promise.
 	failed bool
 }
 
@@ -102,7 +102,7 @@ func (c *crashStory) agent(model provider.Provider, first *conversation.Session)
 	return agent.New(opt)
 }
 
-// answering approves all, and writes down what the user saw.
+// answering approves all, and records the messages to the user.
 type answering struct {
 	agent.NopCallbacks
 	story *crashStory
@@ -166,7 +166,7 @@ func (c *crashStory) compact(a *agent.Agent) error {
 	return err
 }
 
-// check goes on with what is left of the story.
+// check continues the story after the crash.
 func (c *crashStory) check(t *testing.T) {
 	t.Helper()
 	c.open = nil
@@ -195,7 +195,7 @@ func (c *crashStory) check(t *testing.T) {
 	c.holds(t, infos[0].ID, did, told)
 }
 
-// holds looks for what was done and told in the file.
+// holds looks for the acts and messages in the file.
 func (c *crashStory) holds(t *testing.T, id string, did, told []string) {
 	t.Helper()
 	whole, err := c.store().Read(id)

@@ -10,7 +10,7 @@ import (
 	"artoo/provider/fake"
 )
 
-// worker is a provider with tools of its own. Its replies say what they cost.
+// worker is a provider with tools of its own. Its replies name their cost.
 type worker struct{ cut bool }
 
 func (w worker) Stream(context.Context, provider.Request) iter.Seq2[provider.Event, error] {
@@ -44,7 +44,7 @@ func TestStepsAreTold(t *testing.T) {
 	if n := cb.notices[0]; n.Kind != agent.NoticeStep || n.Text != "Bash: ls" {
 		t.Errorf("notices %+v", cb.notices)
 	}
-	// What many requests of its own have read says nothing of this history.
+	// The tokens of its many own requests are no measure of this history.
 	if n := a.Conversation().EstimatedTokens(); n > 1000 {
 		t.Errorf("the history is taken for %d tokens", n)
 	}

@@ -52,7 +52,7 @@ func task(id, prompt string) provider.ToolCall {
 	return fake.ToolCall(id, "task", fmt.Sprintf(`{"description":"about %s","prompt":%q}`, prompt, prompt))
 }
 
-// used is a step that says what it cost.
+// used is a step that reports its usage.
 func used(s fake.Step) fake.Step {
 	s.Usage = provider.Usage{Input: 100, Output: 10}
 	return s
@@ -294,7 +294,7 @@ func TestASubAgentByNameHasItsOwnModelToolsAndPrompt(t *testing.T) {
 	}
 }
 
-// What a sub-agent changes is of its parent's turn: it is taken back with it. Its
+// Changes of a sub-agent belong to its parent's turn: they are undone with it. Its
 // transcript is in the output directory of the session.
 func TestWhatSubAgentsChangeIsTakenBackWithTheTurn(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())

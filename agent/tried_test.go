@@ -57,7 +57,7 @@ func TestWhatTriesToWriteIsAskedAboutAndRunsAgain(t *testing.T) {
 	}
 }
 
-// What is only tried read-only never runs unconfined where that place is not to be had.
+// A command that is only tried read-only never runs unconfined where that place is unavailable.
 func TestWhatCannotBeTriedIsAskedAbout(t *testing.T) {
 	c := &confinement{fails: map[permission.Place]error{permission.PlaceReadOnly: errors.New("no mounts")}}
 	cb := &recorder{answers: []agent.Answer{{}}}

@@ -48,8 +48,7 @@ func inJournalAt(t *testing.T, state string, steps ...fake.Step) (*agent.Agent, 
 	return a, root
 }
 
-// What file tools and commands did is taken back turn by turn, and the model is
-// told.
+// Changes of file tools and commands are undone turn by turn, and reported to the model.
 func TestATurnIsTakenBack(t *testing.T) {
 	a, root := inJournal(t,
 		fake.Calls(fake.ToolCall("c1", "write", `{"path":"a.txt","content":"one\n"}`),
@@ -91,7 +90,7 @@ func TestATurnIsTakenBack(t *testing.T) {
 	}
 }
 
-// What the user changes while nothing runs is never taken for the agent's.
+// The user's changes while nothing runs are never taken for the agent's.
 func TestAQuestionThatIsAnsweredWithNoKeepsNothing(t *testing.T) {
 	a, root := inJournal(t, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"rm -r d"}`)), fake.Say("ok"),
 		fake.Calls(fake.ToolCall("c2", "bash", `{"command":"echo x > new.txt"}`)), fake.Say("ok"))

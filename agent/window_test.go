@@ -113,7 +113,7 @@ func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
 	}
 }
 
-// What was changed and run is told to the model when the steps are no longer sent.
+// The model gets a list of changes and commands when the steps are no longer sent.
 func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
 	run := makeTool("bash", tool.KindRun, func(_ context.Context, arg string, _ io.Writer) (tool.Result, error) {
 		return tool.Result{Text: strings.Repeat("output ", 300), Summary: "exit 1 in 2.5s", IsError: true}, nil

@@ -41,7 +41,7 @@ func put(t *testing.T, root, name, text string) {
 	}
 }
 
-// undone takes the last turn back, and returns what the project's file holds then.
+// undone undoes the last turn, and returns the content of the project's file then.
 func undone(t *testing.T, a *agent.Agent, path string) string {
 	t.Helper()
 	plan, err := a.Journal().Plan(t.Context(), 1, false)

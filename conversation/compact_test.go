@@ -271,7 +271,7 @@ func TestASummaryWithoutGainChangesNothing(t *testing.T) {
 }
 
 // TestASummaryForAMessageGoesWithIt: a message that does not fit even so is withdrawn,
-// and what was summed up for it is back.
+// and the messages summed up for it are back.
 func TestASummaryForAMessageGoesWithIt(t *testing.T) {
 	c := New(Config{MaxContextTokens: 20_000}, nil)
 	talk(t, c, 0, 6, 3500)
@@ -286,8 +286,7 @@ func TestASummaryForAMessageGoesWithIt(t *testing.T) {
 	}
 }
 
-// TestWhatTheProgramSaysLeavesASummaryAlone: what it says takes the place of what it
-// said before.
+// TestWhatTheProgramSaysLeavesASummaryAlone: a new note replaces the one before.
 func TestWhatTheProgramSaysLeavesASummaryAlone(t *testing.T) {
 	c := New(Config{}, nil)
 	talk(t, c, 0, 10, 1600)
@@ -335,8 +334,8 @@ func TestOnlyTheLastCompactionsAreHeld(t *testing.T) {
 	}
 }
 
-// TestOfALongSessionATrimOfWhatCameBackDoesNotHold: what was taken back is sent again,
-// also what a trim left out meanwhile, read as a whole or not.
+// TestOfALongSessionATrimOfWhatCameBackDoesNotHold: undone messages are sent again, also those that a trim left out
+// meanwhile, read as a whole or not.
 func TestOfALongSessionATrimOfWhatCameBackDoesNotHold(t *testing.T) {
 	st := testStore(t)
 	s := st.Create(testHeader())
@@ -366,8 +365,8 @@ func TestOfALongSessionATrimOfWhatCameBackDoesNotHold(t *testing.T) {
 	}
 }
 
-// TestOfALongSessionTheLastCompactionComesBack: what it left out is read although it is
-// not sent, and what older ones left out is not.
+// TestOfALongSessionTheLastCompactionComesBack: its omitted messages are read although they are not sent, and those of
+// older ones are not.
 func TestOfALongSessionTheLastCompactionComesBack(t *testing.T) {
 	st := testStore(t)
 	s := st.Create(testHeader())
@@ -405,8 +404,7 @@ func TestOfALongSessionTheLastCompactionComesBack(t *testing.T) {
 	must(t, again.Close())
 }
 
-// TestAnOlderArtooSendsMore: it skips the lines that it does not know and says so; what
-// is left is a whole history.
+// TestAnOlderArtooSendsMore: it skips the lines that it does not know and says so; the rest is a whole history.
 func TestAnOlderArtooSendsMore(t *testing.T) {
 	st := testStore(t)
 	s := st.Create(testHeader())
@@ -442,7 +440,7 @@ func TestKeysThatAreKnownSinceAreMaskedInASummary(t *testing.T) {
 	must(t, s.Close())
 }
 
-// compact sums up or takes back, and checks what it claims.
+// compact sums up or undoes, and checks the reported numbers.
 func (s *script) compact(op int) {
 	c := s.c
 	if op&8 != 0 {
@@ -471,9 +469,8 @@ func (s *script) compact(op int) {
 	s.check()
 }
 
-// TestCompactSeeded sums up, trims and takes back in any order: the history stays one
-// that models take, and a resumed session sends what was sent, also where only its live
-// part is read.
+// TestCompactSeeded sums up, trims and takes back in any order: the history stays one that models take, and a resumed
+// session sends the same, also where only its live part is read.
 func TestCompactSeeded(t *testing.T) {
 	for seed := range some(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

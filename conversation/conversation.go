@@ -125,7 +125,7 @@ func (c *Conversation) AppendToolResult(r provider.ToolResult) (provider.ToolRes
 	return c.appendResult(r, c.cfg.ToolResultMaxChars)
 }
 
-// AppendPage appends a result whole: it says itself what it omits.
+// AppendPage appends a result whole: its text names its own omissions.
 func (c *Conversation) AppendPage(r provider.ToolResult) (provider.ToolResult, error) {
 	return c.appendResult(r, 0)
 }
@@ -178,8 +178,7 @@ func (c *Conversation) Sync() error {
 	return c.session.Sync()
 }
 
-// The kinds of notes in place of what is no part of the history any more: a withdrawn message, and
-// an exchange beside it.
+// These kinds of notes replace parts removed from the history: a withdrawn message, and an exchange beside it.
 const (
 	noteWithdrawn = "withdrawn"
 	noteAside     = "aside"
@@ -223,8 +222,8 @@ func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 	return true, restored, nil
 }
 
-// Aside begins an exchange beside the history. The returned func takes what was appended since out of
-// it again: it stays in the file and is never sent again. Its errors are those of Append.
+// Aside begins an exchange beside the history. The returned func removes the later messages from it: they stay in the
+// file and are never sent again. Its errors are those of Append.
 func (c *Conversation) Aside() (end func() error) {
 	p := c.checkpoint()
 	if c.session != nil {

@@ -157,7 +157,7 @@ func TestMessagesAreACopy(t *testing.T) {
 	}
 }
 
-// TestAResumedSessionIsMasked: a session may be older than what is known of keys.
+// TestAResumedSessionIsMasked: a session may be older than the known keys.
 func TestAResumedSessionIsMasked(t *testing.T) {
 	st := Store{Dir: t.TempDir()}
 	s := st.Create(Header{})

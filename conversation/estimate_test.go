@@ -51,7 +51,7 @@ func TestObserveAfterTheReplyWasAppended(t *testing.T) {
 	near(t, "prompt and the reply since", c.EstimatedTokens(), 5200)
 }
 
-// What is added is estimated at the model's own rate from the first count on, within
+// New text is estimated at the model's own rate from the first count on, within
 // bounds that no tokenizer in use leaves.
 func TestWhatTheModelCountsIsLearnedWithinBounds(t *testing.T) {
 	text := strings.Repeat("the words of a text ", 2000) // about 10,000 tokens
@@ -82,8 +82,8 @@ func TestWhatTheModelCountsIsLearnedWithinBounds(t *testing.T) {
 	}
 }
 
-// What a model counts for prose says something of its other texts, and what it
-// counts for Chinese next to nothing more of prose that it counted before.
+// A model's count for prose helps to estimate its other texts, and its count for Chinese hardly changes the estimate of
+// prose that it counted before.
 func TestEachKindIsLearnedByItself(t *testing.T) {
 	c := New(Config{}, nil)
 	overhead(c, 7)

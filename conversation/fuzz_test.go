@@ -115,7 +115,7 @@ func (s *script) run() {
 	}
 }
 
-// trim trims and checks what it claims.
+// trim trims and checks the reported numbers.
 func (s *script) trim(trim func() (Trimmed, error), goal float64) {
 	t, c := s.t, s.c
 	before, budget, was := c.EstimatedTokens(), c.Budget(), cloned(c.Messages())
@@ -124,7 +124,7 @@ func (s *script) trim(trim func() (Trimmed, error), goal float64) {
 		t.Fatal(err)
 	}
 	after := c.EstimatedTokens()
-	if isFull(err) { // what would not suffice is not done
+	if isFull(err) { // A trim that would not suffice is not made.
 		if after != before || trimmed != (Trimmed{}) || !reflect.DeepEqual(c.Messages(), was) {
 			t.Fatalf("%+v, %d -> %d tokens, and it does not fit", trimmed, before, after)
 		}
@@ -155,9 +155,8 @@ func (s *script) trim(trim func() (Trimmed, error), goal float64) {
 	s.check()
 }
 
-// cloned is what stays as it is, whatever becomes of messages, their parts and the bytes
-// in these. What is compared with it shares its texts, which makes that a matter of no
-// time.
+// cloned is a copy that no change of messages, their parts or the bytes in these affects. Texts are shared, which makes
+// comparing fast.
 func cloned(messages []provider.Message) []provider.Message {
 	out := slices.Clone(messages)
 	for i := range out {
@@ -182,7 +181,7 @@ func cloned(messages []provider.Message) []provider.Message {
 	return out
 }
 
-// check holds the history against what was said.
+// check compares the history with all messages said.
 func (s *script) check() {
 	t, got := s.t, s.c.Messages()
 	if !s.compacts && (len(got) == 0 || got[0].Role != provider.RoleUser && s.gone == 0) {
@@ -238,7 +237,7 @@ func (s *script) checkUsers(messages []provider.Message) {
 	}
 	want = want[s.gone:] // the oldest went
 	for i := range want {
-		// The mark and what is kept around it are longer than that.
+		// The mark and the text kept around it are longer than that.
 		whole := i == len(want)-1 || len(want[i].Text()) <= 640
 		for n, p := range want[i].Parts {
 			switch p := p.(type) {
@@ -288,8 +287,7 @@ func (s *script) checkRecent(messages []provider.Message) {
 	}
 }
 
-// cutLike is want with those texts of the model as they are in got that are the
-// beginning of what it said and the mark of a cut.
+// cutLike is want with those texts of the model as they are in got that are a beginning and the mark of a cut.
 func cutLike(want, got []provider.Message) []provider.Message {
 	if len(want) != len(got) {
 		return want

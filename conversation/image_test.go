@@ -33,7 +33,7 @@ func withPictures(t testing.TB, st Store) (*Session, *Conversation) {
 	return s, c
 }
 
-// imageFiles are the names of what stands in a session's output directory.
+// imageFiles are the names of files in a session's output directory.
 func imageFiles(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -127,7 +127,7 @@ func TestAnImageWhoseFileIsGoneIsASentence(t *testing.T) {
 		strings.Contains(got, "sha256") {
 		t.Error(got)
 	}
-	// The same image, said again, mends what is there.
+	// The same image, sent again, repairs the file.
 	add(t, c, provider.UserText("again", picture2()), provider.UserText("again", picture1()))
 	must(t, again.Close())
 	whole, err := st.Read(s.ID())

@@ -64,7 +64,7 @@ func TestAFaultOfReadingIsReturned(t *testing.T) {
 	}
 }
 
-// countedReader counts what is read.
+// countedReader counts the bytes read.
 type countedReader struct {
 	file
 	calls, bytes int
@@ -76,11 +76,10 @@ func (r *countedReader) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestListingReadsHeadAndTail counts what is read of a session and what room that takes,
-// however long it is.
+// TestListingReadsHeadAndTail counts the bytes read of a session and the memory for them, however long it is.
 func TestListingReadsHeadAndTail(t *testing.T) {
 	st := testStore(t)
-	for _, messages := range []int{4, 400} { // the latter are many times what is read
+	for _, messages := range []int{4, 400} { // The latter are many times the bytes read.
 		s := st.Create(testHeader())
 		c := New(Config{}, s)
 		for range messages {

@@ -27,7 +27,7 @@ func TestList(t *testing.T) {
 	must(t, short.Close())
 	shortAt := touch(t, short.Path(), 1)
 
-	// Longer than what is read of the end, with a turn marker there.
+	// The line is longer than the part read of the end, with a turn marker there.
 	h := testHeader()
 	h.CWD = "/elsewhere"
 	large := st.Create(h)

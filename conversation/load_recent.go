@@ -54,8 +54,8 @@ func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	return l.merge(live, counts[max(0, len(counts)-liveUsage):], trims, last)
 }
 
-// inForce are the trims and compactions not undone. A trim within an undone compaction keeps what
-// concerns later messages.
+// inForce are the trims and compactions not undone. A trim within an undone compaction keeps its part on later
+// messages.
 func (l *loader) inForce(trims []entry, chain []int32) []entry {
 	back := map[string]bool{}
 	for _, e := range trims {

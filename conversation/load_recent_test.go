@@ -12,7 +12,7 @@ import (
 )
 
 // TestALongSessionSendsWhatItSent goes on with sessions of which only the live part is
-// read: what is sent is what was sent before, whatever happened in them.
+// read: they send the same as before, whatever happened in them.
 func TestALongSessionSendsWhatItSent(t *testing.T) {
 	for seed := range some(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -26,14 +26,14 @@ func TestALongSessionSendsWhatItSent(t *testing.T) {
 			cfg := Config{MaxContextTokens: 2000, ToolResultMaxChars: 3000, OutputDir: session.OutputDir()}
 			s := &script{t: t, data: data, c: New(cfg, session)}
 			s.run()
-			// What follows the last trim is sent, so it has to be live.
+			// Messages after the last trim are sent, so they have to be live.
 			_, err := s.c.TrimHard()
 			if err != nil && !isFull(err) {
 				t.Fatal(err)
 			}
 			want := encoded(t, s.c.Messages())
 			must(t, session.Close())
-			st.live = len(want) * 4 // results in the file are longer than what is sent of them
+			st.live = len(want) * 4 // Results in the file are longer than their sent forms.
 			again, err := st.Open(session.ID())
 			must(t, err)
 			if again.UserCount() != len(usersOf(s.said)) {
@@ -47,9 +47,8 @@ func TestALongSessionSendsWhatItSent(t *testing.T) {
 	}
 }
 
-// TestWhatNoWindowHoldsIsLeftOut goes on with a session that was never trimmed and is
-// longer than what is read of one: the oldest steps are gone for good, the user's
-// messages last, and the file keeps them all.
+// TestWhatNoWindowHoldsIsLeftOut goes on with a session that was never trimmed and is longer than the part read of one:
+// the oldest steps are omitted permanently, the user's messages last, and the file keeps them all.
 func TestWhatNoWindowHoldsIsLeftOut(t *testing.T) {
 	st := testStore(t)
 	s := st.Create(testHeader())

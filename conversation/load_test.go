@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCutAnywhere cuts a session file at every byte: it loads, what it holds is
-// a prefix of what was said, and it can be gone on with.
+// TestCutAnywhere cuts a session file at every byte: it loads, it holds a prefix of the messages, and it can be
+// continued.
 func TestCutAnywhere(t *testing.T) {
 	st := testStore(t)
 	s := record(t, st)
@@ -158,8 +158,8 @@ func TestTheLastWholeLineIsTheNewest(t *testing.T) {
 	}
 }
 
-// damaged opens a file of these lines, checks what is left and told of it, and goes
-// on with it, which a newer artoo's does not allow.
+// damaged opens a file of these lines, checks the messages left and the notices, and continues the session, which a
+// newer artoo's does not allow.
 func damaged(t *testing.T, lines []string, said string, told []string, newer bool) {
 	st := testStore(t)
 	must(t, os.MkdirAll(st.Dir, 0o700))
@@ -214,8 +214,7 @@ func damaged(t *testing.T, lines []string, said string, told []string, newer boo
 	}
 }
 
-// FuzzLoad feeds any bytes: loading never fails, and what was loaded can be
-// gone on with.
+// FuzzLoad feeds any bytes: loading never fails, and the loaded session can be continued.
 func FuzzLoad(f *testing.F) {
 	raw, err := os.ReadFile(filepath.Join("testdata", "session.jsonl"))
 	must(f, err)

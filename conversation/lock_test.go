@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Of those who want a session at once one has it, also while another gives it free and
-// removes the file of the lock.
+// Of several processes that want a session at once one gets it, also while another releases it and removes the lock
+// file.
 func TestALockHasOneHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	var all sync.WaitGroup

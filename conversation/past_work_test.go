@@ -23,7 +23,7 @@ func work(t testing.TB, c *Conversation, from, n int) {
 	}
 }
 
-// notes are what stands behind the user's messages.
+// notes are those after the user's messages.
 func notes(c *Conversation) (all []string) {
 	for _, it := range c.items {
 		if it.note != "" {
@@ -49,7 +49,7 @@ func TestALineTellsWhatWasDoneInStepsThatWereLeftOut(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 
-	// What goes later is told in the same place, with what went before.
+	// Steps left out later are noted in the same place, with the earlier ones.
 	add(t, c, user("the second task"))
 	work(t, c, 6, 6)
 	_, err = c.Trim()
@@ -78,7 +78,7 @@ func TestALineTellsWhatWasDoneInStepsThatWereLeftOut(t *testing.T) {
 	must(t, s.Close())
 }
 
-// In a window where even the user's old messages go, what was done is told still.
+// In a window where even the user's old messages go, the note on past work stays.
 func TestTheLineOutlivesTheMessageItStoodBehind(t *testing.T) {
 	c := New(Config{MaxContextTokens: 1000}, nil)
 	add(t, c, user(strings.Repeat("the first task ", 60)))

@@ -18,8 +18,8 @@ func notesOf(m provider.Message) (notes []provider.Note) {
 	return notes
 }
 
-// What artoo itself says is marked in the session file; what the user says is not,
-// whatever its words. In files without marks it is known by how it begins.
+// Artoo's own texts are marked in the session file; the user's are not, whatever their words. In files without marks it
+// is known by how it begins.
 func TestNotesAreMarkedInTheSessionFile(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		st := Store{Dir: t.TempDir()}

@@ -9,7 +9,7 @@ import (
 
 // TestAResumedSessionKnowsTheBytesOfAToken: small models of one's own count a token
 // a byte. A session that forgot it with every `artoo -c` would promise room for
-// three times what fits.
+// three times the room there is.
 func TestAResumedSessionKnowsTheBytesOfAToken(t *testing.T) {
 	store := testStore(t)
 	s := store.Create(testHeader())

@@ -152,7 +152,7 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 	if trimmed, err = c.Trim(); !isFull(err) || trimmed.Messages != 0 {
 		t.Errorf("%+v, %v", trimmed, err)
 	}
-	c.SetReserve(300) // what the reply can spare
+	c.SetReserve(300) // the tokens that the reply can spare
 	_, err = c.Trim()
 	must(t, err)
 	c.SetReserve(0)

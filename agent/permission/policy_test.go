@@ -196,7 +196,7 @@ var (
 	secret = tool.Access{Kind: tool.KindRead, Paths: []string{"/p/.env"}, Denied: true, Why: "holds secrets"}
 )
 
-// callsOnFiles are calls of tools other than bash, with what is decided of them under
+// callsOnFiles are calls of tools other than bash, with the decisions on them under
 // some rules.
 var callsOnFiles = []struct {
 	mode             Mode

@@ -142,8 +142,8 @@ func badGitOption(w string) bool {
 		--diff-merges`)
 }
 
-// gitWord checks what may be a path in a word: the word itself, or what follows
-// a colon, as in HEAD:a.go and -L1,5:a.go.
+// gitWord checks the parts of a word that may be paths: the word itself, or the part after a colon, as in HEAD:a.go and
+// -L1,5:a.go.
 func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
 	if !option && len(w) > 1 && w[0] == ':' && strings.IndexByte("(/!^", w[1]) >= 0 {
 		return w + " is a pattern of git's own"

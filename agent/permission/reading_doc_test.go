@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/reading.md")
 
-// TestReadingDoc keeps docs/reading.md what the tables say.
+// TestReadingDoc keeps docs/reading.md in line with the tables.
 func TestReadingDoc(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "reading.md")
 	want := readingHead + readingDoc() + readingResults + resultDoc() + readingCaches + cacheDoc() + readingGuarded + autoExecutedDoc()

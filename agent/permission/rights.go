@@ -34,9 +34,9 @@ type Rights struct {
 	Own        Fate // those that run the project's own programs
 	Outside    Fate // those that leave the sandbox
 	Background Fate // those that go on after their call
-	// Lands is the strictest class of effects that land unasked on a layer, Beyond what
-	// becomes of stricter ones. Where commands are tried read-only Lands is Nothing, and
-	// Beyond what becomes of an attempt to write. Else they are Nothing and "".
+	// Lands is the strictest class of effects that land unasked on a layer, Beyond the fate of stricter ones. Where
+	// commands are tried read-only, Lands is Nothing, and Beyond the fate of an attempt to write. Otherwise they are
+	// Nothing and "".
 	Lands  Class
 	Beyond Fate
 }
@@ -137,7 +137,7 @@ type Confinement struct {
 	// Layered means that artoo itself works on a layer over the project, and with Layer alone: writes need no
 	// approval except in guarded files, nothing runs outside, and git's data is read-only.
 	Layered bool
-	// Capped means that what the run may change is capped: commands run on layers alone, in the background too.
+	// Capped means that the changes of the run are capped: commands run on layers alone, in the background too.
 	Capped bool
 }
 
@@ -158,7 +158,7 @@ func (p *Policy) holds() Confinement {
 	return can
 }
 
-// writesFreely reports whether file tools write unasked what is not guarded.
+// writesFreely reports whether file tools write files that are not guarded unasked.
 func (p *Policy) writesFreely() bool {
 	return p.Mode == ModeEdits || p.Mode == ModeAuto || p.Confinement.Layered && p.Mode != ModePlan
 }
@@ -169,7 +169,7 @@ func (p *Policy) trustAnswers() bool {
 	return p.TrustsPrograms && (can.Layer && (p.Mode != ModeAsk || can.Layered) || can.Auto && p.Mode == ModeAuto)
 }
 
-// Ceiling is what the system's policy forbids whatever the user chooses. The zero value forbids
+// Ceiling lists the things that the system's policy forbids whatever the user chooses. The zero value forbids
 // nothing.
 type Ceiling struct {
 	// Modes are those that may be chosen besides ModePlan, which only reads; nil for all. ModesAt

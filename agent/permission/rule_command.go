@@ -49,7 +49,7 @@ func (r Rule) is(line string) bool {
 	return r.HasArg && !wild && text == line
 }
 
-// command is what the argument of a rule for commands says: the words a command
+// command reads the argument of a rule for commands: the words a command
 // begins with, and whether more may follow.
 func (r Rule) command() (words []patternWord, open bool) {
 	text, _ := r.line()

@@ -15,7 +15,7 @@ import (
 	"artoo/tool/web"
 )
 
-// What stands between the parentheses of a rule.
+// ruleArg is the kind of a rule's argument, which stands between the parentheses.
 type ruleArg int
 
 const (
@@ -72,7 +72,7 @@ const mcpPrefix = "mcp__"
 
 var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_.-]+\*?$`)
 
-// canonical gives the rule artoo's name of the tool, and reports what its argument is about.
+// canonical gives the rule artoo's name of the tool, and reports the kind of its argument.
 func (r *Rule) canonical(written string) (ruleArg, error) {
 	if t, ok := toolNamed(r.Tool, false); ok {
 		return t.arg, nil
@@ -122,7 +122,7 @@ const hostLabel = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?`
 var hostPattern = regexp.MustCompile(
 	`^((\*\.)?` + hostLabel + `(\.` + hostLabel + `)*|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
 
-// impossible explains why no call can match the argument, "" when one can; try is what could be meant. It
+// impossible explains why no call can match the argument, "" when one can; try is a rule that could be meant. It
 // may put the argument into artoo's own form.
 func (r *Rule) impossible(kind ruleArg) (why, try string) {
 	switch kind {
@@ -195,7 +195,7 @@ func (r *Rule) impossiblePath() (why, try string) {
 	return "", ""
 }
 
-// remarks are what rules for commands leave open, by programs and subcommands.
+// remarks are the dangers that rules for commands leave open, by programs and subcommands.
 var remarks = []struct{ programs, subcommands, what string }{
 	{"git", "diff log show", "--output=FILE, which writes a file, and --ext-diff, which runs a program"},
 	{"git", "grep", "--open-files-in-pager=PROGRAM, which runs a program"},
@@ -213,7 +213,7 @@ var remarks = []struct{ programs, subcommands, what string }{
 	{"rsync ssh scp", "", "options that run any program"},
 }
 
-// Remark names what the words of a rule leave open that writes files or runs programs, "" for nothing.
+// Remark names options that a rule leaves open and that write files or run programs, "" for none.
 func (r Rule) Remark() string {
 	if r.Outside {
 		return "the network, your keys and your home: it runs outside the sandbox"

@@ -8,7 +8,7 @@ import (
 )
 
 // Each call of a server's tool is asked about in every mode until a rule names it; plan refuses
-// those that the user does not list as reading. What the server says of itself changes nothing.
+// those that the user does not list as reading. The server's own claims change nothing.
 func TestServersCalls(t *testing.T) {
 	calls := map[string]tool.Access{
 		"plain":   {Kind: tool.KindServer, Server: "db"},

@@ -68,7 +68,7 @@ func TestDenyRulesSeeWhatAShellIsGivenToRun(t *testing.T) {
 	}
 }
 
-// TestReasonsAreSentences has what the user reads above a question.
+// TestReasonsAreSentences has the sentences that the user reads above a question.
 func TestReasonsAreSentences(t *testing.T) {
 	for line, want := range map[string]string{
 		"echo x > out.txt":      "echo writes its output into a file, out.txt",

@@ -188,7 +188,7 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		lineIs(t, testPolicy(t, ModeAsk, "bash", "", c.rule), c.line, Refuse)
 		lineIs(t, testPolicy(t, ModeAsk, "bash", c.rule, ""), c.line, Ask)
 	}
-	// What cannot be known is asked, not waved through by a rule for all.
+	// Lines whose commands cannot be known are asked, even under a rule for all.
 	for _, line := range []string{"$x y", "r$x y", "r? x", "eval \"$x\"", "sh -c \"$x\"", "env -S 'rm x'",
 		"timeout --new 5 rm x", "flock l rm x", "xargs $x",
 		"git $x", "echo push | xargs git", "parallel rm", "bash -ic 'rm x'", "find . -exec {} x +"} {
@@ -209,8 +209,8 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 	}
 }
 
-// A command that names a file is refused what a deny rule for reading speaks of, also on a
-// layer, where nothing else would keep it from the file.
+// A command that names a file under a deny rule for reading is refused, also on a layer, where nothing else would keep
+// it from the file.
 func TestReadRulesHoldForCommands(t *testing.T) {
 	for line, want := range map[string]Verdict{
 		"cat secret/a": Refuse, "cat sub/../secret/a": Refuse, "cd secret && cat a": Refuse, "wc -l < secret/a": Refuse,

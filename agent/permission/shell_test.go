@@ -54,8 +54,7 @@ func mustBe(t *testing.T, want Verdict, line string) {
 	}
 }
 
-// TestShellLinesThatOnlyRead lists what models write all the time and must not
-// bother anybody.
+// TestShellLinesThatOnlyRead lists lines that models write all the time and that must not raise a question.
 func TestShellLinesThatOnlyRead(t *testing.T) {
 	for _, line := range []string{
 		"ls", "ls -la", "ls -R sub", "ls *", "ls -d */", "pwd", "pwd && ls", "cat a.go", "cat -A a.go b.go",

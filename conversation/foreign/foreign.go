@@ -30,8 +30,7 @@ const Known = "the JSONL files of Claude Code (below ~/.claude/projects) and of 
 // ErrUnknown is a file of another format, or one in which nothing was said.
 var ErrUnknown = errors.New("it is no session that can be read")
 
-// Read reads a session of any known format. What was said has at least one message
-// of the user.
+// Read reads a session of any known format. The messages include at least one of the user.
 func Read(r io.Reader) (Session, error) {
 	claude := claudeReader{at: map[string]int{}}
 	codex := codexReader{s: Session{Agent: "Codex"}, names: map[string]string{}}

@@ -95,8 +95,7 @@ func TestWhatIsNoSessionIsSaid(t *testing.T) {
 	}
 }
 
-// FuzzRead feeds any lines: what is read has a message of the user, and no circle of
-// parents holds it up.
+// FuzzRead feeds any lines: each session read has a message of the user, and no circle of parents blocks it.
 func FuzzRead(f *testing.F) {
 	f.Add(claude)
 	f.Add(codex)

@@ -34,7 +34,7 @@ func answer(t *testing.T, call, with uint32) {
 	}
 }
 
-// What is not on the disk is not written: a file is as it was, and that is an error.
+// A write that does not reach the disk is an error, and the file keeps its content.
 func TestAWriteThatDoesNotReachTheDiskFails(t *testing.T) {
 	if !inChild(t) {
 		return

@@ -37,7 +37,7 @@ type bashInput struct {
 	Reason     string `json:"reason,omitempty" jsonschema:"why, for the user"`
 }
 
-// BashOptions says what holds for the commands of a session.
+// BashOptions are those of the commands of a session.
 type BashOptions struct {
 	Path     string // shell.Find gives it; with "" every call fails
 	Confined bool   // commands run confined
@@ -145,7 +145,7 @@ func (s commandShell) check(env *tool.Env, in bashInput) (files.Place, error) {
 	return place, nil
 }
 
-// limit is how long the call may run, and a remark where that is not what it asked for.
+// limit is how long the call may run, and a remark if that differs from the request.
 func (in bashInput) limit(env *tool.Env) (time.Duration, string) {
 	limit, most := env.ShellTimeout, env.ShellTimeoutMax
 	if limit <= 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // Neither a session nor an environment of its own hides a process. These tests do
-// not run beside others: what has no mark belongs to the last command that runs.
+// not run beside others: a process without a mark belongs to the last command that runs.
 func TestBashStopsWhatWipedItsEnvironment(t *testing.T) {
 	env := treeEnv(t, nil)
 	const wait = `until test -s x.pid; do :; done; echo done`

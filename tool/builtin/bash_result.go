@@ -118,8 +118,7 @@ func meaning(code int) string {
 // maxWithheld is how many withheld variables a failing command names.
 const maxWithheld = 20
 
-// Heard is how much of the end of a failed command's output is searched for what it
-// missed, in bytes.
+// Heard is how much of the end of a failed command's output is searched for missing files, in bytes.
 const Heard = 64 << 10
 
 // withheldNote names the withheld variables that a failed command may have missed: a text holds

@@ -153,7 +153,7 @@ func TestBashReadsNoProfiles(t *testing.T) {
 }
 
 // A call may ask to run unconfined only where commands are confined and someone can
-// answer. What is not offered is taken, and asks for nothing.
+// answer. An option that is not offered is accepted, and has no effect.
 func TestUnconfinedIsOfferedWhereItCanBeGranted(t *testing.T) {
 	for _, o := range []BashOptions{{}, {Ask: true}, {Confined: true}, {Confined: true, Ask: true}} {
 		o.Path = "/bin/sh"

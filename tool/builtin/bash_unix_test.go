@@ -160,7 +160,7 @@ func TestBashCancelIsPolite(t *testing.T) {
 	}
 }
 
-// What stays in the background neither holds the call up nor outlives it.
+// A process in the background neither delays the call nor outlives it.
 func TestBashBackground(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
@@ -185,7 +185,7 @@ func TestBashBackground(t *testing.T) {
 	}
 }
 
-// Who leaves the session is stopped too.
+// A process that leaves the session is stopped too.
 func TestBashStopsWhatLeftItsSession(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {
@@ -241,7 +241,7 @@ func TestBashCancelledBeforehand(t *testing.T) {
 	}
 }
 
-// What could not be stopped is not said to be.
+// A process that could not be stopped is not reported as stopped.
 func TestBashSaysWhatIsLeft(t *testing.T) {
 	for want, end := range map[string]shell.Result{
 		"[2 processes are still running and could not be stopped: they may belong to another user]\n": {Left: 2,

@@ -57,8 +57,7 @@ func TestWrongCallsAreTakenOrAnswered(t *testing.T) {
 	t.Logf("%d calls are taken, %d are not", taken, refused)
 }
 
-// answered is what becomes of a call: the tool with its input, or what the model is
-// told.
+// answered is the outcome of a call: the tool with its input, or the message to the model.
 func answered(t *testing.T, name string, input json.RawMessage) (what string, taken bool) {
 	t.Helper()
 	tools := append(Tools(BashOptions{Path: "/bin/bash", Confined: true, Ask: true}), Random())

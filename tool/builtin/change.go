@@ -325,11 +325,10 @@ func difference(then, now string) (diff string, whole bool) {
 	return text[:cut] + "[more was changed further down]\n", false
 }
 
-// staleEdit is for a file that changed since it was read. Where a command of the
-// model's own did that, an edit whose places are as they were, once, is what the
-// model meant; for any other it returns the reason with what was changed. lines
-// returns those that the edit would change in a text. view is what of a text counts,
-// nil for all of it. note is for the result.
+// staleEdit is for a file that changed since it was read. Where a command of the model's own did that, an edit whose
+// places are unchanged and unique is still valid; for any other it returns the reason with the changes. lines returns
+// those that the edit would change in a text. view gives the part of a text that counts, nil for all of it. note is for
+// the result.
 func staleEdit(f *files.Files, t files.Place, now files.State, before files.Text, view func(string) string,
 	lines func(files.Text) ([]string, error)) (note string, err error) {
 	stale := stale(f, t, now)

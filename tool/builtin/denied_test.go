@@ -10,7 +10,7 @@ import (
 	"artoo/tool/files"
 )
 
-// What a confined command must not see is found under every name it has.
+// A file that a confined command must not see is found under every name it has.
 func TestDeniedFilesAreFoundUnderEveryName(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

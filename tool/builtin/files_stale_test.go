@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A formatter that the model ran itself must not cost it a second reading: what
-// changed is shown, and where the place of an edit is as it was, it is done.
+// A formatter that the model ran itself must not cost it a second reading: the changes are shown, and an edit whose
+// place is unchanged is made.
 func TestAnEditBesideWhatAnOwnCommandChanged(t *testing.T) {
 	const read, formatted = "package p\n\nvar a  = 1\n\nfunc f() {\n\treturn\n}\n",
 		"package p\n\nvar a = 1\n\nfunc f() {\n\treturn\n}\n"
@@ -31,7 +31,7 @@ func TestAnEditBesideWhatAnOwnCommandChanged(t *testing.T) {
 	// It knows the file again.
 	w.ok(Write(), in{"path": "f.go", "content": "package p\n"})
 
-	// What has come to be there twice is not what was meant.
+	// A text that now occurs twice is ambiguous.
 	w.put(w.path("f.go"), "one\ntwo\n")
 	w.ok(Read(), in{"path": "f.go"})
 	runs("one\ntwo\none\n")
@@ -43,8 +43,7 @@ func TestAnEditBesideWhatAnOwnCommandChanged(t *testing.T) {
 	w.fails(Edit(), in{"path": "f.go", "old_string": "line 7\n", "new_string": ""}, "has changed a lot since it was read")
 }
 
-// What others do to a file between reading and editing may have any reason: the
-// model looks at it first.
+// Changes by others between reading and editing may have any reason: the model looks at them first.
 func TestAFileThatOthersChangedIsReadAgain(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f": "one\ntwo\nthree\n"})
 	edit := in{"path": "f", "old_string": "three", "new_string": "3"}
@@ -96,7 +95,7 @@ func TestWriteKeepsWhatWasNeverShown(t *testing.T) {
 	w.fails(Write(), in{"path": "n.ipynb", "content": "{}"}, "was not shown as the text it is")
 }
 
-// What the model knows of a file follows its own edits.
+// The model's known lines of a file move with its own edits.
 func TestWhatWasSeenMovesWithAnEdit(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f": numbered(1, 100)})
 	w.ok(Read(), in{"path": "f", "offset": 50})

@@ -86,7 +86,7 @@ func (w *fileWorld) content(name string) string {
 	return string(data)
 }
 
-// names lists a directory of the project, to see what was left behind.
+// names lists a directory of the project, to see leftover files.
 func (w *fileWorld) names(dir string) []string {
 	w.t.Helper()
 	entries, err := os.ReadDir(w.path(dir))
@@ -100,8 +100,7 @@ func (w *fileWorld) names(dir string) []string {
 	return names
 }
 
-// call checks, plans and runs a tool as the loop does; a call that touches what
-// is Outside or Denied is not run.
+// call checks, plans and runs a tool as the loop does; a call that touches an Outside or Denied path is not run.
 func (w *fileWorld) call(made tool.Tool, input any) (tool.Access, tool.Result, error) {
 	w.t.Helper()
 	raw, err := json.Marshal(input)

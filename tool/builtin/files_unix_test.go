@@ -231,8 +231,7 @@ func TestDevicesAreNotRead(t *testing.T) {
 	w.fails(Read(), in{"path": "/dev/zero"}, "device")
 }
 
-// The loop shows a change, asks, and then runs it: what has changed meanwhile
-// must not be written, or written to.
+// The loop shows a change, asks, and then runs it: a file that has changed meanwhile must not be overwritten.
 func TestChangeBetweenPlanAndRun(t *testing.T) {
 	for name, swap := range map[string]func(w *fileWorld){
 		"content": func(w *fileWorld) { w.put(w.path("f"), "x\nother\n") },

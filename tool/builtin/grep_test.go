@@ -156,7 +156,7 @@ func TestGrepUTF16AndBOM(t *testing.T) {
 	}
 }
 
-// As ripgrep does: what stands before the first NUL byte counts.
+// As in ripgrep, the text before the first NUL byte counts.
 func TestGrepStopsWhereAFileBecomesBinary(t *testing.T) {
 	text := strings.Repeat("some line of text\n", 1000)
 	env := treeEnv(t, map[string]string{"late.dat": "needle\n" + text + "needle \x00\nneedle\n",
@@ -359,7 +359,7 @@ func TestGrepCancelled(t *testing.T) {
 	}
 }
 
-// One line can be longer than what is searched at a time.
+// One line can be longer than the part searched at a time.
 func TestGrepEnormousLine(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a": strings.Repeat("ab ", 1<<20) + "needle\nnext\n" +
 		strings.Repeat("c", 1<<19) + "\nneedle\n"})

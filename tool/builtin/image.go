@@ -25,7 +25,7 @@ import (
 )
 
 // Limits of an image. The models' own limits are wider at first (5 MB in base64, 8,000 pixels), but get
-// narrower the more images a conversation holds, and all scale down what is larger than about this.
+// narrower the more images a conversation holds, and all scale down images larger than about this.
 const (
 	maxImageFile = 30 << 20   // bytes of the file
 	maxPixels    = 40_000_000 // bounds the memory of decoding
@@ -65,11 +65,10 @@ func shownImage(data []byte, kind string, size int64, name string) (tool.Result,
 	}, nil
 }
 
-// readImage makes of a PNG, JPEG, GIF or WebP what models can be shown: the
-// first frame, upright, no larger than need be, and without what the file says
-// beside the image, such as where it was taken. An image that is small enough
-// keeps its very pixels, but for WebP, which not every server reads. One that
-// cannot be decoded is an error: a model's API would refuse the whole conversation.
+// readImage makes an image for models of a PNG, JPEG, GIF or WebP: the first frame, upright, no larger than needed, and
+// without the file's metadata, such as the place it was taken. An image that is small enough keeps its exact pixels,
+// except WebP, which not every server reads. One that cannot be decoded is an error: a model's API would refuse the
+// whole conversation.
 func readImage(data []byte, kind string) (picture, error) {
 	decode, config := png.Decode, png.DecodeConfig
 	switch kind {
@@ -201,9 +200,8 @@ func upright(img image.Image, turn int) image.Image {
 
 var errNoImage = errors.New("outside the project only images are attached (--add-dir opens further directories)")
 
-// OwnImage shows the image at a full path that the user named, wherever it
-// is; what is on the deny list, leads elsewhere by a link or is no image is an
-// error. No tool of the model's may come to this.
+// OwnImage shows the image at a full path that the user named, wherever it is; a denied path, a link that leads
+// elsewhere or a file that is no image is an error. No tool of the model's may call this.
 func OwnImage(ctx context.Context, f *files.Files, path string) (tool.Result, error) {
 	beside, err := f.Beside(filepath.Dir(path))
 	if err != nil {

@@ -192,7 +192,7 @@ func TestPhotographsAreTurnedUpright(t *testing.T) {
 	}
 }
 
-// Of what moves the first frame is shown.
+// The first frame of an animation is shown.
 func TestFirstFrames(t *testing.T) {
 	frames := &gif.GIF{}
 	for _, c := range []color.Color{color.RGBA{R: 255, A: 255}, color.RGBA{B: 255, A: 255}} {
@@ -221,7 +221,7 @@ func TestFirstFrames(t *testing.T) {
 	}
 }
 
-// What would cost the memory, or the conversation, is refused with words.
+// Images that would exhaust the memory, or break the conversation, are refused with words.
 func TestImagesThatCannotBeShown(t *testing.T) {
 	bomb := asPNG(t, halves(1, 1))
 	binary.BigEndian.PutUint32(bomb[16:], 1<<17)
@@ -251,7 +251,7 @@ func TestImagesThatCannotBeShown(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, what becomes of it can be sent.
+// Whatever a file holds, the resulting image can be sent.
 func FuzzImage(f *testing.F) {
 	for _, data := range [][]byte{asPNG(f, halves(9, 3)), asJPEG(f, halves(9, 3)),
 		withEXIF(asJPEG(f, halves(9, 3)), 6, binary.BigEndian), unbase64(f, webpLossy), unbase64(f, webpLossless)} {
@@ -343,7 +343,7 @@ func TestShrinkKeepsPlaces(t *testing.T) {
 	}
 }
 
-// Turning moves pixels and changes none: what undoes a turn gives back the image.
+// Turning moves pixels and changes none: the inverse of a turn gives back the image.
 func TestUprightKeepsEveryPixel(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 3, 2))
 	for i := range img.Pix {

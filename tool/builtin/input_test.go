@@ -93,8 +93,7 @@ func TestCheckWords(t *testing.T) {
 	}
 }
 
-// TestMendedInputRuns is the way a call takes: what Check lets pass must be read
-// by Plan and Run alike.
+// TestMendedInputRuns is the way a call takes: input that Check lets pass must be read by Plan and Run alike.
 func TestMendedInputRuns(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a.txt": "one\ntwo\nthree\n"})
 	for _, in := range []string{
@@ -108,8 +107,8 @@ func TestMendedInputRuns(t *testing.T) {
 	}
 }
 
-// madeCall is a call as models make it that know other programs' tools, and what
-// is made of it: the input it runs with, or the words it is refused with.
+// madeCall is a call as models make it that know other programs' tools, and the result: the input it runs with, or the
+// words of the refusal.
 type madeCall struct{ name, in, want string }
 
 func checkMade(t *testing.T, calls []madeCall) {

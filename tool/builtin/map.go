@@ -40,8 +40,8 @@ type mapInput struct {
 	Query string `json:"query,omitempty" jsonschema:"words; names and paths with them come first"`
 }
 
-// Map makes the tool that ranks the definitions of a project. It keeps what the last call found in
-// each file, by the file's content.
+// Map makes the tool that ranks the definitions of a project. It keeps the last call's findings in each file, by the
+// file's content.
 func Map() tool.Tool { return newMapper().tool() }
 
 func newMapper() *mapper { return &mapper{scanner: outline.NewScanner()} }

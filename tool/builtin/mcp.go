@@ -18,7 +18,7 @@ import (
 	"artoo/tool/text"
 )
 
-// Bounds of what the model sees of MCP servers before it asks, in bytes as JSON.
+// These bound the text on MCP servers that the model sees before it asks, in bytes as JSON.
 const (
 	serverLine  = 62 // one server's
 	serversMost = 10 // So many are named; the others are a count.
@@ -30,7 +30,7 @@ const (
 	CallTool = "mcp_call"
 )
 
-// What mcp_find shows at most.
+// These bound the result of mcp_find.
 const (
 	maxToolRows = 100
 	maxToolRow  = 160 // bytes of a tool's line
@@ -204,7 +204,7 @@ func ToolNamed(m *mcp.Manager, name string) (tool.Tool, error) {
 	return tool.Tool{}, err
 }
 
-// serverTool is ToolNamed for what the catalogues have.
+// serverTool is ToolNamed for tools in the catalogues.
 func serverTool(m *mcp.Manager, name string) (mcp.Tool, error) {
 	if t, ok := m.Tool(name); ok {
 		return t, nil
@@ -257,7 +257,7 @@ func ServerTool(m *mcp.Manager, t mcp.Tool) (tool.Tool, error) {
 		})
 }
 
-// resourceTool is what reads the resources of a server, by its whole name; ok is false for another.
+// resourceTool is the tool that reads the resources of a server, by its whole name; ok is false for another.
 func resourceTool(m *mcp.Manager, full string) (t tool.Tool, ok bool) {
 	of, ok := m.ResourceTool(full)
 	if !ok {
@@ -283,7 +283,7 @@ func ReadServer(ctx context.Context, env *tool.Env, server, uri string) (tool.Re
 	return given(env, mcp.FullName(server, mcp.ResourceName))(env.MCP.ReadResource(ctx, server, uri, mcp.CallOptions{}))
 }
 
-// serverAccess is what a call of a server's tool touches, by the catalogue that is kept now.
+// serverAccess is the access of a server's tool, by the present catalogue.
 func serverAccess(m *mcp.Manager, full string, t mcp.Tool) (tool.Access, error) {
 	if now, ok := m.Tool(full); ok {
 		t = now
@@ -311,7 +311,7 @@ func serverAccess(m *mcp.Manager, full string, t mcp.Tool) (tool.Access, error) 
 	return access, err
 }
 
-// progressTo writes what a server reports of a call, a line each.
+// progressTo writes a server's reports on a call, a line each.
 func progressTo(out io.Writer) func(mcp.Progress) {
 	return func(p mcp.Progress) {
 		done := fmt.Sprint(p.Done)
@@ -322,7 +322,7 @@ func progressTo(out io.Writer) func(mcp.Progress) {
 	}
 }
 
-// given makes the result of a tool of what a server gave.
+// given makes a tool's result of a server's.
 func given(env *tool.Env, name string) func(mcp.Result, error) (tool.Result, error) {
 	return func(r mcp.Result, err error) (tool.Result, error) {
 		if err != nil {
@@ -360,7 +360,7 @@ func given(env *tool.Env, name string) func(mcp.Result, error) (tool.Result, err
 	}
 }
 
-// withHint is a server's error with what to try, which model and user would not read otherwise.
+// withHint is a server's error with its remedy, which model and user would not read otherwise.
 func withHint(err error) error {
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Hint != "" {
 		return fmt.Errorf("%w; try: %s", err, e.Hint)
@@ -368,7 +368,7 @@ func withHint(err error) error {
 	return err
 }
 
-// extensionOf is the end of a file's name for what a server gave.
+// extensionOf is the end of a file's name for a server's data.
 func extensionOf(media string) string {
 	known, err := mime.ExtensionsByType(media)
 	if err != nil || len(known) == 0 {

@@ -106,8 +106,7 @@ func TestAChunkOfAPatchFindsItsPlace(t *testing.T) {
 	}
 }
 
-// Models that mean to write a file anew delete it first.
-// At the end of a file nothing is found twice, nor what is longer than the file.
+// At the end of a file nothing is found twice, nor a text longer than the file.
 func TestAChunkAtTheEndIsRefusedWhereItDoesNotEndTheFile(t *testing.T) {
 	for name, body := range map[string]string{
 		"not the end":        "@@\n-a\n+c\n*** End of File\n",
@@ -181,7 +180,7 @@ func TestAPatchIsAppliedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// What fails in the middle of writing is put back.
+// A patch that fails in the middle of writing is reverted.
 func TestAPatchThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f": "one\n", "gone": "x\n", "from": "a\n", "last": "l\n"})
 	files, err := edit.ParsePatch(patch("*** Update File: f\n@@\n-one\n+1\n*** Delete File: gone\n*** Update File: from\n" +

@@ -13,7 +13,7 @@ import (
 	"artoo/tool/files"
 )
 
-// A page of read is never longer than what the model is given whole.
+// A page of read is never longer than a result that the model gets whole.
 func TestReadPagesAtTheResultLimit(t *testing.T) {
 	dir := t.TempDir()
 	var b strings.Builder

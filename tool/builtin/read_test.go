@@ -199,8 +199,7 @@ func TestReadImages(t *testing.T) {
 	}
 }
 
-// A PDF is shown as text, whose lines count, whatever its name; what cannot be read says
-// so.
+// A PDF is shown as text, whose lines count, whatever its name; one that cannot be read says so.
 func TestReadAPDF(t *testing.T) {
 	whole := string(pdftest.Of("An order", "Its sum"))
 	w := newFileWorld(t, map[string]string{"order": whole, "broken.pdf": "%PDF-1.7\n\xff\x00", "big.pdf": whole})

@@ -139,7 +139,7 @@ func TestSecretsOfServicesAndTheirCopies(t *testing.T) {
 	}
 }
 
-// The directories above the project say nothing about what is in it.
+// The directories above the project say nothing about its content.
 func TestSecretsCountFromTheProject(t *testing.T) {
 	w := newFileWorld(t, nil, func(cfg *files.Config) {
 		cfg.Root = filepath.Join(cfg.Root, ".environments")
@@ -212,7 +212,7 @@ func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
 	}
 }
 
-// What a rule of the user's reopens is open to the read tool only.
+// A file that a user's rule reopens is open to the read tool only.
 func TestAReopenedFileIsForTheReadTool(t *testing.T) {
 	w := newFileWorld(t, map[string]string{".env.test": "A=b\n", ".env": "C=d\n", "own": "k"}, func(cfg *files.Config) {
 		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "own")}
@@ -273,7 +273,7 @@ func TestPartOfAPrivateKeyIsMasked(t *testing.T) {
 				t.Errorf("%s: %q, %v", pattern, got.Text, err)
 			}
 		}
-		// From its begin it is whole, and masked outside; what is no key stays.
+		// From its begin it is whole, and masked outside; text that is no key stays.
 		if _, got, err := w.call(Read(), in{"path": "conf.yaml"}); err != nil || !leaks(got.Text) {
 			t.Errorf("%q, %v", got.Text, err)
 		}

@@ -55,8 +55,8 @@ func TestABackgroundCommandIsStartedAwaitedAndKilled(t *testing.T) {
 	}
 }
 
-// What was printed, and read, before the wait counts as well, but each line for one
-// wait: after an edit a watcher says the same once more.
+// Lines printed, and read, before the wait count as well, but each for one wait: after an edit a watcher prints the
+// same once more.
 func TestAWaitFindsWhatWasPrintedBefore(t *testing.T) {
 	t.Parallel()
 	env := backgroundEnv(t)
@@ -138,8 +138,7 @@ func TestACommandWhoseTimeIsUpGoesOnInTheBackground(t *testing.T) {
 	}
 }
 
-// Who waits for a command sees what it says, as of one that runs in the call itself; the
-// result holds all of it nevertheless.
+// A wait for a command shows its output, as for one that runs in the call itself; the result still holds all of it.
 func TestAWaitShowsWhatTheCommandSays(t *testing.T) {
 	t.Parallel()
 	env := backgroundEnv(t)
@@ -165,7 +164,7 @@ func TestAWaitShowsWhatTheCommandSays(t *testing.T) {
 	}
 }
 
-// What was not read before a wait is part of its result, and is shown.
+// Output not read before a wait is part of its result, and is shown.
 func TestAWaitShowsWhatWasNotReadYet(t *testing.T) {
 	t.Parallel()
 	env := backgroundEnv(t)

@@ -32,7 +32,7 @@ func TestWriteNew(t *testing.T) {
 	if got := w.content("docs/a.md"); got != "one\ntwo\n" {
 		t.Errorf("content %q", got)
 	}
-	// What the model wrote it has seen: it may write it again.
+	// The model has seen its own text: it may write the file again.
 	if result := w.ok(Write(), in{"path": "docs/a.md", "content": "one\n2\n"}); result.Summary != "+1 -1" {
 		t.Errorf("%+v", result)
 	}
@@ -130,7 +130,7 @@ func TestWriteInGitSaysSo(t *testing.T) {
 	}
 }
 
-// What every request carries must stay small.
+// The part that every request carries must stay small.
 func TestFileToolSpecs(t *testing.T) {
 	total := 0
 	for _, tool := range []tool.Tool{Read(), Write(), Edit(), Ls()} {

@@ -24,8 +24,8 @@ func (p *project) besideAndElsewhere() map[string]string {
 	return dirs
 }
 
-// What lands outside of the project is of the same step: it lands with the rest or not
-// at all, keeps its times, and undo takes it back, in a later session too.
+// Files that land outside the project belong to the same step: they land with the rest or not at all, keep their times,
+// and undo reverts them, also in a later session.
 func TestWhatLandsInAnAddedDirectoryIsOfTheStep(t *testing.T) {
 	written := time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC)
 	for where := range newProject(t, nil).besideAndElsewhere() {
@@ -90,8 +90,8 @@ func TestWhatLandsInAnAddedDirectoryIsOfTheStep(t *testing.T) {
 	}
 }
 
-// What a tool writes in such a directory, and what a step that follows a landing does there,
-// is kept: undo takes it back, in a session that knows the directory from the journal alone.
+// A tool's writes in such a directory, and those of a step that follows a landing, are kept: undo reverts them, in a
+// session that knows the directory from the journal alone.
 func TestWhatIsWrittenInAnAddedDirectoryIsTakenBack(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "a\n"})
 	dir := p.besideAndElsewhere()["beside"]

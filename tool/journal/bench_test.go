@@ -33,8 +33,8 @@ func bigTree(b *testing.B, files int) (root, state string) {
 	return root, filepath.Join(dir, "state", "s1")
 }
 
-// BenchmarkSnapshot measures what a shell command waits for in a project of
-// 200,000 files: the first time, and when all is kept.
+// BenchmarkSnapshot measures the wait of a shell command in a project of 200,000 files: the first time, and when all is
+// kept.
 func BenchmarkSnapshot(b *testing.B) {
 	root, dir := bigTree(b, 200_000)
 	j, err := Open(Config{Dir: dir, Root: root})
@@ -74,7 +74,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	})
 }
 
-// BenchmarkEdits measures what the journal adds to the editing of a file of 10 KB,
+// BenchmarkEdits measures the journal's share of editing a file of 10 KB,
 // as a part of the least that an edit takes: an atomic write.
 func BenchmarkEdits(b *testing.B) {
 	root := b.TempDir()

@@ -15,7 +15,7 @@ func asNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	base, err := os.MkdirTemp("/var/tmp", "artoo-ordinary-") // make keeps what tests write where only its user can go
+	base, err := os.MkdirTemp("/var/tmp", "artoo-ordinary-") // make keeps the files of tests where only its user can go
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func asNobody(t *testing.T) {
 	}
 }
 
-// opened opens what is closed in a project, and returns what was.
+// opened opens the closed paths of a project, and returns their modes.
 func (p *project) opened() map[string]string {
 	modes := map[string]string{}
 	p.ok(filepath.WalkDir(p.root, func(path string, d os.DirEntry, err error) error {
@@ -53,7 +53,7 @@ func (p *project) opened() map[string]string {
 	return modes
 }
 
-// What a line closes to its owner is taken back, and brought back, with the rest.
+// Paths that a line closes to their owner are undone, and redone, with the rest.
 func TestWhatIsClosedToItsOwnerIsTakenBack(t *testing.T) {
 	asNobody(t)
 	large := strings.Repeat("large\n", 400_000)
@@ -93,7 +93,7 @@ func TestWhatIsClosedToItsOwnerIsTakenBack(t *testing.T) {
 	}
 }
 
-// So is what a command on the project itself closes.
+// Paths that a command on the project itself closes are undone, too.
 func TestWhatACommandClosesIsTakenBack(t *testing.T) {
 	asNobody(t)
 	p := newProject(t, map[string]string{"a": "a\n", "notes": "n\n", "src/x": "x\n"})

@@ -204,8 +204,7 @@ func TestWhatThereWasNoTimeToLookAtIsKeptAsItWasBefore(t *testing.T) {
 	}
 }
 
-// waitFor waits until the file system's clock is so much later than the change of
-// what is at the path.
+// waitFor waits until the file system's clock is so much later than the change of the file at the path.
 func waitFor(t *testing.T, path string, age time.Duration) {
 	t.Helper()
 	other := filepath.Join(t.TempDir(), "now")
@@ -227,7 +226,7 @@ func waitFor(t *testing.T, path string, age time.Duration) {
 	}
 }
 
-// A look at the project is noted by what is new in it, however large a directory is.
+// A look at the project records only changes, however large a directory is.
 func TestTheLogGrowsByWhatChanged(t *testing.T) {
 	p := newProject(t, nil)
 	for i := range 1000 {
@@ -269,8 +268,8 @@ func linked(t *testing.T) (p *project, outside string) {
 	return p, outside
 }
 
-// What lands in a file with several names is of the one name: no other changes, neither in
-// content nor in mode. Undo gives it its other names back.
+// A landing in a file with several names changes one name: the others keep content and mode. Undo gives it its other
+// names back.
 func TestALandingSeparatesNames(t *testing.T) {
 	p, outside := linked(t)
 	start, beside := p.look(), lookAt(t, outside)
@@ -311,8 +310,7 @@ func TestALandingSeparatesNames(t *testing.T) {
 	unchanged("after redo")
 }
 
-// Undo of what a command did to a file under all its names does not follow it to a name
-// outside of the project.
+// Undo of a command's change to a file under all its names does not follow it to a name outside the project.
 func TestUndoStaysInTheProjectWhereAFileHasAnotherNameOutside(t *testing.T) {
 	p, outside := linked(t)
 	p.ok(os.Link(p.path("one"), p.path("uno")))

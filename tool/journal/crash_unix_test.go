@@ -172,7 +172,7 @@ func (l *life) takeBack(n int, redo bool) error {
 // addedDir is a directory beside a project that lines may write to.
 func addedDir(root string) string { return filepath.Join(filepath.Dir(root), "added") }
 
-// lookBoth is what a project and that directory hold.
+// lookBoth is the content of a project and that directory.
 func lookBoth(t *testing.T, root string) map[string]string {
 	t.Helper()
 	all := lookAt(t, root)
@@ -182,7 +182,7 @@ func lookBoth(t *testing.T, root string) map[string]string {
 	return all
 }
 
-// firstFiles are what the project of the story holds at first.
+// firstFiles makes the first files of the story's project.
 func firstFiles(t *testing.T, root string) {
 	t.Helper()
 	for path, content := range map[string]string{"old": "old\n", "gone": "gone\n", "d/x": "x\n"} {

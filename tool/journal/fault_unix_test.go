@@ -39,7 +39,7 @@ func TestAWriteThatFailsLosesNothing(t *testing.T) {
 }
 
 // tellFailing plays the story up to the step in which the point fails, and returns
-// what kind of point that was.
+// the kind of that point.
 func tellFailing(t *testing.T, root, journal string, at int64) (failed string) {
 	t.Helper()
 	var n atomic.Int64

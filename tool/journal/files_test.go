@@ -100,8 +100,7 @@ func cuts(log []byte) (at []int) {
 	return at
 }
 
-// What changes soon after the last sign of life of a killed process is taken back with
-// its step; what changes later is the user's.
+// Changes soon after the last sign of life of a killed process are undone with its step; later ones are the user's.
 func TestWhatChangesAfterTheDeathOfAProcessIsTheUsers(t *testing.T) {
 	for after, want := range map[time.Duration]string{touchEvery / 2: "before\n", 3 * touchEvery: "after\n"} {
 		p := newProject(t, map[string]string{"a": "before\n"})
@@ -127,7 +126,7 @@ func TestWhatChangesAfterTheDeathOfAProcessIsTheUsers(t *testing.T) {
 	}
 }
 
-// What a crash left of contents takes no room, and is not taken for one.
+// A part of a content that a crash left takes no room, and does not count as a content.
 func TestAPartOfAContentIsRemoved(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "first\n"})
 	start := p.look()

@@ -34,9 +34,8 @@ var errUnsteady = errors.New("is being written to")
 // readTries bounds how often a file is read that changes meanwhile.
 const readTries = 3
 
-// look says what is at the path, and keeps the content of a file as k says. What
-// is denied is not read. A content that the limit leaves no space for is hashed, unless
-// it is larger than maxRead.
+// look reads the state of the path, and keeps the content of a file as k says. A denied file is not read. A content
+// that the limit leaves no space for is hashed, unless it is larger than maxRead.
 func (j *Journal) look(ctx context.Context, path string, k keeping) (state State, err error) {
 	for range readTries {
 		state = State{}

@@ -30,12 +30,12 @@ var ErrInUse = errors.New("the journal is in use by another artoo")
 // ErrNothing says that there is nothing to take back, or to bring back.
 var ErrNothing = errors.New("nothing to undo")
 
-// touchEvery is how often the log is touched while a step is open. Its time says, after a
-// kill, what was changed by the step and what by the user since.
+// touchEvery is how often the log is touched while a step is open. Its time separates, after a kill, the step's changes
+// from the user's.
 const touchEvery = 500 * time.Millisecond
 
 // syncAfter is how soon after the end of a step it is brought to the disk, with those that
-// follow. A kill of the process loses nothing: what it wrote is the kernel's.
+// follow. A kill of the process loses nothing: the kernel has its writes.
 const syncAfter = 800 * time.Millisecond
 
 // Journal keeps one session's originals of one project. Its methods may be called from several goroutines.
@@ -100,7 +100,7 @@ func Dir(state, root, session string) string { return filepath.Join(projectDir(s
 
 func projectDir(state, root string) string { return filepath.Join(state, "journal", ProjectName(root)) }
 
-// ProjectName is the name of what artoo keeps of the project at root, an absolute path.
+// ProjectName is the name of artoo's directory for the project at root, an absolute path.
 func ProjectName(root string) string {
 	key := sha256.Sum256([]byte(root))
 	return filepath.Base(root) + "-" + hex.EncodeToString(key[:6])
@@ -195,10 +195,9 @@ func (j *Journal) SyncSoon() {
 // the middle of it.
 func (j *Journal) Recovered() []Report { return slices.Clone(j.recovered) }
 
-// Begin opens a step of a turn; what says for the user what it does, as "edit
-// main.go". Nothing is written before its first Before or Snapshot. It
-// must be ended. Several steps may be open: what a tool named with Before is its
-// own, and what a shell command changed is of the step that ends first.
+// Begin opens a step of a turn; what describes it for the user, as "edit main.go". Nothing is written before its first
+// Before or Snapshot. It must be ended. Several steps may be open: paths that a tool named with Before are its own, and
+// changes of a shell command belong to the step that ends first.
 func (j *Journal) Begin(turn int, what string) *Step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -207,9 +206,8 @@ func (j *Journal) Begin(turn int, what string) *Step {
 		adjusted: map[string]State{}}
 }
 
-// BeginRun is Begin for a program that goes on for long and works in steps of its own, while
-// the user may change files as well: where the process is killed, what changed stays, and
-// [Journal.Undo] takes it back.
+// BeginRun is Begin for a program that goes on for long and works in steps of its own, while the user may change files
+// as well: if the process is killed, its changes stay, and [Journal.Undo] undoes them.
 func (j *Journal) BeginRun(turn int, what string) *Step {
 	s := j.Begin(turn, what)
 	s.kind = kindRun

@@ -22,8 +22,7 @@ type project struct {
 	*Journal
 }
 
-// unhurried is a budget that a look keeps on a busy machine, too: what it had no time for,
-// undo leaves.
+// unhurried is a budget that a look also keeps on a busy machine: undo leaves files that it had no time for.
 const unhurried = time.Minute
 
 func newProject(t *testing.T, files map[string]string) *project {
@@ -162,7 +161,7 @@ func (p *project) same(want map[string]string) {
 	}
 }
 
-// command is a step of a shell command that does what f does.
+// command is a step of a shell command that runs f.
 func (p *project) command(turn int, f func()) Changed {
 	p.t.Helper()
 	s := p.Begin(turn, "run")

@@ -35,7 +35,7 @@ func (p *project) layer(files map[string]string) upper {
 	return dir
 }
 
-// P7: what is a hole is not read, nor written.
+// P7: holes are neither read nor written.
 func TestAFileOfHolesLandsAtOnce(t *testing.T) {
 	const size = 900 << 30
 	for name, source := range map[string]func(upper) Source{
@@ -74,14 +74,14 @@ func TestAFileOfHolesLandsAtOnce(t *testing.T) {
 			if err != nil || string(data) != "a\n" {
 				t.Errorf("a is %q, %v", data, err)
 			}
-			if info, err := os.Stat(p.path("big")); err != nil || info.Size() != size { // nothing says what it held
+			if info, err := os.Stat(p.path("big")); err != nil || info.Size() != size { // No content of it was kept.
 				t.Errorf("big: %v, %v", info, err)
 			}
 		})
 	}
 }
 
-// What cargo builds has two names: such a file cannot be renamed from the layer.
+// Files that cargo builds have two names: such a file cannot be renamed from the layer.
 func TestNewNamesOfOneFileLand(t *testing.T) {
 	p := newProject(t, nil)
 	dir := p.layer(map[string]string{"first": "one\n"})
@@ -152,8 +152,7 @@ func TestModificationTimesLandAndAttributesDoNot(t *testing.T) {
 	}
 }
 
-// What follows the files belongs to the landing: its error takes everything back, and
-// undo takes back both.
+// The step after the files belongs to the landing: its error reverts everything, and undo reverts both.
 func TestAStepThatFollowsBelongsToTheLanding(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "a\n", ".git/HEAD": "main\n", ".git/index": "1\n"})
 	start := p.look()
@@ -181,8 +180,8 @@ func TestAStepThatFollowsBelongsToTheLanding(t *testing.T) {
 	p.backAndForth(start, end)
 }
 
-// A file that somebody has open for writing is not replaced: what they write would be
-// lost. Where it is opened meanwhile, everything goes back before they write.
+// A file that somebody has open for writing is not replaced: their writes would be lost. If it is opened meanwhile,
+// everything goes back before they write.
 func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there are no leases")
@@ -223,7 +222,7 @@ func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
 	p.same(start)
 }
 
-// What was written to an original that has left the project goes back with it.
+// Writes to an original that has left the project go back with it.
 func TestAnOriginalThatWasWrittenToMeanwhileGoesBack(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n"})
 	before := map[string]State{"a": p.now("a"), "gone": p.now("gone")}
@@ -346,7 +345,7 @@ func edit(path string, how int, content string) error {
 		os.Rename(temp, path))
 }
 
-// BenchmarkLanding measures what a file of a layer costs that comes into the project, by
+// BenchmarkLanding measures the cost of landing a file of a layer, by
 // the clock and by the time of the processor, which other programs disturb less.
 func BenchmarkLanding(b *testing.B) {
 	const files = 5000
@@ -402,8 +401,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// What the user saves, after a landing, to a file that it has replaced comes back beside
-// the new one: where no lease is to be had nothing else tells of it.
+// Text that the user saves, after a landing, to a file that it has replaced comes back beside the new one: without
+// leases nothing else reports it.
 func TestALateSaveComesBackAsYours(t *testing.T) {
 	p := newProject(t, map[string]string{"b": "b\n", "b.yours": "b.yours\n", "gone/b": "g\n", "same": "same\n",
 		"touched": "touched\n"})

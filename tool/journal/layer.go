@@ -17,12 +17,12 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// ErrConflict says that a layer was not applied, since the project is no longer
-// what its line saw. The report lists where.
+// ErrConflict says that a layer was not applied, since the project is no longer as its line saw it. The report lists
+// the paths.
 var ErrConflict = errors.New("the project has changed since the command ran")
 
-// ErrHolds says that a directory which was to become something else holds what the line
-// could not see. The error names that.
+// ErrHolds says that a directory which was to be replaced holds files that the line could not see. The error names
+// them.
 var ErrHolds = errors.New("a directory to be replaced holds what the command could not see")
 
 // layerOps are the changes of a layer that may be applied. A conflict is
@@ -137,13 +137,12 @@ func (j *Journal) ownerAbove(path string) (uid, gid uint32) {
 	return 0, 0
 }
 
-// ApplyLayer makes the changes of a throwaway layer to the project, as a step of its own: all of them, or
-// after an error, or if ctx ends, none. Every original is compared with the file that the line saw, and
-// kept whatever its size; new paths must still be absent, or the error is [ErrConflict]; so it is where an
-// original is written to, or replaced, meanwhile. A directory that shall go and holds what the line did not
-// see stays. Devices, FIFOs, sockets, set-user-ID files and denied paths are never applied. Modification
-// times are those of the layer, extended attributes are left out. Where a part of a directory of build
-// output conflicts, all of that directory is left out.
+// ApplyLayer makes the changes of a throwaway layer to the project, as a step of its own: all of them, or after an
+// error, or if ctx ends, none. Every original is compared with the file that the line saw, and kept whatever its size;
+// new paths must still be absent, or the error is [ErrConflict]; so it is where an original is written to, or replaced,
+// meanwhile. A directory to be removed that holds files unseen by the line stays. Devices, FIFOs, sockets, set-user-ID
+// files and denied paths are never applied. Modification times are those of the layer, extended attributes are left
+// out. Where a part of a directory of build output conflicts, all of that directory is left out.
 func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes []sandbox.Change, from Source,
 	then Then) (Report, error) {
 	if err := j.ready(); err != nil {
@@ -320,8 +319,8 @@ func (s *Step) stageNew(ctx context.Context, q *quarantine, op *Change) error {
 	return err
 }
 
-// take brings a file of the layer into a slot, by a rename or as a copy, and opens it. What
-// no original has to make room for can stay in the layer until it lands.
+// take brings a file of the layer into a slot, by a rename or as a copy, and opens it. A file that replaces no original
+// can stay in the layer until it lands.
 func (s *Step) take(ctx context.Context, q *quarantine, op *Change) (*os.File, error) {
 	slot, err := q.slot(s.ID, op.Path)
 	if err == nil {

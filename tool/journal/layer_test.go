@@ -92,7 +92,7 @@ type upper string
 func (u upper) Open(path string) (*os.File, error) { return os.Open(u.Path(path)) }
 func (u upper) Path(path string) string            { return filepath.Join(string(u), path) }
 
-// now is what a line on a layer would have seen.
+// now is the state that a line on a layer would have seen.
 func (p *project) now(path string) State {
 	p.t.Helper()
 	state, err := p.Journal.look(p.t.Context(), path, hashOnly)

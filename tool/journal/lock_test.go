@@ -124,7 +124,7 @@ func TestLandingsOfTwoProcessesFollowEachOther(t *testing.T) {
 	}
 }
 
-// shared are the files that all lines write, and lineOf what one makes of one.
+// shared are the files that all lines write, and lineOf is one line's content of one.
 var shared = []string{"a", "d/b", "d/c"}
 
 func lineOf(who string, n int) string { return fmt.Sprintf("%s %d\n", who, n) }

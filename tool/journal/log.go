@@ -34,7 +34,7 @@ const (
 	kindUndo  = "undo"
 	kindRedo  = "redo"
 	kindLayer = "layer"
-	// kindRun is a program's own run of many steps: what a killed one did stays, to be undone.
+	// kindRun is a program's own run of many steps: the changes of a killed one stay, to be undone.
 	kindRun = "run"
 	// kindQuarantine is a step that only moves things out of the project.
 	kindQuarantine = "quarantine"
@@ -154,7 +154,7 @@ var (
 	walkPrefix = []byte(`{"type":"` + lineWalk + `"`)
 )
 
-// readLog hands each whole line to f, except those of looks. What a crash left of the last line is cut off.
+// readLog hands each whole line to f, except those of looks. An incomplete last line, left by a crash, is cut off.
 func readLog(file *os.File, at func(string) error, f func(line)) (*log, error) {
 	data, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<62))
 	if err != nil {
@@ -172,7 +172,7 @@ func readLog(file *os.File, at func(string) error, f func(line)) (*log, error) {
 }
 
 // readLines hands each whole line to f, except those of looks, and returns the size of all. A line that
-// cannot be read, before the last, is an error: what it said could be what makes another one true.
+// cannot be read, before the last, is an error: another line could depend on it.
 func readLines(data []byte, f func(line)) (size int, err error) {
 	number := 0
 	for text := range bytes.Lines(data) {

@@ -109,8 +109,8 @@ func (r *restore) exchange(q *quarantine, slot string, dir int, name string, was
 	if err == nil && unmoved(out, was) {
 		return nil
 	}
-	// Between two exchanges the user may save once more: then what comes out is not what
-	// was put in before, and it goes back as well.
+	// Between two exchanges the user may save once more: then the file that comes out is not the one put in before, and
+	// it goes back as well.
 	for {
 		back, err := swapped()
 		if err != nil {
@@ -279,9 +279,8 @@ func (r *restore) restamp(path string, stamp Stamp) {
 	r.stamps[path] = stamp
 }
 
-// lease asks to be told if a file that is about to be moved is opened for writing: what
-// is written then would go where the user does not look for it. Where the system gives
-// no lease, what came out is compared.
+// lease has the kernel report if a file that is about to be moved is opened for writing: those writes would go where
+// the user does not look for them. Without a lease, the file that came out is compared.
 func (r *restore) lease(path string, dir int, name string, now State) error {
 	if now.Kind != File || len(r.leases) >= r.j.most || r.again {
 		return nil

@@ -15,10 +15,9 @@ import (
 // ErrStale says that something was recorded since the plan was made.
 var ErrStale = errors.New("something has changed since this was planned")
 
-// Plan says what taking back the last n turns would do, or, with redo, bringing
-// back what the last n undos took. A turn that changed nothing does not count. It
-// returns [ErrNothing] if there is nothing of the kind; what was taken back can
-// be brought back until something else is recorded. It ends with ctx.
+// Plan describes the undo of the last n turns, or, with redo, the redo of the last n undos. A turn that changed nothing
+// does not count. It returns [ErrNothing] if there is nothing of the kind; an undo can be redone until something else
+// is recorded. It ends with ctx.
 func (j *Journal) Plan(ctx context.Context, n int, redo bool) (Plan, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// pair finds for each path that shall be there again the one that what was there has
-// now, by its inode, else by its content: then it is renamed back. What is not kept can
-// come from nowhere else, so it goes first.
+// pair finds for each path to restore the present path of its file, by its inode, else by its content: then it is
+// renamed back. A file that is not kept has no other source, so it goes first.
 func (b *backwards) pair(changes map[string]Change) {
 	byInode, byHash := map[uint64]string{}, map[string]string{}
 	for _, path := range slices.Backward(slices.Sorted(maps.Keys(changes))) {

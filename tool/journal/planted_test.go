@@ -61,7 +61,7 @@ func TestACrashOfAWorkerIsTheCallersCrash(t *testing.T) {
 	}
 }
 
-// A tool must not write what could not be kept, since no undo would bring it back.
+// A tool must not write files that could not be kept, since no undo would bring it back.
 func TestNothingIsWrittenWhereTheOldStateCannotBeKept(t *testing.T) {
 	for _, kind := range []string{"object", "log"} {
 		p := newProject(t, map[string]string{"a": "before\n"})
@@ -84,8 +84,8 @@ func TestNothingIsWrittenWhereTheOldStateCannotBeKept(t *testing.T) {
 	}
 }
 
-// What a command made and the user keeps is taken back by undo, though git ignores it; what
-// was moved away first, too.
+// Files that a command made and the user keeps are undone, though git ignores them; also those that were moved away
+// first.
 func TestWhatTheUserKeepsIsTakenBack(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1"})
 	p.cfg.Ignored = func(context.Context) ([]string, error) { return []string{"build/"}, nil }

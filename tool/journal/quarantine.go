@@ -15,7 +15,7 @@ import (
 
 // quarantine is a directory on the project's file system which things are renamed to that leave the
 // project: originals that a landing replaces, and files that undo takes away. They keep their inodes, by
-// which they are found, and can be renamed back. What is about to come into the project is put there first.
+// which they are found, and can be renamed back. Files about to come into the project are put there first.
 // Its methods may be called from several goroutines.
 type quarantine struct {
 	dir   *os.File
@@ -28,9 +28,8 @@ type quarantine struct {
 	bytes int64           // The files take so many.
 }
 
-// held is something that lies in the quarantine, in the slot of this name: the step's
-// number, a slash, and a name of its own. What is about to come from a layer may also lie
-// there, under its absolute name.
+// held is something that lies in the quarantine, in the slot of this name: the step's number, a slash, and a name of
+// its own. A file about to come from a layer may also lie there, under its absolute name.
 type held struct {
 	slot string
 	size int64  // bytes on the disk
@@ -322,7 +321,7 @@ func (q *quarantine) takeFrom(path, slot string) (*os.File, error) {
 }
 
 // giveBack takes away a file that was to come into the project, or is artoo's own: it is renamed to where
-// it came from, and a copy is removed. What has come into the project lies here no more.
+// it came from, and a copy is removed. A file that has come into the project is no longer here.
 func (q *quarantine) giveBack(one staged) error {
 	h, ok := q.lies(one.inode)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// quarantined is what lies in the quarantine, kinds and contents, in no order.
+// quarantinedNow lists the quarantine, kinds and contents, in no order.
 func (p *project) quarantinedNow() (all []string) {
 	p.t.Helper()
 	dir := filepath.Join(p.cfg.Dir, quarantineName)
@@ -36,8 +36,8 @@ func (p *project) quarantines(want ...string) {
 	expect(p.t, "in quarantine", got, want...)
 }
 
-// renamed is a project whose directory d a command renames to d2; what git ignores,
-// denied files, large ones and a repository lie in it.
+// renamed is a project whose directory d a command renames to d2; ignored files, denied ones, large ones and a
+// repository lie in it.
 func renamed(t *testing.T) (p *project, start map[string]string) {
 	p = newProject(t, map[string]string{"d/x": "x\n", "d/.env": "KEY=1\n", "d/big": strings.Repeat("big\n", 2000),
 		"d/lib/.git/HEAD": "unpushed\n", "d/lib/a": "a\n", "d/out/o": "o\n", "d/empty/": ""})
@@ -48,7 +48,7 @@ func renamed(t *testing.T) (p *project, start map[string]string) {
 	return p, p.look()
 }
 
-// P5: undo brings back the only copy of what the journal cannot keep.
+// P5: undo brings back the only copy of files that the journal cannot keep.
 func TestARenamedDirectoryIsRenamedBack(t *testing.T) {
 	p, start := renamed(t)
 	p.command(1, func() { p.ok(os.Rename(p.path("d"), p.path("d2"))) })
@@ -72,8 +72,7 @@ func TestARenameIsTakenBackWithWhatWasChangedThen(t *testing.T) {
 	p.backAndForth(start, end)
 }
 
-// Where the user has gone on in the new directory, files go back one by one, and what is
-// not artoo's stays.
+// Where the user has gone on in the new directory, files go back one by one, and those that are not artoo's stay.
 func TestTheUsersFilesInARenamedDirectoryStay(t *testing.T) {
 	p, _ := renamed(t)
 	p.command(1, func() { p.ok(os.Rename(p.path("d"), p.path("d2"))) })
@@ -94,7 +93,7 @@ func TestTheUsersFilesInARenamedDirectoryStay(t *testing.T) {
 	}
 }
 
-// What was made and cannot be kept is not deleted either.
+// New files that cannot be kept are not deleted either.
 func TestWhatIsNotKeptStaysAndIsListed(t *testing.T) {
 	p, _ := renamed(t)
 	p.command(1, func() {
@@ -142,7 +141,7 @@ func (p *project) bringBack(step int) {
 	p.ok(err)
 }
 
-// P4: what is moved out of the project can be brought back as it was.
+// P4: files moved out of the project can be brought back unchanged.
 func TestWhatIsQuarantinedCanBeBroughtBack(t *testing.T) {
 	p := newProject(t, map[string]string{"clone/.git/HEAD": "unpushed\n", "clone/a": "a\n", ".envrc": "use x\n",
 		"link": "-> clone", "stays": "s\n"})
@@ -179,7 +178,7 @@ func TestWhatIsQuarantinedCanBeBroughtBack(t *testing.T) {
 	}
 }
 
-// A copy of a session can take back what the first one moved out.
+// A copy of a session can bring back files that the first one moved out.
 func TestACopyHoldsWhatIsInQuarantine(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "old\n", "b": "gone\n"})
 	start := p.look()
@@ -257,7 +256,7 @@ func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
 	}
 }
 
-// What was moved away without the user's yes outlives a session that is not kept.
+// Files moved away without the user's yes outlive a session that is not kept.
 func TestAJournalThatHoldsWhatMayBeTheUsersStays(t *testing.T) {
 	p := newProject(t, map[string]string{".envrc": "use x\n"})
 	start, state := p.look(), t.TempDir()

@@ -102,8 +102,8 @@ func (p *past) of(root string) error {
 	return p.err
 }
 
-// afterDeath is how long after the last touch of the log a change still counts as the
-// killed process's own, or of what it had started.
+// afterDeath is how long after the last touch of the log a change still counts as the killed process's own, or as that
+// of its children.
 const afterDeath = 2 * touchEvery
 
 // recover finishes the undos and redos that were under way, ends the runs, and takes back

@@ -10,13 +10,11 @@ import (
 	"artoo/tool/names"
 )
 
-// Quarantine moves files, or directories with all that they hold, out of the project
-// into the journal, as a step of its own that [Journal.PlanStep] brings back; undo of the
-// turn does not. The paths are absolute
-// or relative to the root; what each of them leads to when this is called is what goes,
-// and no link is followed. Left of the report names what stays and why: what is not
-// below the root, on another file system, or is another thing by now. It fails, and
-// moves nothing, where the journal cannot be written to.
+// Quarantine moves files, or directories with all that they hold, out of the project into the journal, as a step of its
+// own that [Journal.PlanStep] brings back; undo of the turn does not. The paths are absolute or relative to the root;
+// each leads to the thing to move when this is called, and no link is followed. Left of the report names the paths that
+// stay and why: not below the root, on another file system, or another thing by now. It fails, and moves nothing, where
+// the journal cannot be written to.
 func (j *Journal) Quarantine(turn int, what string, paths ...string) (Report, error) {
 	if err := j.ready(); err != nil {
 		return Report{}, err

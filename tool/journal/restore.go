@@ -24,8 +24,7 @@ type restore struct {
 	// was; another one takes that away.
 	ops  []Change
 	from Source // It has the new contents of a layer that are not kept; else nil.
-	// again says that a process was killed while it did this, so that what is
-	// there may lie between the states.
+	// again says that a process was killed while it did this, so that the path may be between the states.
 	again bool
 	// returning are paths whose originals were moved out, to come back.
 	returning map[string]bool
@@ -173,8 +172,8 @@ func turns(op Change) bool {
 		(op.Before.Kind == Folder) != (op.After.Kind == Folder)
 }
 
-// there reports whether what is at the path is what the change begins with, what
-// it ends with, or, where that may be, something between. Else it is an error.
+// there reports whether the path is as before the change, as after it, or, where that may be, something between.
+// Anything else is an error.
 func (r *restore) there(op Change) (now State, finished bool, err error) {
 	k := hashOnly
 	if op.Before.Hash == "" && op.After.Hash == "" {
@@ -301,9 +300,8 @@ func (r *restore) put(op Change) error {
 	return r.swap(op, now)
 }
 
-// replace makes a path the file or link that it shall be under another name, and
-// renames that over it: for file systems that cannot exchange names. What is there is
-// kept, or it stays.
+// replace makes a path the file or link that it shall be under another name, and renames that over it: for file systems
+// that cannot exchange names. The present file is kept, or it stays.
 func (r *restore) replace(op Change) error {
 	now, _, err := r.there(op)
 	if err == nil && (now.Kind == Special || now.Kind == File && !r.j.files.objects.has(now.Hash)) {

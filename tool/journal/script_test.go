@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestUndoOfAnyScriptLosesNothing plays random scripts, as shell commands do, takes them
-// back, and looks for each content that was there before: it is where it was, or the
-// script itself destroyed it and that is named; what the script made is somewhere.
+// TestUndoOfAnyScriptLosesNothing plays random scripts, as shell commands do, undoes them, and looks for each content
+// from before: it is in its place, or the script itself destroyed it and that is named; the script's own files are
+// somewhere.
 func TestUndoOfAnyScriptLosesNothing(t *testing.T) {
 	scripts := 200
 	if testing.Short() {
@@ -121,7 +121,7 @@ func script(t *testing.T, seed uint64) {
 	}
 }
 
-// concerns reports whether a lack is of the path, or of what lies above or below it.
+// concerns reports whether a lack is of the path, or of one above or below it.
 func concerns(l Lack, path string) bool {
 	name := strings.TrimSuffix(l.Path, "/")
 	return isBelow(map[string]bool{name: true}, path) || isBelow(map[string]bool{path: true}, name)

@@ -114,9 +114,8 @@ func (s Session) forget() error {
 	return Remove(s.Dir)
 }
 
-// Remove deletes the journal of a session, in the directory, with what it has in
-// quarantine. Where that is something that was moved there without the user's yes, as
-// files of theirs may be among it, the journal stays.
+// Remove deletes the journal of a session, in the directory, with its quarantine. If anything was moved there without
+// the user's yes, the journal stays, as files of theirs may be among it.
 func Remove(dir string) error {
 	past, err := readPast(dir)
 	if err != nil {
@@ -252,7 +251,7 @@ func ignoreUnsupported(err error) error {
 }
 
 // Copy makes to a copy of the journal in from, for a session that is a copy of
-// another: what happened before can be taken back in both. It does nothing where
+// another: earlier changes can be undone in both. It does nothing where
 // there is nothing to copy, or where to is there already, and returns [ErrInUse]
 // while an artoo writes to from.
 func Copy(from, to string) error {
@@ -279,9 +278,8 @@ func Copy(from, to string) error {
 	return nil
 }
 
-// copyContents copies the log and the contents of a journal. Files in its quarantine are
-// contents of the copy: they stay there. Directories and what may be brought back by a
-// rename alone are not in the copy.
+// copyContents copies the log and the contents of a journal. Files in its quarantine are contents of the copy: they
+// stay there. Directories and files that only a rename can bring back are not in the copy.
 func copyContents(from, to string) error {
 	text, err := os.ReadFile(filepath.Join(from, logName))
 	if err := errors.Join(err, os.WriteFile(filepath.Join(to, logName), text, 0o600)); err != nil {

@@ -173,8 +173,8 @@ func TestTheDiffOfATurnIsKept(t *testing.T) {
 	check(p.Diff(), "a: 1\n3\n")
 }
 
-// What a session that is not kept left in the middle is taken back, and then its
-// journal is gone; that of one that runs stays.
+// The unfinished step of a session that is not kept is undone, and then its journal is gone; that of a running one
+// stays.
 func TestAnEphemeralJournalIsGoneOnceItsStepIsTakenBack(t *testing.T) {
 	p := newProject(t, map[string]string{"b": "1\n"})
 	start, state := p.look(), t.TempDir()
@@ -214,8 +214,7 @@ func TestAnEphemeralJournalIsGoneOnceItsStepIsTakenBack(t *testing.T) {
 	p.reopen()
 }
 
-// Two artoos in one project: what the other one made of a file since is the user's to
-// each of them.
+// Two artoos in one project: each treats the other's later changes of a file as the user's.
 func TestUndoLeavesAloneWhatAnotherArtooChanged(t *testing.T) {
 	p := newProject(t, map[string]string{"both": "1\n", "mine": "1\n"})
 	other, err := Open(Config{Dir: filepath.Join(t.TempDir(), "s2"), Root: p.root})
@@ -238,14 +237,13 @@ func TestUndoLeavesAloneWhatAnotherArtooChanged(t *testing.T) {
 	}
 	_, err = other.Apply(context.Background(), plan)
 	p.ok(err)
-	// It holds then what this one left, but is another file.
+	// The file then has the same content, but is another file.
 	if plan, err = p.Plan(context.Background(), 1, false); err != nil || len(plan.Restore) != 1 || len(plan.Left) != 1 {
 		t.Errorf("then restored would be %v, left %v, %v", plan.Restore, plan.Left, err)
 	}
 }
 
-// A session that is a copy of another can take back what was changed before, and
-// what it does then is its own.
+// A session that is a copy of another can undo earlier changes, and its later ones are its own.
 func TestACopyTakesBackWhatItsSourceChanged(t *testing.T) {
 	p := newProject(t, nil)
 	start := p.look()

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// Snapshot looks at the whole project and keeps contents that are new since the last time,
-// before a shell command that may change anything. It takes no longer than
-// Config.Budget, or than ctx allows. It returns what is not covered, sorted by path; what
-// git ignores is in it. After an error the command must not run as one that can be undone.
+// Snapshot looks at the whole project and keeps contents that are new since the last time, before a shell command that
+// may change anything. It takes no longer than Config.Budget, or than ctx allows. It returns the paths that are not
+// covered, sorted, with those that git ignores. After an error the command must not run as one that can be undone.
 func (s *Step) Snapshot(ctx context.Context) ([]Lack, error) {
 	j := s.j
 	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/10)

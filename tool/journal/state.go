@@ -63,8 +63,7 @@ func matches(now State, saw sandbox.Before) bool {
 		now.Size == saw.Size && now.Stamp.Inode == saw.Inode && now.Stamp.Ctime == saw.Changed.UnixNano())
 }
 
-// escape makes a path that may hold any bytes one of valid UTF-8: what is not,
-// and the percent sign, become %XX.
+// escape makes a path that may hold any bytes one of valid UTF-8: invalid bytes and the percent sign become %XX.
 func escape(path string) string {
 	if utf8.ValidString(path) && !strings.Contains(path, "%") {
 		return path

@@ -11,8 +11,8 @@ import (
 	"artoo/tool/names"
 )
 
-// Step is one thing that changes files, from what they were to what came of
-// it. Its methods are called by one goroutine at a time.
+// Step is one thing that changes files, from their state before to the one after. Its methods are called by one
+// goroutine at a time.
 type Step struct {
 	j *Journal
 	record
@@ -32,7 +32,7 @@ type Step struct {
 
 // Before keeps the files at the paths, before a tool writes or deletes them: absolute or relative to the
 // root; a link also stands for the file it leads to, and a new file for the directories that are missing
-// above it. What cannot be kept is returned. After an error, as of a full disk, the tool must not write.
+// above it. Files that cannot be kept are returned. After an error, as of a full disk, the tool must not write.
 func (s *Step) Before(paths ...string) ([]Lack, error) {
 	j := s.j
 	if err := j.ready(); err != nil {

@@ -196,8 +196,7 @@ func (s *store) close() error {
 	return s.place.close()
 }
 
-// partWriter writes as much as there is space for, and tells the errors of the store from
-// those of what it reads.
+// partWriter writes up to the free space, and separates the errors of the store from those of its source.
 type partWriter struct {
 	file *os.File
 	at   func(point string) error

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags: what is opened is only read; a FIFO without a writer must not
-// block, a link must not be followed.
+// openFlags are for reading only; a FIFO without a writer must not block, and a link must not be followed.
 const openFlags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOFOLLOW
 
 // place is the project's root, held open, and the directories outside that may be
@@ -169,8 +168,7 @@ func (p *place) inParent(path string, f func(dir int, name string) error) error 
 	return f(dir, name)
 }
 
-// lstat says what is at the path. Where nothing is, or what leads there is no
-// directory, the error is fs.ErrNotExist.
+// lstat reads the state of the path. If nothing is there, or a parent is no directory, the error is fs.ErrNotExist.
 func (p *place) lstat(path string) (st stat, err error) {
 	err = p.inParent(path, func(dir int, name string) error {
 		st, err = statAt(dir, name)

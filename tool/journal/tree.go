@@ -108,7 +108,7 @@ func (f *folder) find(name string) *entry {
 }
 
 // tree is a project as it was looked at: its directories by their path relative
-// to the root, "" for the root itself. What was not looked at is not in it.
+// to the root, "" for the root itself. It lacks paths that were not looked at.
 type tree map[string]*folder
 
 // find returns the entry at the path, nil if nothing was seen there.

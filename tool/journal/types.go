@@ -1,15 +1,12 @@
 // Package journal keeps the files of a project as they were before each change, so that a turn can be taken
 // back without git, and applies the changes of a throwaway layer.
 //
-// A journal belongs to one session and one project. What changes files does so
-// within a [Step]: a tool names the paths beforehand ([Step.Before]), a shell
-// command has the whole project looked at ([Step.Snapshot]), and [Step.End]
-// records what came of it. [Journal.Plan] says what taking back the last turns
-// would do, [Journal.Apply] does it.
+// A journal belongs to one session and one project. Files change within a [Step]: a tool names the paths beforehand
+// ([Step.Before]), a shell command has the whole project looked at ([Step.Snapshot]), and [Step.End] records the
+// outcome. [Journal.Plan] describes the undo of the last turns, and [Journal.Apply] makes it.
 //
-// Nothing is ever between two states: what is about to be done is written down
-// first, and [Open] takes back, or finishes, what a killed process left undone.
-// docs/undo.md describes the files.
+// Nothing is ever between two states: each change is written down first, and [Open] undoes or finishes the change of a
+// killed process. docs/undo.md describes the files.
 package journal
 
 import (
@@ -40,14 +37,13 @@ type Config struct {
 	// slashes or absolute, must not be copied. Nil denies nothing. It may be called from
 	// several goroutines.
 	Denied func(path string) bool
-	// Ignored lists what git ignores, relative to Root with slashes; a
+	// Ignored lists the paths that git ignores, relative to Root with slashes; a
 	// directory, which stands for all below it, ends in a slash. It is called
 	// from a goroutine of its own while the project is looked at; until it has
 	// answered for the first time nothing is ignored. Nil ignores nothing.
 	Ignored func(ctx context.Context) ([]string, error)
-	// Head says where the repository stands, in any words that change when it
-	// moves (the commit and the branch), and what is under way in it ("rebase",
-	// "merge"), "" for nothing. Nil: there is no repository.
+	// Head says where the repository stands, in any words that change when it moves (the commit and the branch), and
+	// the operation under way in it ("rebase", "merge"), "" for none. Nil: there is no repository.
 	Head func() (head, busy string)
 	// Merges reports whether the content of a path, absolute, is changed in parts that can
 	// be taken back one by one, as the index of a repository. Merge makes in such a file,
@@ -58,8 +54,7 @@ type Config struct {
 	Merge  func(ctx context.Context, path string, from, to, now []byte) (merged []byte, left []string, err error)
 	// MaxFile is the size in bytes above which Snapshot leaves a file out; 0: 1 MB.
 	MaxFile int64
-	// MaxSession is how many bytes of contents are kept in all; 0: 512 MB. What
-	// is kept is never thrown away for it.
+	// MaxSession is how many bytes of contents are kept in all; 0: 512 MB. Kept contents are never discarded for it.
 	MaxSession int64
 	// Budget is how long Snapshot may take; 0: 300 ms.
 	Budget time.Duration
@@ -212,8 +207,8 @@ type Plan struct {
 // Report describes the outcome of Apply or ApplyLayer.
 type Report struct {
 	Step int // the step it was recorded as
-	// Finished says, of what Open put right, that it finished an undo or redo, and Kept
-	// that it left what a run had done (see [Journal.BeginRun]); it took back any other step.
+	// Finished says, of what Open put right, that it finished an undo or redo, and Kept that it left the changes of a
+	// run (see [Journal.BeginRun]); it took back any other step.
 	Finished, Kept bool
 	Done           []Change
 	Left           []Lack // These were not done.

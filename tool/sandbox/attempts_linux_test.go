@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain lets the test's own program play what runs confined.
+// TestMain lets the test's own program play the confined one.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "attempts" {
 		runtime.LockOSThread()
@@ -230,7 +230,7 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// everyTry makes tests repeat what they try as often as it takes to meet a rare moment,
+// everyTry makes tests repeat their attempts as often as it takes to meet a rare moment,
 // and as each user: make crash sets it.
 const everyTry = "ARTOO_CRASH"
 
@@ -249,8 +249,7 @@ func TestAnOrdinaryUserIsConfinedToo(t *testing.T) {
 // furtherGroup is another group of the ordinary user's.
 const furtherGroup = 64242
 
-// asNobody runs tests of this package again as an ordinary user; where that is who
-// runs them they have been.
+// asNobody runs tests of this package again as an ordinary user; where that user runs them already, it does nothing.
 func asNobody(t *testing.T, which ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// BenchmarkStart tells what it costs to confine a command that does nothing in a
+// BenchmarkStart measures the cost to confine a command that does nothing in a
 // project of 5,000 files and with the caches that artoo knows, as
 // milliseconds over the same command unconfined: the medians of turns taken one by
 // one, since the machine may do other things meanwhile.
@@ -72,7 +72,7 @@ func runTrue(b *testing.B, s *Sandbox, cmd *exec.Cmd, options Options) {
 }
 
 // BenchmarkLargeTree is BenchmarkStart in a project of 100,000 files, 2,000 of them
-// denied, and what a layer of 10,000 changed files takes to be read.
+// denied, and measures the reading of a layer of 10,000 changed files.
 func BenchmarkLargeTree(b *testing.B) {
 	var denied []string
 	s, root := open(b, func(c *Config) { c.Denied = func() ([]string, error) { return denied, nil } })

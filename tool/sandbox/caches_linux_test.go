@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// read returns what a file holds, "" where there is none.
+// read returns the content of a file, "" if there is none.
 func read(path ...string) string {
-	data, _ := os.ReadFile(filepath.Join(path...)) // "" is what the caller looks for
+	data, _ := os.ReadFile(filepath.Join(path...)) // An error is an empty content to the caller.
 	return string(data)
 }
 
-// What a layer's command builds goes away with it, or stays in artoo's own caches; the
+// Build output of a layer's command goes away with it, or stays in artoo's own caches; the
 // user's cache stays as it was.
 func TestUsersCachesAreKeptOnlyIfAsked(t *testing.T) {
 	for name, memory := range map[string]bool{"memory": true, "disk": false} {
@@ -83,8 +83,7 @@ func TestUsersCachesAreKeptOnlyIfAsked(t *testing.T) {
 	}
 }
 
-// Of the project's caches the next command sees what an earlier one left, if it was
-// kept; they are no changes.
+// The next command sees the project's caches as an earlier one left them, if they were kept; they are no changes.
 func TestProjectCachesAreSeenByTheNextCommand(t *testing.T) {
 	for name, memory := range map[string]bool{"memory": true, "disk": false} {
 		t.Run(name, func(t *testing.T) { projectCaches(t, memory) })

@@ -70,7 +70,7 @@ const (
 	Deleted  Kind = "deleted"
 )
 
-// Change is one path that differs between the layer and what lies below.
+// Change is one path that differs between the layer and the tree below.
 type Change struct {
 	Path   string // absolute
 	Dir    string // the writable directory that it lies in: the project's root or another

@@ -231,8 +231,8 @@ func (d *differ) dir(upper, lower spot, now Change) error {
 	return nil
 }
 
-// deleted lists an entry that is gone, and all that it held. A directory that
-// holds what the command could not see stays.
+// deleted lists an entry that is gone, and all that it held. A directory that holds paths hidden from the command
+// stays.
 func (d *differ) deleted(lower spot, path string, before Before) error {
 	if !d.above[path] {
 		gone := d.change(path, before.Mode, before)

@@ -34,8 +34,8 @@ func TestOnlyWhatALayerChangedCanBeOpened(t *testing.T) {
 	file.Close()
 }
 
-// What a directory held is listed as gone where a link or a file takes its place, less
-// what the command could not see.
+// The content of a directory is listed as gone where a link or a file takes its place, except paths hidden from the
+// command.
 func TestWhatAReplacedDirectoryHeldIsListed(t *testing.T) {
 	s, root := open(t, nil)
 	for _, path := range []string{"d/a", "d/sub/b", "e/c"} {
@@ -78,7 +78,7 @@ func TestReadingALayerEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// What a line leaves closed can be read, and moved from the layer, by an ordinary user.
+// Files that a line leaves closed can be read, and moved from the layer, by an ordinary user.
 func TestWhatALineClosedCanBeMovedFromItsLayer(t *testing.T) {
 	asNobody(t, "-test.run=TestWhatALineClosed")
 	s, root := open(t, nil)
@@ -102,8 +102,8 @@ func TestWhatALineClosedCanBeMovedFromItsLayer(t *testing.T) {
 	}
 }
 
-// What someone removes while the command runs does not count as new where the command
-// had written to it. What the command moved or made itself does.
+// A file that someone removes while the command runs does not count as new where the command had written to it. One
+// that the command moved or made itself does.
 func TestWhatIsRemovedBelowWhileTheCommandRunsHasMoved(t *testing.T) {
 	s, root := open(t, nil)
 	for _, path := range []string{"removed", "sub/removed", "gone/f", "moved", "other/renamed", "stays"} {
@@ -137,8 +137,7 @@ func TestWhatIsRemovedBelowWhileTheCommandRunsHasMoved(t *testing.T) {
 	}
 }
 
-// What the command wrote where something is hidden from it is listed as such, and nothing
-// below that.
+// A command's write to a hidden place is listed as such, and nothing below it.
 func TestWhatIsMadeInAHiddenPlaceIsListedAsHidden(t *testing.T) {
 	s, root := open(t, func(c *Config) {
 		c.Denied = func() (paths []string, err error) {

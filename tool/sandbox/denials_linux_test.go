@@ -225,8 +225,7 @@ func layerEnds(t *testing.T, memory bool) {
 	}
 }
 
-// A bomb of processes ends the command, not the machine, also for root, whom the
-// kernel's limit does not bind.
+// A bomb of processes ends the command, not the machine, also for root, which the kernel's limit does not bind.
 func TestACommandInTheSandboxEndsAtItsProcesses(t *testing.T) {
 	s, _ := open(t, func(config *Config) { config.Limits = Limits{Processes: 20} })
 	line := "i=0; while [ $i -lt 400 ]; do sleep 600 & i=$((i+1)); done; wait"
@@ -235,8 +234,8 @@ func TestACommandInTheSandboxEndsAtItsProcesses(t *testing.T) {
 	}
 }
 
-// The kernel sends what a process held when it crashed to a program outside, where
-// it is told to, unless the limit of that is 1.
+// The kernel sends the memory of a crashed process to a program outside, if so configured, unless the limit of that is
+// 1.
 func TestNoCommandChangesWhatIsKeptOfACrash(t *testing.T) {
 	for mechanism, facts := range factsOf {
 		if mechanism == None {

@@ -24,7 +24,7 @@ import (
 	"artoo/tool/sandbox/launcher"
 )
 
-// The test's own program plays what sh cannot say: "escape calls" makes all calls
+// The test's own program makes calls that sh cannot: "escape calls" makes all calls
 // of the table, "escape VERB ARGUMENT" does one thing for a line of it.
 func init() {
 	if len(os.Args) < 3 || os.Args[1] != "escape" {
@@ -54,7 +54,7 @@ var refusals = []error{unix.EPERM, unix.EACCES, unix.EROFS}
 
 // escapeCalls are calls that must fail with one of the refusals or of as. Those that
 // would harm the machine have arguments that the kernel looks at only after it has
-// looked at who asks.
+// checked the caller.
 var escapeCalls = []struct {
 	name string
 	try  func() error
@@ -247,10 +247,10 @@ func opened(path string) func() error {
 	}
 }
 
-// clean is what an audit returns that found nothing: it counts as refused.
+// clean is the error of an audit that found nothing: it counts as refused.
 var clean = unix.EPERM
 
-// writableMounts looks for what no command should find.
+// writableMounts looks for mounts that no command should find.
 func writableMounts() error {
 	if os.Getenv("MECHANISM") != string(Namespaces) {
 		return clean // they are the machine's
@@ -369,7 +369,7 @@ func (w *world) tryCalls(t *testing.T, s *Sandbox, options Options, mechanism st
 	}
 }
 
-// escapeVerbs are what lines of the table do with this program. The error is how
+// escapeVerbs are the verbs by which lines of the table use this program. The error is how
 // the attempt failed.
 var escapeVerbs = map[string]func(argument string) error{
 	"tcp":  func(address string) error { return dial("tcp", address) },

@@ -25,7 +25,7 @@ type attempt struct {
 	line        string
 	proven      bool              // unconfined it does get out: tried each time
 	places      []string          // nil for all
-	cannot      map[string]string // mechanisms that do not hold it, and who asks the user then
+	cannot      map[string]string // mechanisms that do not hold it, and the part of artoo that asks the user then
 	needs       []string          // programs without which nothing is tried
 }
 
@@ -65,7 +65,7 @@ func readAttempts(t *testing.T) (list []attempt) {
 	return list
 }
 
-// found reports whether what the attempt needs is there.
+// found reports whether the attempt's needs are there.
 func (a attempt) found() bool {
 	return !slices.ContainsFunc(a.needs, func(name string) bool {
 		_, err := exec.LookPath(name)
@@ -78,7 +78,7 @@ func (a attempt) within(place string) bool {
 	return a.places == nil || slices.Contains(a.places, place)
 }
 
-// tested are the mechanisms, with what each is asked to do.
+// tested are the mechanisms, with the options of each.
 var tested = []struct {
 	facts  Facts
 	places map[string]Options
@@ -169,7 +169,7 @@ func (w *world) tryAll(t *testing.T, s *Sandbox, options Options, mechanism stri
 	}
 }
 
-// try runs a line of sh confined, and returns what it printed.
+// try runs a line of sh confined, and returns its output.
 func (w *world) try(t *testing.T, s *Sandbox, options Options, line string) string {
 	t.Helper()
 	var p *Process
@@ -188,8 +188,8 @@ func (w *world) try(t *testing.T, s *Sandbox, options Options, line string) stri
 	return out
 }
 
-// capture runs a program in the project, and returns what it printed. start starts
-// it, and returns what waits for it.
+// capture runs a program in the project, and returns its output. start starts it, and returns the function that waits
+// for it.
 func (w *world) capture(t *testing.T, path string, args []string, start func(*exec.Cmd) (func() error, error)) string {
 	t.Helper()
 	r, out, err := os.Pipe()
@@ -220,9 +220,8 @@ func (w *world) capture(t *testing.T, path string, args []string, start func(*ex
 	return text.String()
 }
 
-// TestTheAttemptsGetOutWhereNothingConfines tries the table itself: what is seen
-// here would be seen of a confined command too. make crash tries all of it, and make test a
-// third.
+// TestTheAttemptsGetOutWhereNothingConfines tries the table itself: an escape seen here would be seen of a confined
+// command too. make crash tries all of it, and make test a third.
 func TestTheAttemptsGetOutWhereNothingConfines(t *testing.T) {
 	dir := tools(t)
 	for i, a := range readAttempts(t) {
@@ -244,7 +243,7 @@ func TestTheAttemptsGetOutWhereNothingConfines(t *testing.T) {
 				}, nil
 			})
 			ways := w.ways(t, out)
-			late := time.Now().Add(5 * time.Second) // who listens may hear of it later than the attempt ends
+			late := time.Now().Add(5 * time.Second) // The listener may hear of it after the attempt ends.
 			for again := time.Tick(20 * time.Millisecond); len(ways) == 0 && time.Now().Before(late); <-again {
 				ways = w.ways(t, out)
 			}

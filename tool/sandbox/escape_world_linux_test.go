@@ -22,8 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// world is a project, and what lies around it that a confined command must not
-// reach.
+// world is a project, and the places around it that a confined command must not reach.
 type world struct {
 	base    string
 	tools   string
@@ -44,7 +43,7 @@ const secret = "SECRET"
 
 func (w *world) path(name string) string { return filepath.Join(w.base, name) }
 
-// files are what is there: a name that ends in / is a directory, " -> " a link and
+// worldFiles are the files: a name that ends in / is a directory, " -> " a link and
 // " = " another name of a file.
 var worldFiles = []string{
 	"project/src/a", "project/src/b", "project/.env SECRET", "project/d/.env SECRET", "project/d/open",
@@ -113,7 +112,7 @@ func (w *world) make(name, text string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// listen counts who connects.
+// listen counts connections.
 func (w *world) listen(t *testing.T, i int, network, address string) (port string) {
 	t.Helper()
 	listener, err := net.Listen(network, address)
@@ -136,7 +135,7 @@ func (w *world) listen(t *testing.T, i int, network, address string) (port strin
 	return port
 }
 
-// fifo counts what is written to one.
+// fifo counts writes to one.
 func (w *world) fifo(t *testing.T, i int, path string) {
 	t.Helper()
 	if err := unix.Mkfifo(path, 0o644); err != nil {
@@ -259,8 +258,7 @@ func (w *world) open(t *testing.T, facts Facts) *Sandbox {
 	return s
 }
 
-// denied finds what is denied, as it is now: by name, the other names of what is,
-// and what leads out.
+// denied finds the paths denied now: by name, their other names, and links that lead out.
 func (w *world) denied() (list []string, err error) {
 	env, err := os.Stat(w.path("project/.env"))
 	if err != nil {
@@ -317,8 +315,8 @@ func (w *world) ways(t *testing.T, out string) (list []string) {
 	return list
 }
 
-// guarded is what must stay as it is. Of the project these are what is denied and
-// what others run, and all of it where nothing may be written.
+// guarded lists the paths that must not change. In the project these are denied files and those that others run, or all
+// of it where nothing may be written.
 var guarded = []string{"outside", "home", "added", "common", "cache", "project/.git", "project/Makefile",
 	"project/.env", "project/d/.env", "project/d/link", "project/keys"}
 
@@ -356,7 +354,7 @@ func describe(path string) string {
 	return text
 }
 
-// describeVictim tells what can be done to a process.
+// describeVictim reports the possible effects on a process.
 func (w *world) describeVictim() string {
 	pid := w.victim.Process.Pid
 	dir := "/proc/" + strconv.Itoa(pid) + "/"

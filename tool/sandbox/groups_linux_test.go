@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A directory of a group that several users share: what is made in it gets the
-// group, which a layer of an ordinary user's cannot hold.
+// A directory of a group that several users share: new files in it get the group, which a layer of an ordinary user's
+// cannot hold.
 func TestThereIsNoLayerOverFilesOfAnotherGroup(t *testing.T) {
 	if os.Geteuid() == 0 {
 		asNobody(t, "-test.run", "^"+t.Name()+"$")

@@ -19,8 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// talk starts a shell that runs the lines it is given, one at a time. The func gives
-// it one and returns what it printed.
+// talk starts a shell that runs the lines it is given, one at a time. The func gives it one and returns the output.
 func talk(t *testing.T, s *Sandbox, options Options) (*Process, func(line string) string) {
 	t.Helper()
 	in, lines, err := os.Pipe()
@@ -111,7 +110,7 @@ func TestFilesThatOthersRunAreNotReplacedWithWhatIsAboveThem(t *testing.T) {
 	}
 }
 
-// An editor saves a file by replacing it: what was mounted over it falls.
+// An editor saves a file by replacing it: the mount over it goes away.
 func TestWhatTheUserReplacedIsProtectedAgain(t *testing.T) {
 	s, root := guarding(t)
 	p, say := talk(t, s, Options{Job: true, Whole: true})
@@ -161,7 +160,7 @@ func TestAJobWritesItsOutputsOnly(t *testing.T) {
 	if err := p.Protect(); err != nil {
 		t.Error(err)
 	}
-	// Beside it others run, and share what lies in /tmp.
+	// Other commands run beside it, and share /tmp.
 	layered, _, q := run(t, s, Options{Layer: true}, "cat /tmp/shared dist/again; echo 4 > dist/again; rm -r d")
 	if layered != "2\n3\n" || read(root, "dist/again") != "3\n" || q.Discard() != nil {
 		t.Errorf("on a layer beside it %q was read", layered)
@@ -176,7 +175,7 @@ func TestAJobWritesItsOutputsOnly(t *testing.T) {
 	}
 }
 
-// What one line leaves in /tmp the next one sees; its own temporary files no other.
+// The next line sees files that one left in /tmp; no other sees its own temporary files.
 func TestTemporaryFilesAreSharedOrOnesOwn(t *testing.T) {
 	s, _ := open(t, nil)
 	for name, options := range map[string]Options{"layer": {Layer: true}, "job": {Job: true}, "whole": {Job: true, Whole: true}} {
@@ -294,8 +293,8 @@ func TestWhatIsLostOfTheHomeIsNamed(t *testing.T) {
 	}
 }
 
-// A job learns from the kernel that it may not write; the project's rules say what would
-// help: all of the project, or nothing where others run what it wrote to.
+// A job learns from the kernel that it may not write; the project's rules name the remedy: all of the project, or
+// nothing where others run the file it wrote.
 func TestWhatAJobMayNotWriteIsNamed(t *testing.T) {
 	s, root := guarding(t)
 	write(t, root, "src/a.ts", "1")
@@ -324,7 +323,7 @@ func TestWhatAJobMayNotWriteIsNamed(t *testing.T) {
 	}
 }
 
-// The denials of what goes on are known before it ends.
+// The denials of a running command are known before it ends.
 func TestAJobThatGoesOnSaysWhatItMayNotWrite(t *testing.T) {
 	t.Parallel()
 	s, root := guarding(t)
@@ -461,7 +460,7 @@ func TestReadingNeedsNoLayer(t *testing.T) {
 	}
 }
 
-// The user saves all the time what a job must not write.
+// The user keeps saving a file that a job must not write.
 func TestAJobIsGuardedWhileTheUserSaves(t *testing.T) {
 	s, root := guarding(t)
 	stop := make(chan struct{})
@@ -572,7 +571,7 @@ func TestNoAttemptOfAJobReachesWhatOthersRun(t *testing.T) {
 	})
 }
 
-// What a cache of the project holds counts for no limit of entries.
+// Files in a cache of the project count for no limit of entries.
 func TestEntriesOfCachesAreNotBounded(t *testing.T) {
 	s, _ := open(t, func(c *Config) {
 		c.Limits.Entries, c.IsCache = 50, func(rel string) bool { return rel == "target" }

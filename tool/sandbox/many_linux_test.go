@@ -58,8 +58,8 @@ func TestManyCommandsAtOnce(t *testing.T) {
 	}
 }
 
-// uses counts the launcher's open files and threads. What a command held is given
-// up before its exit is sent, except the socket that it is sent on.
+// uses counts the launcher's open files and threads. A command's files are closed before its exit is sent, except the
+// socket that it is sent on.
 func (s *Sandbox) uses(t *testing.T) (files, threads int) {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d", s.pid)

@@ -26,7 +26,7 @@ import (
 )
 
 // Over is this program once more, in a file tree in which layers lie over directories. It is not
-// confined: the kernel keeps what it writes there from the directories themselves, no more. It ends
+// confined: the kernel keeps its writes there from the directories themselves, no more. It ends
 // with this process. Its methods are called by one goroutine at a time.
 type Over struct {
 	Socket  *os.File // connected with descriptor 3 of the program
@@ -110,9 +110,9 @@ func (o *Over) Status() syscall.WaitStatus { return o.status }
 // Signal sends a signal to the program, unless it has ended.
 func (o *Over) Signal(signal os.Signal) { _ = o.process.Signal(signal) }
 
-// Changes reads the changes on the layers, without those below directories of the name ".git". A file
-// that someone else made, changed or removed there since the start has moved. What the program does
-// meanwhile may be seen in part. An error changes nothing.
+// Changes reads the changes on the layers, without those below directories of the name ".git". A file that someone else
+// made, changed or removed there since the start has moved. Changes that the program makes meanwhile may be seen in
+// part. An error changes nothing.
 func (o *Over) Changes(ctx context.Context) (*Changes, error) {
 	c := &Changes{room: o.room.Path, roots: o.config.Dirs, keep: func() error { return nil }, discard: func() error { return nil }}
 	d := differ{ctx: ctx, changes: c, begun: o.begun, hidden: map[string]bool{}, above: map[string]bool{}, buffer: make([]byte, 64<<10),
@@ -161,7 +161,7 @@ func (p paths) has(path string) bool {
 	return there
 }
 
-// lookAt lists directories on a goroutine of its own. What cannot be read is not known.
+// lookAt lists directories on a goroutine of its own. A directory that cannot be read is not known.
 func lookAt(dirs []string) existing {
 	found := make(existing, 1)
 	go func() {

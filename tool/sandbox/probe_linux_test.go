@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// places where not everything is to be had: what makes one, from within namespaces
-// in which this process may do it.
+// lacking lists places without some features: the calls that make one, from within namespaces in which this process may
+// do it.
 var lacking = map[string]struct {
 	flags   uintptr
 	prepare func() error
@@ -36,7 +36,7 @@ var lacking = map[string]struct {
 	}},
 }
 
-// probeWithin prepares a place and prints what Probe finds there.
+// probeWithin prepares a place and prints the findings of Probe there.
 func probeWithin(place, cacheFile string) int {
 	var facts any
 	if lack, ok := lacking[place]; ok {
@@ -122,7 +122,7 @@ func TestAnAnswerIsNotKeptForAnotherPlace(t *testing.T) {
 	}
 }
 
-// The user may cure what an answer lacks, and then it is to be asked again.
+// The user may fix a missing feature; then the probe has to run again.
 func TestAnAnswerThatLacksSomethingIsNotKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "probe")
 	lack := []Lack{{What: "sandbox", Why: "why"}}
@@ -182,8 +182,8 @@ func TestASlowProbeIsWaitedForAndOneThatHangsIsNot(t *testing.T) {
 	}
 }
 
-// Where a probe of namespaces hangs, what Landlock really confines is found, not kept
-// for the next time, and then confines.
+// Where a probe of namespaces hangs, the real abilities of Landlock are found, not kept for the next time, and then
+// used.
 func TestLandlockConfinesWhereNamespacesGiveNoAnswer(t *testing.T) {
 	t.Parallel()
 	kept, outside := filepath.Join(t.TempDir(), "probe"), filepath.Join(t.TempDir(), "file")

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// projects are what real programs work on, and a line for each that must pass on a
-// layer and in a job.
+// projects are those for real programs, with a line for each that must pass on a layer and in a job.
 var projects = []struct {
 	program string
 	files   map[string]string
@@ -66,8 +65,7 @@ class Test(unittest.TestCase):
 	{"make", map[string]string{"Makefile": "all: out\nout: in\n\tcp in out\n", "in": "1"}, "make"},
 }
 
-// TestRealProgramsWorkConfined runs those that are on the PATH, as the user who runs
-// the tests has them.
+// TestRealProgramsWorkConfined runs those that are on the PATH, with the user's own toolchains.
 func TestRealProgramsWorkConfined(t *testing.T) {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -1,15 +1,13 @@
-// Package sandbox runs commands so that the kernel holds them: they read and write
-// what was granted, reach no network but a loopback of their own, see no other
-// process, and leave none behind, also when artoo is killed. On a layer they
-// change nothing at all: what they would have changed is read afterwards.
+// Package sandbox runs commands so that the kernel holds them: they read and write granted paths, reach no network but
+// a loopback of their own, see no other process, and leave none behind, also when artoo is killed. On a layer they
+// change nothing at all: their changes are read afterwards.
 //
-// A launcher is started once per session (package launcher): artoo's own program
-// under another name, which makes the confined file tree once and starts each
-// command in it, in the milliseconds that a bar of this package allows. What this
-// machine can do is found by Probe, which really tries.
+// A launcher is started once per session (package launcher): artoo's own program under another name, which makes the
+// confined file tree once and starts each command in it, in the milliseconds that a bar of this package allows. Probe
+// finds the abilities of this machine by real attempts.
 //
 // The package decides nothing: which command runs confined, on a layer or
-// outside is the policy's, and so is what becomes of a layer's changes.
+// outside is the policy's decision, and so is the fate of a layer's changes.
 package sandbox
 
 import (
@@ -22,21 +20,20 @@ import (
 	"artoo/tool/sandbox/launcher"
 )
 
-// Config is what a session's commands may reach. Paths are absolute and hold no
+// Config lists the places that a session's commands may reach. Paths are absolute and hold no
 // links; directories that are not there are left out.
 type Config struct {
 	Root  string   // the project: writable, or the lower directory of a layer
 	Read  []string // more directories to read
 	Write []string // more directories to write, on a layer as the project is
 
-	// Denied lists what is to be gone from the file tree, as it is now: denied
-	// files under every name they have, and the FIFOs and sockets of the project
-	// that lead out. It is called as Protected is, for each command, and may be nil.
+	// Denied lists the present paths to remove from the file tree: denied files under every name they have, and the
+	// FIFOs and sockets of the project that lead out. It is called as Protected is, for each command, and may be nil.
 	Denied func() ([]string, error)
 	// Protected lists files and directories below Root or Write that others run,
 	// as they are now: not writable, except on a layer. It is called for each command
 	// that writes the project itself, and every two seconds while that runs; from any
-	// goroutine. It may be nil. What is not there yet cannot be protected.
+	// goroutine. It may be nil. A path that does not exist yet cannot be protected.
 	Protected func() ([]string, error)
 
 	// Fixed are files and directories below Root, Write or Common that no command can write.
@@ -45,14 +42,14 @@ type Config struct {
 	Common     string   // a git directory outside Root: a layer is laid over it too, for others it is readable
 	Toolchains []string // directories of programs in the home, to read and execute
 	Caches     []Cache
-	Home       string // the user's; inside an empty one of each command, except for what is granted
+	Home       string // the user's; inside an empty one of each command, except for granted paths
 	Temp       string // a directory of the session's own, on a file system that executes: /tmp and /var/tmp inside
-	// Layers is a directory of artoo's own for what commands write on layers, best on the
+	// Layers is a directory of artoo's own for the writes of commands on layers, best on the
 	// project's file system; it is made when missing. "" is one in Temp. Where it cannot
 	// hold a layer they lie in memory.
 	Layers string
-	// Kept is a directory of artoo's own for what commands on layers left in the caches
-	// of this project. Another session that has it open gets an empty one. "" keeps nothing.
+	// Kept is a directory of artoo's own for files that commands on layers left in the caches of this project. Another
+	// session that has it open gets an empty one. "" keeps nothing.
 	Kept string
 	// IsCache reports whether a path, relative to a writable directory, is a cache of the
 	// project: all below it is too. It is called from any goroutine; nil finds none.
@@ -66,7 +63,7 @@ type Config struct {
 	Limits   Limits
 }
 
-// Cache is a cache directory: the user's is readable, artoo's own gets what is written.
+// Cache is a cache directory: the user's is readable, artoo's own gets the writes.
 type Cache struct {
 	Path string // the user's, and where it is seen; need not be there
 	Own  string // artoo's own, made when missing, best where Config.Layers is; one session at a time has it, another gets an empty one
@@ -77,7 +74,7 @@ type Cache struct {
 type Limits struct {
 	Processes int   // 512; eight times as many where programs of the project may run
 	Memory    int64 // bytes of one process, 2 GB; without end where programs of the project may run
-	Layer     int64 // bytes of all that it writes besides Temp: on disk the larger of 8 GB and a quarter of what is free, in memory 1 GB; a file counts 4 KB at least
+	Layer     int64 // bytes of all that it writes besides Temp: on disk the larger of 8 GB and a quarter of the free space, in memory 1 GB; a file counts 4 KB at least
 	Entries   int64 // counts the files of a layer without caches: 200,000
 	Free      int64 // bytes of the disk that stay free: a twentieth of it, at most 2 GB
 }
@@ -94,9 +91,8 @@ const (
 	PlaceHost Place = ""
 	// PlaceReadOnly is confined, and nothing can be written.
 	PlaceReadOnly Place = "read-only"
-	// PlaceLayer is confined, and what the command writes goes to a layer over the
-	// project, whose effects are decided about afterwards. It is the place of every foreground
-	// line where the kernel has layers.
+	// PlaceLayer is confined, and the command's writes go to a layer over the project, whose effects are decided about
+	// afterwards. It is the place of every foreground line where the kernel has layers.
 	PlaceLayer Place = "layer"
 	// PlaceBackground is confined, on the project itself, for a command that outlives its call.
 	PlaceBackground Place = "background"
@@ -111,11 +107,9 @@ const (
 type Options struct {
 	Layer    bool // runs it on a copy-on-write layer; needs Facts.Layer
 	ReadOnly bool // nothing but temporary files of its own can be written, no sockets
-	// Job has a command in the background run on the project itself, of which it writes
-	// Outputs only: directories that are there. With Whole it writes all of it; what
-	// others run is read-only then, and what lies above that cannot be moved.
-	// Without Layer, ReadOnly and Job a command runs as with Whole, for machines that
-	// have no layers.
+	// Job has a command in the background run on the project itself, of which it writes Outputs only: directories that
+	// are there. With Whole it writes all of it; files that others run are read-only then, and the directories above
+	// cannot be moved. Without Layer, ReadOnly and Job a command runs as with Whole, for machines that have no layers.
 	Job     bool
 	Whole   bool
 	Outputs []string
@@ -143,7 +137,7 @@ type Exit struct {
 	Denials []Denial // each once
 }
 
-// Denial is what the kernel refused a command, of one kind.
+// Denial lists refusals of the kernel to a command, of one kind.
 type Denial struct {
 	Kind  string   // one of the constants below
 	What  string   // the refusal in words, such as "no route to another machine"
@@ -160,15 +154,14 @@ const (
 	DenialTrace     = launcher.DenialTrace
 	DenialHome      = launcher.DenialHome  // files were written to the home, and are lost: Paths
 	DenialExec      = launcher.DenialExec  // programs on a layer without Options.Exec: Paths
-	DenialEntry     = launcher.DenialEntry // Landlock allows no new entries in a directory that holds what others run: Paths
-	// DenialWrite is what a job may not write without Options.Whole, and what a read-only
-	// command tried to write: Paths. Where the system does not say what it refused, a
-	// read-only command that failed has it without Paths.
+	DenialEntry     = launcher.DenialEntry // Landlock allows no new entries in a directory that holds files others run: Paths
+	// DenialWrite has the files that a job may not write without Options.Whole, or that a read-only command tried to
+	// write: Paths. Where the system does not name them, a read-only command that failed has it without Paths.
 	DenialWrite   = launcher.DenialWrite
 	DenialGuarded = launcher.DenialGuarded
 )
 
-// Mechanism is what of the system confines a command.
+// Mechanism is the part of the system that confines a command.
 type Mechanism string
 
 // The mechanisms, the strongest first.
@@ -176,15 +169,15 @@ const (
 	Namespaces  Mechanism = "namespaces"   // Linux: namespaces and seccomp, with a file tree of the command's own
 	Landlock    Mechanism = "landlock"     // Linux: Landlock and seccomp: the files are granted, nothing is hidden
 	SandboxExec Mechanism = "sandbox-exec" // macOS
-	None        Mechanism = "none"         // nothing is confined; what a command started still ends with artoo
+	None        Mechanism = "none"         // nothing is confined; a command's processes still end with artoo
 )
 
-// Facts are what this machine can confine; with Facts.For also for a project's directories.
+// Facts are the machine's abilities to confine; with Facts.For also for a project's directories.
 type Facts struct {
 	Mechanism    Mechanism
 	Layer        bool // a command can run on a copy-on-write layer
 	Network      bool // the network is out of reach, addresses of this machine included
-	HidesFiles   bool // denied files are gone, and what was not granted cannot be read
+	HidesFiles   bool // denied files are gone, and paths that were not granted cannot be read
 	HidesProcess bool // other processes cannot be seen
 	Still        bool // a read-only command changes nothing: no file except temporary ones, and no other process
 	Missing      []Lack
@@ -197,7 +190,7 @@ type Lack struct {
 	Cure string // "" where the user can do nothing about it
 }
 
-// String names the mechanism and what it holds, in one line.
+// String names the mechanism and its abilities, in one line.
 func (f Facts) String() string {
 	var holds []string
 	for _, row := range []struct {

@@ -39,8 +39,8 @@ type Sandbox struct {
 
 	where  string       // layers lie: launcher.OnDisk, launcher.InMemory, "" for nowhere
 	why    string       // nowhere
-	room   *tempdir.Dir // what commands write lies there, on disk; nil with Landlock or nothing
-	kept   string       // the directory of what is kept of the project's caches, or ""
+	room   *tempdir.Dir // the writes of commands lie there, on disk; nil with Landlock or nothing
+	kept   string       // the directory of the project's kept caches, or ""
 	mu     sync.Mutex
 	socket channel
 	pid    int
@@ -54,8 +54,8 @@ type Sandbox struct {
 	commands  sync.WaitGroup
 }
 
-// Open starts a launcher. Facts say what it can do, as Probe and Facts.For found.
-// ErrUnconfined is returned by Start for what they do not hold.
+// Open starts a launcher. Facts are its abilities, as Probe and Facts.For found. Start returns ErrUnconfined for a
+// place beyond them.
 func Open(ctx context.Context, config Config, facts Facts) (*Sandbox, error) {
 	config.Limits = config.Limits.orDefault()
 	s := &Sandbox{config: config, facts: facts, ended: make(chan struct{})}
@@ -142,15 +142,15 @@ func (s *Sandbox) parent(cmd *exec.Cmd, begun chan<- error) {
 	}
 	begun <- err
 	if err == nil {
-		_ = cmd.Wait() // how it ended is not needed: the sockets tell what became of its commands
+		_ = cmd.Wait() // Its end is not needed: the sockets report the ends of its commands.
 		close(s.ended)
 	}
 	runtime.UnlockOSThread()
 }
 
-// dumpable calls start while the process is dumpable: what a process that is not
-// has started belongs to root in /proc until it runs its program, and an ordinary
-// user could not write its user map. It is as before within a millisecond or two.
+// dumpable calls start while the process is dumpable: the children of a process that is not belong to root in /proc
+// until they run their program, and an ordinary user could not write its user map. It is as before within a millisecond
+// or two.
 func dumpable(start func() error) error {
 	was, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	if err != nil || was != 0 {
@@ -299,14 +299,14 @@ func (s *Sandbox) writes(options Options) bool {
 // built is how many times more processes a command of the project may start.
 const built = 8
 
-// line says what to run, and how.
+// line is the command to run, with its options.
 func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 	if cmd.Err != nil {
 		return launcher.Line{}, cmd.Err
 	}
 	dir := cmp.Or(cmd.Dir, s.config.Root)
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // a link outside what is granted is not there inside
+		dir = real // A link outside the granted paths does not exist inside.
 	}
 	line := launcher.Line{
 		Path: cmd.Path, Dir: dir, Args: cmd.Args, Env: cmd.Env,
@@ -384,7 +384,7 @@ func (s *Sandbox) closed(options Options) (denied, protected []string, err error
 	return denied, protected, nil
 }
 
-// streamsOf are a command's three streams. The func closes what stands in for nil ones.
+// streamsOf are a command's three streams. The func closes the files in place of nil ones.
 func streamsOf(cmd *exec.Cmd) (streams []*os.File, closeNull func(), err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

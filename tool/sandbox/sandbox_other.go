@@ -50,7 +50,7 @@ func (p *Process) Changes(context.Context) (*Changes, error) { return nil, ErrUn
 // Wrote reports whether the command changed something on a layer: there is none.
 func (p *Process) Wrote(context.Context) bool { return false }
 
-// Denials lists what the kernel denied the command, as far as the system tells.
+// Denials lists the kernel's denials, as far as the system reports them.
 func (p *Process) Denials() []Denial { return nil }
 
 // Hides reports whether a path was out of the command's sight.

@@ -1,5 +1,5 @@
 // Package line reads a shell line: which simple commands it runs and could run, with which
-// words, in which directories, and what they read and write. It looks at the text alone, never
+// words, in which directories, and their reads and writes. It looks at the text alone, never
 // at files or at the environment.
 package line
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A wrapper is a command that runs another one given in its arguments. What stands behind an option
-// that is not listed is not seen.
+// A wrapper is a command that runs another one given in its arguments. Words after an option that is not listed are not
+// seen.
 type wrapper struct {
 	names  string
 	flags  string // options without a value; those of one letter may be clustered
@@ -157,7 +157,7 @@ func optionOf(text string, w wrapper) (name, value string, valued bool) {
 func IsShell(name string) bool { return In("sh bash dash ash zsh ksh ksh93 mksh yash rbash", name) }
 
 // shellScript is the line of `sh -c 'line'`. With options that only say when
-// the shell gives up it means what it says; with others it may not.
+// the shell gives up the line keeps its meaning; with others it may not.
 func shellScript(words []Word) (script string, how wrapping) {
 	how = wrapsScript
 	for i := 0; i < len(words); i++ {
@@ -238,7 +238,7 @@ func (c Command) within(outer Command) Command {
 }
 
 // unlike collects the commands of a text that is not for this shell, or not for now: for
-// rules that deny or ask, and for what is always asked.
+// rules that deny or ask, and for commands that are always asked.
 func (w *walker) unlike(script string, outer Command) {
 	commands, _ := read(script, nil, walker{kind: "sh", depth: w.depth + 1, certain: w.certain})
 	for _, found := range commands {

@@ -36,7 +36,7 @@ type counting struct {
 	counted, estimated []int // of each request
 }
 
-// request is what of a request has tokens.
+// request has the parts of a request that count as tokens.
 type request struct {
 	Tools []struct {
 		Function struct {
@@ -63,7 +63,7 @@ func (s *counting) tokens(texts ...string) (sum int) {
 	return sum
 }
 
-// RoundTrip implements http.RoundTripper: it notes what the client believes.
+// RoundTrip implements http.RoundTripper: it records the client's estimate.
 func (s *counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.estimated = append(s.estimated, s.before())
 	return http.DefaultTransport.RoundTrip(r)
@@ -99,8 +99,8 @@ func (s *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// errors are how far each request's estimate was off: of the whole of the first
-// one, else of what came since the one before.
+// errors are those of each request's estimate: of the whole of the first one, else of the part added since the one
+// before.
 func (s *counting) errors() (off []float64) {
 	for i, estimated := range s.estimated {
 		known := 0
@@ -156,7 +156,7 @@ func talk(t *testing.T, codec tokenizer.Codec, parts []string) *counting {
 	return s
 }
 
-// partsOf cuts what stands in files into parts of about so many bytes, at most most
+// partsOf cuts the text of files into parts of about size bytes, at most most
 // of them.
 func partsOf(t *testing.T, size, most int, patterns ...string) (parts []string) {
 	for _, pattern := range patterns {
@@ -213,7 +213,7 @@ func contents(t *testing.T) map[string][]string {
 	return all
 }
 
-// Of what came since the last count the estimate is off by 15 % at most after three
+// The estimate of text since the last count is off by 15 % at most after three
 // replies of prose, code, JSON or Chinese, and by 25 % in the first request.
 func TestEstimateAgainstARealTokenizer(t *testing.T) {
 	for _, encoding := range []tokenizer.Encoding{tokenizer.O200kBase, tokenizer.Cl100kBase} {

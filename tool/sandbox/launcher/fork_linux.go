@@ -12,12 +12,11 @@ import (
 // call is one system call, with all that it needs prepared.
 type call struct{ number, a, b, c, d, e, f uintptr }
 
-// birth is all that the first process of a command and the command itself do
-// between being cloned and running a program. Both share the launcher's memory, as
-// after vfork: copying it took longer than all the rest. They are neither threads of
-// Go's nor may they allocate, grow a stack or meet the scheduler. So what they do is
-// a list of calls, made before, and code that only makes them, on stacks of their
-// own. All of it has to stay until the first process has been waited for.
+// birth is all that the first process of a command and the command itself do between being cloned and running a
+// program. Both share the launcher's memory, as after vfork: copying it took longer than all the rest. They are neither
+// threads of Go's nor may they allocate, grow a stack or meet the scheduler. So their work is a list of calls, made
+// before, and code that only makes them, on stacks of their own. All of it has to stay until the first process has been
+// waited for.
 type birth struct {
 	first   []call  // The first process makes these.
 	command []call  // The command makes these; the last one is execve.

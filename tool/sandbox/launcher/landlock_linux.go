@@ -44,10 +44,9 @@ func newRuleset(files, scoped uint64) (*ruleset, error) {
 	return &ruleset{int(fd), files}, nil
 }
 
-// socketRules make the ruleset by which unix sockets are made in the command's own
-// temporary directory only, and have abstract names for itself alone. What others
-// made in directories that it sees is covered. Landlock refuses to move files between
-// directories unless that is allowed.
+// socketRules make the ruleset by which unix sockets are made in the command's own temporary directory only, and have
+// abstract names for itself alone. Sockets of others in directories that it sees are covered. Landlock refuses to move
+// files between directories unless that is allowed.
 func socketRules() (int, error) {
 	r, err := newRuleset(makeSocket|mayRefer, unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET)
 	if err != nil {

@@ -52,7 +52,7 @@ type server struct {
 	}
 }
 
-// firstFree is the least descriptor of the launcher's own: those below are for what it starts.
+// firstFree is the least descriptor of the launcher's own: those below are for its children.
 const firstFree = 10
 
 // serve starts commands until the socket closes, and returns the exit status.
@@ -122,11 +122,11 @@ func (s *server) reserve() error {
 	return nil
 }
 
-// prepare makes what all commands share, and returns the sockets that listen.
+// prepare makes the things that all commands share, and returns the sockets that listen.
 func (s *server) prepare() ([]int, error) {
 	if s.setup.Mechanism != "none" {
-		// Where the machine sends what a crashed process held to a program, it does so
-		// whatever the limit, except with this one. Where a limit of 0 binds, it stays.
+		// A machine that sends the memory of crashed processes to a program does so whatever the limit, except with
+		// this one. Where a limit of 0 binds, it stays.
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
 	}
 	if s.setup.Mechanism != "namespaces" {

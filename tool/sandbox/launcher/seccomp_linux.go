@@ -103,8 +103,7 @@ func (f *filter) when(value, answer uint32) {
 	f.answer(answer)
 }
 
-// argument begins a look at one argument of a call; the func adds to it, and what
-// it leaves open is allowed.
+// argument begins a look at one argument of a call; the func adds to it, and values that it leaves open are allowed.
 func (f *filter) argument(number, offset uint32, look func()) {
 	at := len(f.code)
 	f.jump(unix.BPF_JEQ, number, 0, 0)
@@ -263,7 +262,7 @@ func confine(r rules) (listener int, err error) {
 	if e == 0 {
 		return int(n), nil
 	}
-	// An old kernel, or somebody listens already to whom this process is confined.
+	// The kernel is old, or a listener already confines this process.
 	if _, e = install(false, 0); e != 0 {
 		return -1, failed("filter system calls", e)
 	}

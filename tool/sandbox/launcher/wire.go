@@ -3,7 +3,7 @@
 // name the process was started under and does not return when that is Name.
 //
 // It imports nothing but x/sys/unix and the standard library's lowest packages, not even os:
-// packages are initialised by import path as soon as what they import is, so this one comes
+// packages are initialised by import path as soon as their imports are, so this one comes
 // before those that take long, and before os raises the limit of open files for commands.
 package launcher
 
@@ -102,12 +102,12 @@ func decode(rest []byte, v reflect.Value) (after []byte, ok bool) {
 // Step is one step of making the file tree. To is a path inside, From one outside.
 type Step struct{ Op, From, To, Data string }
 
-// What a step does. Missing directories above To are made where they can be.
+// These are the operations of a step. Missing directories above To are made where possible.
 const (
 	OpDir      = "dir"      // an empty directory
 	OpLink     = "link"     // a symbolic link at To that says From
 	OpFile     = "file"     // a read-only file that holds Data
-	OpRead     = "read"     // From and what is mounted below it, read-only
+	OpRead     = "read"     // From and the mounts below it, read-only
 	OpWrite    = "write"    // the same, writable
 	OpDevice   = "device"   // a device file
 	OpTemp     = "temp"     // a tmpfs with the options Data
@@ -127,8 +127,8 @@ type Setup struct {
 	Mechanism string // "namespaces", "landlock" or "none"
 	Network   bool   // the network namespace is the machine's
 	Home      string // where each command has an empty directory of its own
-	Disk      string // the machine's directory for what commands write; "" for memory
-	Kept      string // the machine's directory of what is kept of projects' caches; may be ""
+	Disk      string // the machine's directory for the writes of commands; "" for memory
+	Kept      string // the machine's directory of kept caches of projects; may be ""
 	Steps     []Step
 	Ports     []int    // ports of its own loopback, on which the caller listens
 	Scratch   []string // Landlock lets commands write these besides the project.
@@ -150,7 +150,7 @@ type Line struct {
 	Layer    bool
 	ReadOnly bool // nothing of Writable is written, no sockets
 	Job      bool // It writes only Outputs of Writable.
-	Exec     bool // programs among what it writes may be executed
+	Exec     bool // programs that it writes may be executed
 	Overlay  bool // denied names below Writable are gone from a layer or a read-only tree, not covered
 
 	Writable          []string
@@ -163,18 +163,18 @@ type Line struct {
 	Grace                                  int64 // milliseconds
 }
 
-// Order is a later frame to a command's launcher: a signal, or what is to be covered by now.
+// Order is a later frame to a command's launcher: a signal, or the paths to cover by now.
 type Order struct {
 	Signal            int  // without Protect
 	Protect           bool // covers Denied and Protected, and is answered
 	Denied, Protected []string
 }
 
-// Answer is a frame of the launcher's. What the fields mean depends on Say.
+// Answer is a frame of the launcher's. The meaning of the fields depends on Say.
 type Answer struct {
 	Say     string
 	Why     string // of SayFailed; of SayProtected, "" where it did not fail; of SayReady, why layers lie nowhere
-	Where   string // of SayReady: where layers lie, "" for nowhere; of SayStarted: the name below Setup.Disk of what it writes, or ""
+	Where   string // of SayReady: where layers lie, "" for nowhere; of SayStarted: the name below Setup.Disk of its writes, or ""
 	Status  int    // of SayExit, as Stopped and Limit
 	Stopped int
 	Limit   string
@@ -187,11 +187,11 @@ type Denial struct {
 	N          int // how often
 }
 
-// What an Answer says.
+// These are the values of Answer.Say.
 const (
 	SayReady     = "ready"     // The launcher takes commands now. It sends the listening sockets.
 	SayFailed    = "failed"    // The launcher, or the command, did not start.
-	SayStarted   = "started"   // The command runs. The launcher sends the directory of what it writes, where that lies in memory.
+	SayStarted   = "started"   // The command runs. The launcher sends the directory of its writes, if that is in memory.
 	SayEntries   = "entries"   // The command has written more than Entries, caches of the project included.
 	SayDenials   = "denials"   // A command that goes on met new denials.
 	SayExit      = "exit"      // The command has ended.
