@@ -206,7 +206,7 @@ func TestProbe(t *testing.T) {
 		atHand []string
 		found  string
 		asked  bool
-		want   string // the provider, or what the error says
+		want   string // the provider, or the text of the error
 	}{
 		{"nothing else", "", nil, "ollama", true, "ollama"},
 		{"nobody answers", "", nil, "", true, "no key is set"},

@@ -3,13 +3,12 @@
 // also knows where artoo's files live, where keys come from, and which provider and model
 // the settings mean. It opens no network and prints nothing; warnings are returned.
 //
-// envconfig decodes the variables into Settings, in spite of these defects, which a test
-// asserts: its tag envconfig also reads the name without prefix; its tag default overwrites
-// what the file set; an empty variable counts as set; its error shows the value; it replaces
-// plain lists and cuts them at every comma; plain booleans do not know yes and on, plain
-// durations need a unit; a nested struct adds its name to the variable, and a nil pointer to
-// one is allocated. So Settings is flat, its types decode themselves, those tags are not used,
-// empty variables are removed first, and only the cause of an error is shown.
+// envconfig decodes the variables into Settings, in spite of these defects, which a test asserts: its tag envconfig
+// also reads the name without prefix; its tag default overwrites values of the file; an empty variable counts as set;
+// its error shows the value; it replaces plain lists and cuts them at every comma; plain booleans do not know yes and
+// on, plain durations need a unit; a nested struct adds its name to the variable, and a nil pointer to one is
+// allocated. So Settings is flat, its types decode themselves, those tags are not used, empty variables are removed
+// first, and only the cause of an error is shown.
 package config
 
 import (
@@ -19,7 +18,7 @@ import (
 	"artoo/tool/spelling"
 )
 
-// Config is every setting after the merge, and what else the file says. Load builds it; then any
+// Config is every setting after the merge, and the file's other content. Load builds it; then any
 // goroutine may read it.
 type Config struct {
 	Settings
@@ -96,7 +95,7 @@ const (
 	kindAuth   = "auth"
 )
 
-// Error says what in the settings is wrong, and where. It never holds the value of a secret.
+// Error names a fault in the settings, and its place. It never holds the value of a secret.
 type Error struct {
 	Kind  string // "usage", "config" or "auth"
 	Where string // "ARTOO_COLOR", "--color", "…/config.toml line 4", "anthropic"

@@ -10,8 +10,8 @@ import (
 	"github.com/kelseyhightower/envconfig"
 )
 
-// TestTheDefectsOfEnvconfigAreThoseWeKnow holds the library to what the package comment
-// says of it: where one of these fails, a rule of Settings can go.
+// TestTheDefectsOfEnvconfigAreThoseWeKnow holds the library to the claims of the package comment: where one of these
+// fails, a rule of Settings can go.
 func TestTheDefectsOfEnvconfigAreThoseWeKnow(t *testing.T) {
 	type nested struct{ Name string }
 	for _, test := range []struct {

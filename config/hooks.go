@@ -43,7 +43,7 @@ func (d *document) hooks(v any, from extension.Origin) (hooks []extension.Hook) 
 	return hooks
 }
 
-// hook reads one table; what is wrong with it is noted.
+// hook reads one table, and records its errors.
 func (t *table) hook(from extension.Origin) extension.Hook {
 	var read hookTable
 	t.fill(&read)

@@ -205,8 +205,8 @@ func TestSecretNeverPrints(t *testing.T) {
 	}
 }
 
-// TestAKeyThatRanOut is looked for once more, by the first of all whom a
-// server refused; the others get what it found.
+// TestAKeyThatRanOut has only the first of all that a server refused look for the key again; the others get the same
+// one.
 func TestAKeyThatRanOut(t *testing.T) {
 	home := world(t)
 	file := writeFile(t, 0o600, "first\n", home, "key")

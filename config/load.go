@@ -16,7 +16,7 @@ import (
 	"artoo/tool/spelling"
 )
 
-// LoadOptions are what Load needs besides the environment.
+// LoadOptions are the inputs of Load besides the environment.
 type LoadOptions struct {
 	// Flags are the raw values of the given flags in order, by option key; a switch has "true".
 	// May be nil.
@@ -28,7 +28,7 @@ type LoadOptions struct {
 	// KeySays gets each printable line of a running key command's stderr, on another goroutine;
 	// nil drops it.
 	KeySays func(line string)
-	// Mask hides what looks like a key in an error's text; nil hides nothing. Called from any
+	// Mask hides text that looks like a key in an error's text; nil hides nothing. Called from any
 	// goroutine.
 	Mask func(text string) string
 }
@@ -258,7 +258,7 @@ func (c loader) untie(before providerAt, now rank) {
 	}
 }
 
-// check looks at what no single value shows.
+// check finds faults that no single value shows.
 func (c loader) check() error {
 	if c.Provider != "" && !c.IsProvider(c.Provider) {
 		names := c.ProviderNames()

@@ -133,7 +133,7 @@ func TestValuesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// What is no value is an error that names the variable and what it may be.
+// An invalid value is an error that names the variable and its valid values.
 func TestBadValuesAreNamed(t *testing.T) {
 	for _, test := range []struct {
 		env, text string

@@ -133,8 +133,7 @@ func expandHome(path string) string {
 	return names.InHome(path, home)
 }
 
-// checkServer reports what is wrong with a server: at which key, why, and the form that works; why is
-// "" where nothing is.
+// checkServer reports the fault of a server: its key, the reason, and the form that works; why is "" if there is none.
 func checkServer(s extension.Server, mask func(string) string) (key, why, hint string) {
 	switch {
 	case !validServerName(s.Name):
@@ -193,7 +192,7 @@ func checkServer(s extension.Server, mask func(string) string) (key, why, hint s
 	return "", "", ""
 }
 
-// CheckServer reports what is wrong with a server that a command line names. Errors are *Error.
+// CheckServer reports the fault of a server that a command line names. Errors are *Error.
 func CheckServer(s extension.Server, mask func(string) string) error {
 	key, why, hint := checkServer(s, mask)
 	if why == "" {

@@ -114,8 +114,7 @@ func ParseMCP(data []byte, origin extension.Origin, mask func(string) string) (s
 	return all.servers, all.notes, nil
 }
 
-// server is the server as artoo has it. What artoo would run in another way than the file means is
-// an error.
+// server is the server as artoo has it. A server that artoo would not run as the file means is an error.
 func (f foreignServer) server(name string, origin extension.Origin) (extension.Server, error) {
 	s := extension.Server{Name: serverName(name), Origin: origin, About: f.Description, Dir: expandHome(f.Dir), Headers: f.Headers, Env: f.Env,
 		URL: f.URL, SSE: f.Type == "sse", Timeout: time.Duration(f.Timeout * float64(time.Millisecond)), Tools: f.Include}

@@ -16,7 +16,7 @@ import (
 	"artoo/tool/atomicfile"
 )
 
-// MCPLogins keeps what logins to MCP servers brought, as keys are kept: in the keyring, or in files of
+// MCPLogins keeps the tokens of logins to MCP servers, as keys are kept: in the keyring, or in files of
 // mode 0600. Its methods may be called on any goroutine.
 type MCPLogins struct{ c *Config }
 
@@ -38,7 +38,7 @@ func (l MCPLogins) place(key string) (file, name string, err error) {
 	return filepath.Join(dir, "mcp", id+".json"), "mcp-" + id, err
 }
 
-// Load is what is kept for a key, nil for nothing.
+// Load is the data kept for a key, nil for none.
 func (l MCPLogins) Load(ctx context.Context, key string) ([]byte, error) {
 	file, name, err := l.place(key)
 	if err != nil {
@@ -76,7 +76,7 @@ func (l MCPLogins) Save(ctx context.Context, key string, data []byte) error {
 		return err
 	}
 	if data == nil {
-		// There may be none in the keyring; what the file says counts.
+		// The keyring may have none; the file decides.
 		_ = l.c.keyring.Delete(ctx, name)
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return because(kindConfig, shorten(file), cause(err), err, "check the owner and mode of the directory")

@@ -11,7 +11,7 @@ import (
 	"artoo/tool/extension"
 )
 
-// masked hides what looks like a key, as redact.Mask does.
+// masked hides text that looks like a key, as redact.Mask does.
 func masked(text string) string { return strings.ReplaceAll(text, "sk-live-1234567890", "***") }
 
 func TestServersOfTheConfigFile(t *testing.T) {

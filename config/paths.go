@@ -56,7 +56,7 @@ func (b base) path(below ...string) (string, error) {
 // ConfigDir holds the config file, the user's own AGENTS.md and commands.
 func (p Paths) ConfigDir() (string, error) { return p.config.path() }
 
-// DataDir holds the credentials, the plugin bundles and what is remembered.
+// DataDir holds the credentials, the plugin bundles and the memory of projects.
 func (p Paths) DataDir() (string, error) { return p.data.path() }
 
 // StateDir holds sessions, journal, history and ledger.
@@ -74,7 +74,7 @@ func (p Paths) Credentials() (string, error) { return p.data.path("credentials.t
 // Bundles is the directory of the plugin bundles.
 func (p Paths) Bundles() (string, error) { return p.data.path("bundles") }
 
-// Memory is the directory of what is remembered of projects.
+// Memory is the directory of the memory of projects.
 func (p Paths) Memory() (string, error) { return p.data.path("memory") }
 
 // Sessions is the directory of the session files.

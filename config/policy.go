@@ -47,7 +47,7 @@ type Policy struct {
 // At is the place of a key, "/etc/artoo/policy.toml line 4"; "" where the policy does not have it.
 func (p *Policy) At(key string) string { return p.at[key] }
 
-// String is the file with what it sets, "" where there is none.
+// String is the file with its settings, "" if there is none.
 func (p *Policy) String() string {
 	if p.File == "" {
 		return ""
@@ -60,7 +60,7 @@ func caps() []string {
 	return []string{"max_cost", "daily_cost", "max_turns", "max_total_tokens", "max_time", "max_files", "max_lines"}
 }
 
-// forbidden is the error for what a key of the policy does not allow.
+// forbidden is the error for a setting that a key of the policy does not allow.
 func (p *Policy) forbidden(key, why, hint string) error {
 	return wrong(kindConfig, p.At(key), why, hint)
 }
@@ -188,10 +188,10 @@ func splitPort(host string) (name, port string) {
 	return strings.Trim(host, "[]"), ""
 }
 
-// matchesServer reports whether a glob covers a server: its address, of which scheme and host are
-// compared by themselves, or its command, word by word; * as the last word is any further ones. No
-// glob covers what becomes another path or text later, or a command with variables or a directory of
-// its own: too many of them change which program runs, or what it loads.
+// matchesServer reports whether a glob covers a server: its address, of which scheme and host are compared by
+// themselves, or its command, word by word; * as the last word is any further ones. No glob covers an argument that
+// becomes another path or text later, or a command with variables or a directory of its own: too many of them change
+// which program runs, or what it loads.
 func matchesServer(allowed string, s extension.Server) bool {
 	if s.URL != "" {
 		want, err := url.Parse(allowed)
@@ -261,7 +261,7 @@ func (c loader) readSystem(dir string) error {
 	for _, skills := range c.Policy.Skills {
 		at := skills
 		for _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist); _, err = os.Lstat(at) {
-			at = filepath.Dir(at) // Who may write there could make it.
+			at = filepath.Dir(at) // A user who may write there could make it.
 		}
 		if err := ownedByRoot(at); err != nil {
 			return err
@@ -326,7 +326,7 @@ func ownedByRoot(path string) error {
 	return nil
 }
 
-// read takes over what the policy's file says.
+// read takes over the policy's file.
 func (p *Policy) read(d *document) error {
 	p.File = d.path
 	t := &table{doc: d, m: d.root, asked: map[string]bool{}}
@@ -388,7 +388,7 @@ func (t *table) truth(key string) bool {
 	return t.store(key, &truth) && *truth
 }
 
-// applyPolicy bounds what everything else has set.
+// applyPolicy bounds the settings of all other sources.
 func (c loader) applyPolicy() error {
 	p := &c.Policy
 	if p.Modes != nil && c.Approval != "plan" && !slices.Contains(p.Modes, c.Approval) {
@@ -422,7 +422,7 @@ func (c loader) applyPolicy() error {
 	return nil
 }
 
-// boundServers puts the policy's servers in front, and leaves out what it forbids with a warning. A
+// boundServers puts the policy's servers in front, and leaves out those that it forbids with a warning. A
 // forbidden server that is required is an error.
 func (c loader) boundServers() error {
 	given := c.MCPServers

@@ -18,7 +18,7 @@ const ProjectFile = ".artoo/config.toml"
 type projectSettings struct {
 	rules   []RuleText    // they ask and deny
 	without []withoutTool // tools that are not offered
-	only    []string      // patterns of paths, one of which has to match what a run changes; nil for any
+	only    []string      // patterns, one of which has to match each path that a run changes; nil for any
 }
 
 // withoutTool is a tool, or with a * at its end several, and where that stands.
@@ -71,7 +71,7 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 	return d.err()
 }
 
-// effectCaps are the settings that bound what a run changes.
+// effectCaps are the settings that bound the changes of a run.
 func effectCaps() []string { return []string{"max_files", "max_lines", "only", "no_delete"} }
 
 // tighten takes over the caps on effects that are stricter than the present ones.

@@ -99,8 +99,7 @@ func (c loader) applyChecks(t *table) {
 	}
 }
 
-// ProviderTable is a [provider.NAME] table: how to reach a provider, and what
-// is known of its models.
+// ProviderTable is a [provider.NAME] table: how to reach a provider, and the facts of its models.
 type ProviderTable struct {
 	provider.Form
 	Name          string

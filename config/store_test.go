@@ -109,7 +109,7 @@ func TestKeysInTheKeyring(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "from-env")
 	wantKey(t, ringed(t, ring), "openai", "sk-1", "keyring")
 	wantKey(t, ringed(t, &fakeRing{fails: errors.New("locked")}), "openai", "from-env", "OPENAI_API_KEY")
-	// Who stopped waiting for it wants no other key.
+	// A caller that stopped waiting for it wants no other key.
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	if key, err := ringed(t, &fakeRing{fails: context.Canceled}).Key(stopped, "openai"); !errors.Is(err, context.Canceled) {
@@ -172,7 +172,7 @@ func TestKeysInTheFile(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 
-	// What others can read is not written to, nor what cannot be read.
+	// A file that others can read is not written to, nor one that cannot be read.
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -299,8 +299,7 @@ func TestKeyCommandSpeaksAndSeesNoKey(t *testing.T) {
 	}
 }
 
-// TestAKeyInWhatAFailingKeyCommandSaysIsMasked: helpers print what they were
-// sent, and their lines may hold tokens of their own.
+// TestAKeyInWhatAFailingKeyCommandSaysIsMasked has helpers print their input, and lines with tokens of their own.
 func TestAKeyInWhatAFailingKeyCommandSaysIsMasked(t *testing.T) {
 	home := world(t)
 	writeFile(t, 0o600, "[provider.openai]\napi_key_command = \"echo refused TOPSECRET >&2; exit 3\"\n", home,
@@ -333,7 +332,7 @@ func TestAWriteThatWasCutOffLeavesNoKeyBehind(t *testing.T) {
 	wantKey(t, c, "openai", "sk-proj-new", "credentials")
 }
 
-// TestKeyVariablesAreAllThatAKeyIsLookedForIn: what children must not see.
+// TestKeyVariablesAreAllThatAKeyIsLookedForIn checks the list of variables that children must not see.
 func TestKeyVariablesAreAllThatAKeyIsLookedForIn(t *testing.T) {
 	home := world(t)
 	writeFile(t, 0o600,

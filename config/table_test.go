@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheTagsOfSettingsAreRight reads what describe takes for granted.
+// TestTheTagsOfSettingsAreRight checks the assumptions of describe.
 func TestTheTagsOfSettingsAreRight(t *testing.T) {
 	known := []string{"toml", "split_words", "ignored", "flag", "preset", "shown", "choices", "synonym", "max", "zero",
 		"empty", "unsplit", "meaning"}
@@ -131,7 +131,7 @@ func TestOptionsAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestExamplesAreRight proves that what a hint proposes would be accepted.
+// TestExamplesAreRight proves that the values in hints would be accepted.
 func TestExamplesAreRight(t *testing.T) {
 	world(t)
 	for _, o := range Options() {

@@ -16,7 +16,7 @@ import (
 type Value struct {
 	Option Option
 	Value  string // "" when unset; a mask for secrets
-	Set    bool   // someone said what it is
+	Set    bool   // a source has set it
 	Origin string // "default", "config.toml line 4", "ARTOO_MODEL", "--model"
 }
 

@@ -10,8 +10,8 @@ import (
 	"artoo/tool"
 )
 
-// A tool is made of a typed func: the schema that the model is shown follows from
-// the input's type. The first func says what a call would touch, the second does it.
+// A tool is made of a typed func: the schema that the model sees follows from the input's type. The first func plans
+// the access of a call, the second makes it.
 func ExampleNew() {
 	type input struct {
 		Text string `json:"text" jsonschema:"what to shout"`

@@ -1,6 +1,5 @@
-// Package tool is what the model can do: each tool is a value made from a typed
-// func. It knows nothing of models, the loop or a terminal. A tool never asks
-// for permission: it says beforehand what a call would touch (Plan), the loop
+// Package tool defines the tools of the model: each is a value made from a typed func. It knows nothing of models, the
+// loop or a terminal. A tool never asks for permission: it names beforehand the access of a call (Plan), the loop
 // decides, and only then Run is called.
 package tool
 
@@ -25,7 +24,7 @@ import (
 	"artoo/tool/web"
 )
 
-// Kind is the coarsest statement of what a call does to the world.
+// Kind is the coarsest statement of the effects of a call.
 type Kind string
 
 // The kinds; KindNone touches nothing outside the process.
@@ -38,7 +37,7 @@ const (
 	KindServer  Kind = "server" // a tool of an MCP server
 )
 
-// Access is what one call would touch, found out before it runs.
+// Access lists the things that one call would touch, known before it runs.
 type Access struct {
 	Kind Kind
 	// Paths are the absolute, cleaned, link-free paths that are read or
@@ -66,7 +65,7 @@ type Access struct {
 	// of it.
 	Host string
 	// Server is set for KindServer: the MCP server's name, with its command line or address in
-	// Address. Claims is what the server says of the tool, in words, which decides nothing. Reads
+	// Address. Claims is the server's own description of the tool, which decides nothing. Reads
 	// means that the user lists the tool as one that only reads.
 	Server, Address, Claims string
 	Reads                   bool
@@ -77,9 +76,8 @@ type Access struct {
 	Changed string
 	// Definition is a digest of the tool's definition, set for KindServer: the one that is decided on.
 	Definition string
-	// MovesSecret says in words that a secret, or what stands beside it, would not
-	// stay as it is: that is asked about whatever the mode and the rules. "" for
-	// nothing of that kind.
+	// MovesSecret says in words that a secret, or the text beside it, would change: that is asked about whatever the
+	// mode and the rules. "" if not.
 	MovesSecret string
 	// OtherNames says that the file to be written has hard links, which may be anywhere.
 	OtherNames bool
@@ -87,25 +85,25 @@ type Access struct {
 	Diff string
 	// Added and Removed count the diff's lines.
 	Added, Removed int
-	// Outcomes are what a KindWrite call makes of files; nil for a tool that does not tell.
+	// Outcomes are the files after a KindWrite call; nil for a tool that does not report them.
 	Outcomes []Outcome
 }
 
-// Outcome is what a call makes of the file at an absolute path that is in Access.Paths.
+// Outcome is the state after a call of the file at an absolute path in Access.Paths.
 type Outcome struct {
 	Path string
 	Data []byte // the whole content
 	Gone bool   // It is deleted or moved.
 }
 
-// Result is what a call came to.
+// Result is the outcome of a call.
 type Result struct {
 	Text    string // The model reads it; untruncated, without terminal escapes.
 	Images  []Image
 	Summary string // The user reads it: "88 lines", "exit 1 in 1.9s".
 	// Printed is the output of a command that has ended, without the notes that Text has behind it; nil for none.
 	Printed *string
-	IsError bool // the call did what it could, but failed (a command's exit status)
+	IsError bool // the call ran, but failed (a command's exit status)
 	// Paged says that the tool kept Text to Env.PageMax itself and says how to get the rest.
 	Paged bool
 	// Job is the command that the call has left running in the background; nil for none.
@@ -137,24 +135,24 @@ type Tool struct {
 	run      func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
 }
 
-// Def is what a tool is called and what it is for.
+// Def is the name and the purpose of a tool.
 type Def struct {
 	Name        string
 	Description string
 	Kind        Kind // the most it ever does; Plan tells of one call
 	// Fix changes the fields of an input, after their names are those of the
-	// schema, where what the model wrote can mean only one thing. It reports
+	// schema, where the model's input can mean only one thing. It reports
 	// whether it did. May be nil.
 	Fix func(fields map[string]json.RawMessage) (changed bool)
 	// Optional says that the model gets the tool only when the user names it.
 	Optional bool
-	// Marks says that the tool knows what marks in its input stand for, and refuses other marks.
+	// Marks says that the tool resolves marks in its input, and refuses unknown ones.
 	Marks bool
 	// Instead names the tool in whose place this one is offered to models trained on it; "" for none.
 	Instead string
 	// For is an extension: the tool is offered where the project has such files. "" is none.
 	For string
-	// Elsewhere says what to do about properties that other programs' tools have; nil for nothing.
+	// Elsewhere gives advice on properties that other programs' tools have; nil for none.
 	Elsewhere map[string]string
 	// FromText makes the input of a call of a bare text; ok is false for no call. nil takes none.
 	FromText func(text string) (input json.RawMessage, ok bool)
@@ -283,7 +281,7 @@ func FromConstant(
 	return t
 }
 
-// ByLoop reports whether the loop does what a call says. Run must not be called then.
+// ByLoop reports whether the loop makes the call itself. Run must not be called then.
 func (t Tool) ByLoop() bool { return t.run == nil }
 
 // Decode reads the input of a tool that New made for In. Input must have passed Check.
@@ -301,7 +299,7 @@ func (t Tool) Valid() bool { return t.schema != nil }
 // concurrent use.
 func (t Tool) Schema() json.RawMessage { return t.written() }
 
-// withoutNull takes null out of what a field allows: a model leaves out what it does not give.
+// withoutNull removes null from a field's types: a model leaves out fields that it does not set.
 func withoutNull(schema *jsonschema.Schema) {
 	if len(schema.Types) == 2 && schema.Types[0] == "null" {
 		schema.Type, schema.Types = schema.Types[1], nil
@@ -315,9 +313,9 @@ func withoutNull(schema *jsonschema.Schema) {
 }
 
 // Check validates input against the schema. Slips that can mean only one thing
-// are let pass: null for what may be left out, a number, truth value or list in
+// are let pass: null for optional properties, a number, truth value or list in
 // quotes, the names other programs have for a property. The error names each
-// property that is wrong and what it should be, for the model to mend the call.
+// property that is wrong and its right form, for the model to fix the call.
 func (t Tool) Check(input json.RawMessage) error {
 	var v any
 	if err := json.Unmarshal(t.normalize(input), &v); err != nil {
@@ -355,14 +353,13 @@ const maxMisfits = 8
 // Repair is the input with those slips of models put right that can mean only one thing.
 func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.normalize(input) }
 
-// Plan says what the call would touch. Input must have passed Check.
+// Plan is the access of the call. Input must have passed Check.
 func (t Tool) Plan(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
 	return t.plan(ctx, env, input)
 }
 
-// Run does it. Input must have passed Check, and the caller must have the right
-// to what Plan told. It returns soon after ctx is done, leaving no process.
-// Calls of KindRead and KindNone may run side by side.
+// Run makes the call. Input must have passed Check, and the caller must have the right to the planned access. It
+// returns soon after ctx is done, leaving no process. Calls of KindRead and KindNone may run side by side.
 func (t Tool) Run(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error) {
 	return t.run(ctx, env, input, out)
 }
@@ -383,14 +380,13 @@ type Env struct {
 	// says how to go on; ResultMax does not cut these. It is asked at each call,
 	// since it depends on the model's window. nil stands for ResultMax.
 	PageMax func() int
-	// Secrets finds what is masked in a text that the model is shown, in order; nil finds nothing.
+	// Secrets finds the masked parts of a text for the model, in order; nil finds none.
 	Secrets func(text string) []Secret
 	// Start starts the commands of a call, confined or not; nil starts them as they
 	// are. The loop sets it for each call, as the decision over it says.
 	Start shell.Start
-	// Web is what pages are fetched with; nil where there is no way to the web. Hosts
-	// says what rules let a fetch reach besides what was approved; the loop sets it for
-	// each call, nil stands for nothing.
+	// Web fetches pages; nil where there is no way to the web. Hosts are those that rules let a fetch reach besides the
+	// approved one; the loop sets it for each call, nil stands for none.
 	Web   *web.Client
 	Hosts web.Hosts
 	// Jobs are the background commands of the session; nil where there can be none.

@@ -17,7 +17,7 @@ import (
 	"artoo/tool/extension"
 )
 
-// Record is what artoo knows of a bundle that the user added.
+// Record is artoo's record of a bundle that the user added.
 type Record struct {
 	Name    string    `json:"name"`
 	Version string    `json:"version,omitempty"`
@@ -107,7 +107,7 @@ const (
 	geminiManifest = "gemini-extension.json"
 )
 
-// manifest is what both kinds say.
+// manifest has the fields of both kinds.
 type manifest struct {
 	Name        string          `json:"name"`
 	Version     string          `json:"version"`
@@ -121,7 +121,7 @@ type manifest struct {
 	ContextFile json.RawMessage `json:"contextFileName"`
 }
 
-// read finds what the files of a bundle supply. The record's name, version and description are the
+// read finds the extensions in a bundle's files. The record's name, version and description are the
 // manifest's.
 func (b *Bundle) read() error {
 	at := claudeManifest

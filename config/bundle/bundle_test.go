@@ -124,7 +124,7 @@ func TestABundleIsPinned(t *testing.T) {
 	if err != nil || kept.Sum != b.Sum || !strings.Contains(string(kept.Servers[0].Data), kept.Root+"/run") {
 		t.Fatalf("%v: %+v", err, kept)
 	}
-	write(t, from, map[string]string{"run*": "two\n"}) // what it came from does not count
+	write(t, from, map[string]string{"run*": "two\n"}) // Changes in its source do not count.
 	if again, err := s.Open("review"); err != nil || again.Sum != b.Sum {
 		t.Errorf("%v, %s", err, again.Sum)
 	}

@@ -35,7 +35,7 @@ const (
 // Store is the directory of the bundles, artoo's own.
 type Store struct{ Dir string }
 
-// staging begins the names of directories that hold what was not approved yet.
+// staging begins the names of directories with bundles not approved yet.
 const staging = ".new-"
 
 // Fetch copies a bundle from a directory or a git repository, for the user to look at. done removes
@@ -184,7 +184,7 @@ func readTree(dir string) (files []File, err error) {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is neither a file nor a directory, or a link to a directory", name)
 		}
-		// O_NONBLOCK: opening what has become a FIFO just now does not wait for its writer.
+		// O_NONBLOCK: opening a file that has just become a FIFO does not wait for its writer.
 		f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return err
@@ -249,8 +249,8 @@ func (s Store) Names() ([]string, error) {
 	return names, err
 }
 
-// Open reads a bundle that the user added. The error, an *Error, is of one that is not there, or
-// whose content is not what was approved; then the record counts.
+// Open reads a bundle that the user added. The error, an *Error, is of one that is missing, or whose content is not the
+// approved one; then the record counts.
 func (s Store) Open(name string) (b Bundle, err error) {
 	if !ValidName(name) {
 		return b, wrong("bundle "+name, "no such bundle", "artoo bundle list", nil)

@@ -21,7 +21,7 @@ import (
 type bus struct {
 	mu     sync.Mutex
 	items  map[string][]byte // by user name
-	locked bool              // every unlocking asks the user, who never comes
+	locked bool              // every unlocking asks the user, and no answer comes
 	calls  []string
 	conns  []net.Conn
 }

@@ -67,7 +67,7 @@ func OfServer(root string, s extension.Server) Extension {
 	return e
 }
 
-// finish sums up what an extension is, and the files of the project that its texts name.
+// finish sums up the extension's value, and the files of the project that its texts name.
 func (e *Extension) finish(root, dir string, value any, texts []string) {
 	sum := sha256.New()
 	data, err := json.Marshal(value)
@@ -162,7 +162,7 @@ func sumOf(root, name string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Approval is what the user said of an extension of a project.
+// Approval is the user's answer on an extension of a project.
 type Approval struct {
 	Root     string    `json:"root"`
 	What     string    `json:"what"` // "hook before_tool"

@@ -183,7 +183,7 @@ func (w *walk) takeDir(at *os.Root, base, name string) error {
 
 // takeFile adds a regular file, which is read once. The content of a small one is kept.
 func (w *walk) takeFile(at *os.Root, base, name, link string) error {
-	// O_NONBLOCK: opening what has become a FIFO just now does not wait for its writer.
+	// O_NONBLOCK: opening a file that has just become a FIFO does not wait for its writer.
 	f, err := at.OpenFile(base, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return &RefusedError{name, "cannot be read: " + reason(err)}

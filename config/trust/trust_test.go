@@ -186,7 +186,7 @@ func TestAnswersAreOfPathAndContent(t *testing.T) {
 	two := find(t, root, "")
 	expect(two, false, true)
 	keep(two, false)
-	expect(two, false, true) // what was trusted is still to be compared with
+	expect(two, false, true) // The trusted version is still there to compare with.
 	expect(one, true, true)  // the branch before it is trusted as it was
 	if info, err := os.Stat(store.Path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)

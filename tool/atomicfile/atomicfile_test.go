@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// content is what a directory holds, by name: a file's content, or where a link leads.
+// content is that of a directory, by name: a file's content, or where a link leads.
 func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -85,7 +85,7 @@ func TestAFailureLeavesNothing(t *testing.T) {
 	}
 }
 
-// What a killed Write leaves can be found by its name.
+// A file that a killed Write leaves can be found by its name.
 func TestTemporaryNamesFitTheirPattern(t *testing.T) {
 	for _, name := range []string{"credentials.toml", "history", "AGENTS.md", ".hidden"} {
 		f, err := os.CreateTemp(t.TempDir(), Temporary(name))

@@ -20,7 +20,7 @@ import (
 	"artoo/tool/text"
 )
 
-// Scope is what is read. Its zero value is the working tree against HEAD, with the files that git does not
+// Scope selects the changes to read. Its zero value is the working tree against HEAD, with the files that git does not
 // track and does not ignore.
 type Scope struct {
 	Range  string   // git's: A..B, A...B, C^!, or a commit that the working tree is compared with; "" for HEAD
@@ -40,7 +40,7 @@ func (e *Error) ErrorKind() string { return "usage" }
 // ErrorHint is the way out.
 func (e *Error) ErrorHint() string { return e.Try }
 
-// Kind says what became of a file.
+// Kind is the kind of a file's change.
 type Kind string
 
 // The kinds.
@@ -93,7 +93,7 @@ func (f File) Why() string {
 // Hunk is a run of changed lines with some around them.
 type Hunk struct {
 	Old, New Span
-	Section  string   // the line that git shows as what the hunk is in; may be ""
+	Section  string   // the line that git shows as the place of the hunk; may be ""
 	Lines    []string // each begins with a space, + or -, and has no newline
 }
 
@@ -298,7 +298,7 @@ func (c *Set) Lines(ctx context.Context, path string) ([]string, error) {
 	return split(data), err
 }
 
-// parse reads what git diff prints.
+// parse reads the output of git diff.
 func (c *Set) parse(out io.Reader) error {
 	p := parser{set: c, in: bufio.NewReaderSize(out, 64<<10)}
 	for {

@@ -159,7 +159,7 @@ func TestBeforeTheFirstCommitAllIsNew(t *testing.T) {
 	}
 }
 
-// What a repository names as programs does not run, whichever scope is read.
+// Programs that a repository names do not run, whichever scope is read.
 func TestNoProgramOfARepositoryRuns(t *testing.T) {
 	t.Parallel()
 	p := repository(t, map[string]string{"f": "1\n", ".gitattributes": "* diff=evil filter=evil\n"})

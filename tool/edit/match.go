@@ -26,7 +26,7 @@ var degrees = []degree{
 }
 
 // Typewritten writes typographic quotes, dashes and blanks as on a typewriter, a
-// character for each; what is not UTF-8 stays.
+// character for each; text that is not UTF-8 stays.
 func Typewritten(s string) string {
 	if text.IsASCII(s) || !utf8.ValidString(s) {
 		return s
@@ -50,9 +50,9 @@ func Typewritten(s string) string {
 // IsBlank reports whether a line has nothing but white space.
 func IsBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
-// findLoosely finds where old stands in body except for some differences: all the
-// places of the strictest degree that has any, with what takes their place in the
-// file's own way, and what differs. It finds none where that way is not known.
+// findLoosely finds where old stands in body except for some differences: all the places of the strictest degree that
+// has any, with their replacements in the file's own style, and the differences. It finds none if that style is not
+// known.
 func findLoosely(body, old, replacement string) (edits []udiff.Edit, differs string) {
 	bare, ended := strings.CutSuffix(old, "\n")
 	wanted := strings.Split(bare, "\n")

@@ -11,8 +11,8 @@ import (
 	"artoo/tool/files"
 )
 
-// ApplyChunks finds the chunks from top to bottom; only added lines go to the end. differs names
-// what differs at those that were found loosely.
+// ApplyChunks finds the chunks from top to bottom; only added lines go to the end. differs names the differences of
+// those that were found loosely.
 func ApplyChunks(t files.Text, chunks []Chunk) (edits []udiff.Edit, differs []string, err error) {
 	lines := splitBody(t.Body)
 	next := 0 // the line behind the chunk before

@@ -47,8 +47,8 @@ func TestChildEnviron(t *testing.T) {
 	}
 }
 
-// A variable is judged by the parts of its name, so that what only begins or ends as
-// a word for a credential is passed.
+// A variable is judged by the parts of its name, so that a name which only begins or ends like a word for a credential
+// is passed.
 func TestCredentialsAreWithheldByName(t *testing.T) {
 	secret := strings.Fields(`JWT BEARER SESSION_COOKIE DBPASS STRIPE_SK SENTRY_DSN CI_JOB_JWT_V2 DB_PASS REDIS_PASSWD GPG_PASSPHRASE
 		BASIC_AUTH REGISTRY_AUTH_FILE GH_PAT PAT AUTH SK KEY TOKEN SECRET PASSWORD APIKEY STRIPEKEY API_KEY_2 DBPASSWORD CLIENTSECRET

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Source is who supplied an extension.
+// Source is the supplier of an extension.
 type Source string
 
 // The sources, as extending.md, section 1, has them.
@@ -91,7 +91,7 @@ func Events() []Event {
 	return []Event{SessionStart, OnMessage, BeforeTool, OnQuestion, AfterTool, OnStop, OnAgentStop, BeforeCompact, OnNotify, SessionEnd}
 }
 
-// Blocking reports whether a failure of a hook on this event denies what it guards.
+// Blocking reports whether a failure of a hook on this event denies the guarded act.
 func (e Event) Blocking() bool { return slices.Contains([]Event{BeforeTool, OnMessage, OnQuestion}, e) }
 
 // OfTool reports whether the event is about the call of a tool.

@@ -30,8 +30,7 @@ var ErrChanged = errors.New("has changed in the meantime; read it again")
 // A file that has other names (hard links) is the exception: it is written in
 // place, so that it stays one file, and after a failure the old content is put back.
 //
-// With expect the write only happens if the file is still the same. It returns
-// what the file is like now.
+// With expect the write only happens if the file is still the same. It returns the file's new state.
 func (f *Files) WriteFileAtomic(abs string, data []byte, expect *State) (State, error) {
 	t, err := f.Resolve(abs, true)
 	if err != nil {

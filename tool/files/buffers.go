@@ -36,7 +36,7 @@ func (t Place) AsEdited(data []byte) []byte {
 		t.grant.synced.Store(t.Abs, hash)
 		return data
 	}
-	if common, ok := t.grant.synced.Load(t.Abs); ok && common == hash { // The editor has not read yet what was written since.
+	if common, ok := t.grant.synced.Load(t.Abs); ok && common == hash { // The editor has not read the later write yet.
 		return data
 	}
 	edited := Text{Charset: disk.Charset, Body: body}

@@ -19,7 +19,7 @@ func isStore(at string) bool {
 	return path.Base(at) == "objects" && (path.Base(path.Dir(at)) == ".git" || strings.Contains(at, "/.git/modules/"))
 }
 
-// deniedFinder finds what its name may deny, and what leads a command to others.
+// deniedFinder finds paths whose name may deny them, and those that lead a command to other files.
 func (f *Files) deniedFinder() *names.Finder {
 	return names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		folded := filepath.ToSlash(names.Fold(at))
@@ -38,10 +38,9 @@ func (f *Files) deniedFinder() *names.Finder {
 	})
 }
 
-// Denied lists what a confined command must not see, absolute and sorted: denied
-// files and directories in the granted directories, under every name they have, and
-// the FIFOs and sockets there, which lead out. It looks anew each time; what has
-// not changed since is not listed again.
+// Denied lists the paths that a confined command must not see, absolute and sorted: denied files and directories in the
+// granted directories, under every name they have, and the FIFOs and sockets there, which lead out. It looks again each
+// time, but does not list unchanged directories again.
 func (f *Files) Denied() ([]string, error) {
 	candidates, err := f.finder().Find(f.roots()...)
 	if err != nil {
@@ -60,7 +59,7 @@ func (f *Files) Denied() ([]string, error) {
 		}
 		place, err := f.Resolve(at, false)
 		if err != nil || !place.Denied || info.Mode()&fs.ModeSymlink != 0 {
-			continue // a link is only a name: what it leads to is denied itself
+			continue // a link is only a name: its target is denied itself
 		}
 		denied = append(denied, at)
 		if info.Mode().IsRegular() && linkCount(info) > 1 {
@@ -103,12 +102,12 @@ func linkedNames(roots []string, files []fs.FileInfo) ([]string, error) {
 	}).Find(roots...)
 }
 
-// inodesFresh is how long what was found counts.
+// inodesFresh is how long the found inodes count.
 const inodesFresh = time.Second
 
 // deniedFiles are the denied files, kept for a while.
 type deniedFiles struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	found time.Time
 	infos []fs.FileInfo
 	names []string

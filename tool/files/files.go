@@ -1,5 +1,5 @@
 // Package files is the confined view of the file system that all file tools share: which
-// paths may be read and written, which files are denied, and what the model has seen of them.
+// paths may be read and written, which files are denied, and the lines that the model has seen of them.
 package files
 
 import (
@@ -16,7 +16,7 @@ import (
 	"artoo/tool/names"
 )
 
-// Config says what the file tools may reach.
+// Config lists the places that the file tools may reach.
 type Config struct {
 	Root string // the project root, absolute
 	// Dir is the working directory, absolute, in Root; "" means Root.
@@ -49,7 +49,7 @@ type Files struct {
 	unsaved sync.Map // paths that the editor writes the next time
 	synced  sync.Map // see grant
 
-	// Seen is what the model knows of the files.
+	// Seen is the model's knowledge of the files.
 	Seen Seen
 	// Tracked are the indexes of git's that were read.
 	Tracked git.Indexes
@@ -77,7 +77,7 @@ type Place struct {
 	Display string // relative to the working directory where it is in the project (with slashes), else Abs
 	Outside bool   // true in no granted directory (for writing, if write was asked)
 	Denied  bool   // the deny list names it
-	Why     string // why it is Outside or Denied, or what InGit means for a write, in words
+	Why     string // why it is Outside or Denied, or the meaning of InGit for a write, in words
 	InGit   bool   // true in a .git directory: writing there is asked in every mode
 
 	grant *grant // nil where the place is Outside
@@ -105,7 +105,7 @@ func (e *GrantError) Unwrap() error { return e.Err }
 // ErrorKind is "config": the directory came from the user.
 func (e *GrantError) ErrorKind() string { return "config" }
 
-// ErrorHint says what to do.
+// ErrorHint names the remedy.
 func (e *GrantError) ErrorHint() string {
 	return "name an existing directory, with its full path; several are separated by commas"
 }
@@ -122,7 +122,7 @@ func Open(cfg Config) (*Files, error) {
 	return f, nil
 }
 
-// open opens what the settings grant. With an error it names the directory.
+// open opens the granted directories. With an error it names the directory.
 func (f *Files) open(cfg Config) (dir string, err error) {
 	for i, dir := range slices.Concat([]string{cfg.Root}, cfg.WriteDirs, cfg.ReadDirs) {
 		if err := f.grant(dir, i <= len(cfg.WriteDirs)); err != nil {

@@ -18,9 +18,8 @@ import (
 // ErrTooLarge is in the error of readFile for a file over the limit.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Open opens the file or directory at the absolute path for reading, never
-// through a link that leads out of the granted directories, and never what is
-// neither a file nor a directory. The error for a place that is Outside or
+// Open opens the file or directory at the absolute path for reading, never through a link that leads out of the granted
+// directories, and never a thing that is neither a file nor a directory. The error for a place that is Outside or
 // Denied is a *RefusedError. The caller closes the file.
 func (f *Files) Open(abs string) (*os.File, error) {
 	t, err := f.Resolve(abs, false)

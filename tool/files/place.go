@@ -58,7 +58,7 @@ func (f *Files) Resolve(path string, write bool) (Place, error) {
 	return t, nil
 }
 
-// start splits path into a link-free directory and what is to be followed from there.
+// start splits path into a link-free directory and the rest to follow from there.
 func (f *Files) start(path string) (dir, rest string, err error) {
 	switch {
 	case strings.TrimSpace(path) == "":
@@ -80,7 +80,7 @@ func (f *Files) start(path string) (dir, rest string, err error) {
 	return string(filepath.Separator), path, nil
 }
 
-// grantedAt is the granted directory, as it is spelled in path, and what follows; nil for none.
+// grantedAt is the granted directory, as it is spelled in path, and the rest; nil for none.
 func (f *Files) grantedAt(path string) (g *grant, dir, rest string) {
 	for _, g := range f.granted() {
 		for _, dir := range []string{g.real, g.given} {
@@ -143,9 +143,8 @@ const maxLinks = 40
 
 var errTooManyLinks = errors.New("too many symbolic links, perhaps a loop")
 
-// resolver finds the link-free spelling of paths. It confines nothing: what it
-// says is checked against the grants, and the file is then opened through
-// os.Root, which cannot leave them whatever has changed in between.
+// resolver finds the link-free spelling of paths. It confines nothing: its result is checked against the grants, and
+// the file is then opened through os.Root, which cannot leave them whatever has changed in between.
 type resolver struct {
 	lstat func(string) (fs.FileInfo, error)
 	// foldCase is set where file systems ignore case: names are then spelled as in their directory.

@@ -11,17 +11,16 @@ import (
 	"artoo/tool/names"
 )
 
-// ReachLimit is how many entries are looked at to say that a directory holds no
-// secrets, or what a glob stands for; where there are more, it is asked about.
+// ReachLimit is how many entries are examined for secrets in a directory, or to expand a glob; beyond it the user is
+// asked.
 const ReachLimit = 20000
 
 var errReachTooMuch = errors.New("it reads more files than could be looked at beforehand")
 
-// Reach returns nil if a command that runs in dir may read what arg names: inside the granted
-// directories and not on the deny list. Links and ".." count as the kernel takes them. Globs
-// stand for all that a shell could make of them, which must not look like options. What does not
-// exist is judged by where it would be. With recursive, a directory must not hold anything denied
-// either, nor links to directories elsewhere. The policy asks before a command runs unasked.
+// Reach returns nil if a command that runs in dir may read what arg names: inside the granted directories and not on
+// the deny list. Links and ".." count as the kernel takes them. Globs stand for all that a shell could make of them,
+// which must not look like options. A missing path is judged by its place. With recursive, a directory must not hold
+// anything denied either, nor links to directories elsewhere. The policy asks before a command runs unasked.
 func (f *Files) Reach(dir, arg string, recursive bool) error {
 	base := dir
 	if filepath.IsAbs(arg) {
@@ -93,9 +92,8 @@ func (f *Files) readableBelow(path string) error {
 	})
 }
 
-// expand lists the paths a glob in base may stand for, and the path itself. It
-// takes too many rather than too few: what a shell makes of brackets and
-// question marks depends on its version and language, so they count as stars.
+// expand lists the paths a glob in base may stand for, and the path itself. It takes too many rather than too few: a
+// shell's reading of brackets and question marks depends on its version and language, so they count as stars.
 func (f *Files) expand(base, glob string) ([]string, error) {
 	all := []string{below(base, glob)}
 	if !strings.ContainsAny(glob, "*?[") {

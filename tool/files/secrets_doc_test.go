@@ -14,7 +14,7 @@ import (
 	"artoo/tool/names"
 )
 
-// docs/privacy.md lists what is denied by name: all of it, and nothing else.
+// docs/privacy.md lists all the denied names, and no others.
 func TestTheDocsListWhatIsDenied(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "privacy.md"))
 	if err != nil {

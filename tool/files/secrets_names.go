@@ -15,9 +15,8 @@ const (
 // openEnv are endings of files of an environment that hold examples or types.
 func openEnv() []string { return []string{".example", ".sample", ".template", ".dist", ".d.ts"} }
 
-// ofCopy judges the file that one of this name is a copy of, as editors and users
-// name their copies, and a file of another name by that name. why returns "" for
-// what is no secret.
+// ofCopy judges the file that one of this name is a copy of, as editors and users name their copies, and a file of
+// another name by that name. why returns "" for a file that is no secret.
 func ofCopy(name string, why func(original string) string) string {
 	bare := strings.Trim(strings.TrimSuffix(name, "~"), "#")
 	for _, ending := range []string{".bak", ".orig", ".old", ".save", ".backup"} {

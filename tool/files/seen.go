@@ -21,8 +21,7 @@ type Seen struct {
 	planned map[string][sha256.Size]byte
 }
 
-// Aside returns a func that makes the model know of the files what it knows now, whatever it is
-// shown until then.
+// Aside returns a func that restores the model's present knowledge of the files, whatever it is shown until then.
 func (s *Seen) Aside() (restore func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +163,7 @@ func (s *Seen) Forget(abs string) {
 }
 
 // OwnChanges watches the seen files while a command of the model's own runs. The returned func is
-// called once, when it is done: what has changed by then counts as changed by the model.
+// called once, when it is done: changes by then count as the model's.
 func (s *Seen) OwnChanges() (done func()) {
 	look := func(abs string) State {
 		info, err := os.Lstat(abs)

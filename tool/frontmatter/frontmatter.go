@@ -49,7 +49,7 @@ func Split(data []byte, keys ...string) (head Head, body string, err error) {
 	return head, after, err
 }
 
-// simple reads what nearly all files have, lines KEY: TEXT that mean the same with and without the rules of
+// simple reads the form of nearly all files, lines KEY: TEXT that mean the same with and without the rules of
 // YAML, which take ten times as long. ok is false where they may be needed.
 func simple(written string, keys []string) (head Head, ok bool) {
 	head = Head{}

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What is read without YAML is what YAML says.
+// A head read without YAML is the same as with it.
 func FuzzSimple(f *testing.F) {
 	keys := []string{"name", "description"}
 	simples := 0

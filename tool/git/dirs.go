@@ -124,10 +124,9 @@ func LooksIn(dir string) iter.Seq[string] {
 	}
 }
 
-// ceiling is the nearest directory above dir that the value of
-// GIT_CEILING_DIRECTORIES names, "" when it names none. As with git, dir itself
-// is no ceiling, what is relative does not count, and what stands behind an empty
-// entry is taken as written, its links unresolved.
+// ceiling is the nearest directory above dir that the value of GIT_CEILING_DIRECTORIES names, "" when it names none. As
+// with git, dir itself is no ceiling, relative entries do not count, and those after an empty entry are taken as
+// written, their links unresolved.
 func ceiling(dir, value string) (nearest string) {
 	resolve := true
 	for _, entry := range strings.Split(value, string(filepath.ListSeparator)) {

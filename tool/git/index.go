@@ -42,9 +42,9 @@ type indexList struct {
 // Of lists the names that the index of the work tree at top holds, as Start does.
 func (n *Indexes) Of(ctx context.Context, top string) []string { return n.Start(ctx, top)() }
 
-// Start has the index of the work tree at top read and returns at once. What it returns
-// waits for the names that the index holds, in git's order: none where git cannot say, or
-// where ctx ends first, while git goes on for the next caller.
+// Start has the index of the work tree at top read and returns at once. The returned func waits for the names that the
+// index holds, in git's order: none where git cannot say, or where ctx ends first, while git goes on for the next
+// caller.
 func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 	dir, _, err := Dirs(top)
 	if err != nil {

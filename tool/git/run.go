@@ -118,7 +118,7 @@ func (g Git) Pipe(ctx context.Context, stdin io.Reader, take func(out io.Reader)
 }
 
 // SafeFlags turns off the programs that a repository's own configuration could make git run: a file-system
-// monitor, hooks, a pager, a transport that fetches what a partial clone lacks, a repository that hides
+// monitor, hooks, a pager, a transport that fetches missing objects of a partial clone, a repository that hides
 // among the files of another. It takes no lock either.
 func SafeFlags() []string {
 	return []string{

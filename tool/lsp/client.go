@@ -179,7 +179,7 @@ func (c *client) open(path string, d *document) {
 		"uri": uriOf(path), "languageId": language(path), "version": d.version, "text": d.text}})
 }
 
-// asked answers what servers ask: they get no settings, and all that they register for counts.
+// asked answers requests of servers: they get no settings, and all that they register for counts.
 func (c *client) asked(method string, params json.RawMessage) (any, bool) {
 	switch method {
 	case "workspace/configuration":

@@ -80,8 +80,7 @@ func TestAnEditIsToldOfItsNewProblemsOnly(t *testing.T) {
 	}
 }
 
-// rust-analyzer says nothing of an edit that changes nothing about what is wrong, but
-// that its check is through.
+// rust-analyzer reports after an edit that changes no error only the end of its check.
 func TestTheEndOfACheckIsWordOfAnEdit(t *testing.T) {
 	m, path := manage(t, "checks")
 	m.Before(path, "fine\n")
@@ -105,7 +104,7 @@ func TestTheEndOfACheckIsWordOfAnEdit(t *testing.T) {
 	}
 }
 
-// An edit is not held up by a server that starts: what it finds comes later, once.
+// An edit does not wait for a server that starts: its findings come later, once.
 func TestWhatIsFoundLateIsToldLater(t *testing.T) {
 	m, path := manage(t, "works")
 	if found := m.After(t.Context(), path, "bad\nodd\n"); found != nil && !found.Old {
@@ -265,8 +264,7 @@ func TestACrashInAMessageEndsTheConnection(t *testing.T) {
 	}
 }
 
-// A server that still loads says so, as progress or as its status: what it does not find
-// then says nothing.
+// A server that still loads says so, as progress or as its status: a search without result then proves nothing.
 func TestAServerThatLoadsSaysSo(t *testing.T) {
 	for kind, want := range map[string][]bool{"loads": {true, false}, "indexes": {true, false}, "works": {false, false}} {
 		m, path := manage(t, kind)

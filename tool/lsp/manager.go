@@ -180,7 +180,7 @@ func (m *Manager) asked(ctx context.Context, path string) (*client, error) {
 }
 
 // Loads reports whether the server of a file says that it has not yet seen all of the
-// project: what it does not find may be there. It does not wait.
+// project: a symbol that it does not find may exist. It does not wait.
 func (m *Manager) Loads(path string) bool {
 	server, ok := For(m.cfg.Servers, path)
 	m.mu.Lock()

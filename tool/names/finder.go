@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Match says of an entry whether it is looked for, and of a directory whether what
-// is in it is looked at. path is absolute. It is called from several goroutines.
+// Match says of an entry whether it is looked for, and of a directory whether to search it. path is absolute. It is
+// called from several goroutines.
 type Match func(path string, kind fs.FileMode) (found, descend bool)
 
 // Finder keeps the listings of the trees, for any goroutine. Use New.
@@ -40,9 +40,9 @@ type listing struct {
 // New makes a Finder.
 func New(match Match) *Finder { return &Finder{match: match, known: map[string]listing{}} }
 
-// ClockTick is how old the last change of a file or directory must be for what was read of it to be
-// kept: file systems tell times by a clock that stands still for a few milliseconds
-// (a jiffy is 10 ms at most), in which it may have changed once more.
+// ClockTick is how old the last change of a file or directory must be for its listing to be kept: file systems tell
+// times by a clock that stands still for a few milliseconds (a jiffy is 10 ms at most), in which it may have changed
+// once more.
 const ClockTick = 50 * time.Millisecond
 
 // Find returns the whole paths of the matches below the roots, sorted. Links are

@@ -82,7 +82,7 @@ func TestNothingThatChangedIsMissed(t *testing.T) {
 	expect(t, f, root, ".envrc", "d/c/.env.local")
 }
 
-// What has not changed for a while is not listed again.
+// A directory that has not changed for a while is not listed again.
 func TestADirectoryThatHasNotChangedIsNotListedAgain(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "a/.env", "b/c/x")

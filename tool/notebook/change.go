@@ -23,9 +23,8 @@ type member struct{ name, value string }
 // writes them.
 var members = []string{"cell_type", "execution_count", "id", "metadata", "outputs", "source"}
 
-// Replace is the text of the notebook with another source in the cell at the index,
-// which becomes one of the type; "" keeps the type. What a run of a code cell left is
-// cleared.
+// Replace is the text of the notebook with another source in the cell at the index, which becomes one of the type; ""
+// keeps the type. The output of a code cell is cleared.
 func (n *Notebook) Replace(index int, source, kind string) string {
 	c := n.Cells[index]
 	if kind == "" {

@@ -263,8 +263,7 @@ func shape(r *rand.Rand) string {
 	return string(data) + []string{"", "\n", " \n\n"}[r.Intn(3)]
 }
 
-// TestNoByteOutsideOfTheCellChanges changes random notebooks, and reads what comes out
-// without what wrote it.
+// TestNoByteOutsideOfTheCellChanges changes random notebooks, and reads the result with other code than the package's.
 func TestNoByteOutsideOfTheCellChanges(t *testing.T) {
 	for seed := range int64(3000) {
 		r := rand.New(rand.NewSource(seed))

@@ -21,7 +21,7 @@ type Symbol struct {
 	local, plain bool
 }
 
-// File is what Scan found in a file. It is not changed afterwards.
+// File holds the symbols that Scan found in a file. It is not changed afterwards.
 type File struct {
 	Symbols  []Symbol
 	language int
@@ -79,7 +79,7 @@ type Scanner struct {
 	patterns [len(languages)]func() [2]*regexp.Regexp
 }
 
-// NewScanner makes a scanner, which makes what a language needs when it meets its first file.
+// NewScanner makes a scanner, which prepares a language when it meets its first file.
 func NewScanner() *Scanner {
 	s := &Scanner{}
 	for i, l := range languages {

@@ -20,13 +20,13 @@ type Ranked struct {
 	score          float64
 }
 
-// Weights of what a definition's rank is made of.
+// These are the weights in a definition's rank.
 const (
 	nearer   = 20   // definitions in files that the map is to be about
 	farther  = 0.02 // mentions in other files than those
 	searched = 50   // definitions that a word of the query names
 	unnamed  = 0.05 // mentions in a file that does not name the other file
-	aside    = 0.05 // definitions in tests, and in what others wrote
+	aside    = 0.05 // definitions in tests, and in the code of others
 	plain    = 0.3  // names that may be words of something else
 	common   = 20   // not a weight: a name that more files define says nothing
 )

@@ -39,8 +39,7 @@ type Contents interface {
 	After(path string) (io.ReadCloser, error)
 }
 
-// maxText is how many bytes of a file are held in memory and compared line by line. What is
-// larger is written as binary.
+// maxText is how many bytes of a file are held in memory and compared line by line. A larger one is written as binary.
 const maxText = 8 << 20
 
 // Write writes the changes as one patch, sorted by path, with renames of files that kept their
@@ -286,7 +285,7 @@ func (p *patch) side(c Change, after bool) (s side, err error) {
 	return s, err
 }
 
-// copyTo writes the content. It is an error if its size is no longer what it was.
+// copyTo writes the content. It is an error if its size has changed.
 func (s side) copyTo(w io.Writer) error {
 	if s.data != nil || s.size == 0 {
 		_, err := w.Write(s.data)

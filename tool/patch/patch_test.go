@@ -281,7 +281,7 @@ func changed(r *rand.Rand, before tree) tree {
 		switch r.IntN(7) {
 		case 0:
 			delete(t, path)
-		case 1: // renamed, maybe into what it was or over another
+		case 1: // renamed, maybe to its old name or over another
 			delete(t, path)
 			t.add(randomPath(r), f)
 		case 2:
@@ -367,7 +367,7 @@ func TestNoPatchHolds(t *testing.T) {
 	same(t, contents.after, read(t, to), b.Bytes())
 }
 
-// TestForm shows what a patch looks like.
+// TestForm shows the form of a patch.
 func TestForm(t *testing.T) {
 	s := sides{
 		tree{"moved": {0o644, "same\n"}, "run.sh": {0o644, "#!/bin/sh\n"}, "a b": {0o644, "old\n"}},

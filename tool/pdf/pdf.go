@@ -22,7 +22,7 @@ const maxText = 5 << 20
 
 // Text is the text of a PDF of size bytes, page by page, each after a line with its number. Notes in
 // brackets stand for pages without text or that cannot be read. The error says why there is no text at all,
-// or is ctx's. The library panics at what it cannot read, and reads through a reader that ends with ctx: so
+// or is ctx's. The library panics at broken data, and reads through a reader that ends with ctx: so
 // neither a broken file nor one that is made to take forever holds anything up.
 func Text(ctx context.Context, from io.ReaderAt, size int64) (text string, err error) {
 	var out strings.Builder

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is the top under a ceiling is what git says it is.
+// The top under a ceiling is the same as git's.
 func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git here")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a pull brings is the remote's before it is HEAD's.
+// Content that a pull brings is the remote's before it is HEAD's.
 func TestWhatGitHoldsIsCommitted(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -198,9 +198,9 @@ func isBlob(ctx context.Context, content io.Reader, size int64, blobs []string) 
 // mostRemotes is how many remote-tracking refs are asked for a file.
 const mostRemotes = 50
 
-// Committed reports whether each file at or below an absolute path is what HEAD, the
-// index or a remote-tracking ref holds at its path: then git, or who committed it, put it
-// there. What cannot be told is not.
+// Committed reports whether each file at or below an absolute path equals the content of HEAD, the index or a
+// remote-tracking ref at its path: then git, or its committer, put it there. A file that cannot be checked is not
+// committed.
 func (p Project) Committed(ctx context.Context, environ []string, path string) bool {
 	rel := p.relative([]string{path})
 	if !p.Git || len(rel) == 0 {
@@ -254,9 +254,9 @@ func isHeld(ctx context.Context, path string, kind fs.FileMode, blobs []string) 
 	return IsBlob(ctx, file, blobs)
 }
 
-// Loses says in words what is lost when the file at an absolute path is replaced: it is there, and no
-// commit has it as it is. "" for nothing. environ is the environment that commands get. Git is asked only
-// where its own programs are off; a file that it cannot judge within two seconds counts as lost.
+// Loses describes the loss if the file at an absolute path is replaced: it exists, and no commit has its content. ""
+// for none. environ is the environment that commands get. Git is asked only where its own programs are off; a file that
+// it cannot judge within two seconds counts as lost.
 func Loses(environ []string, path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {

@@ -139,8 +139,8 @@ func (p Project) historySecrets(dir string, environ, denied []string) (secrets [
 	return slices.Compact(secrets), nil
 }
 
-// stored lists those of the denied files whose content is in the object store, except what
-// the index holds under a name that may be read too.
+// stored lists those of the denied files whose content is in the object store, except those that the index also holds
+// under a readable name.
 func (p Project) stored(ctx context.Context, environ, denied []string) ([]string, error) {
 	files := map[string]string{} // has the IDs of their contents, with either line end
 	for _, path := range denied {
@@ -194,9 +194,8 @@ func (p Project) FileContents(environ, names []string) (blobs []string, err erro
 	return blobs, err
 }
 
-// leadsOut returns an error when a file of git's own is a link out of its
-// directory, or objects come from another repository: git would show what is
-// there.
+// leadsOut returns an error when a file of git's own is a link out of its directory, or objects come from another
+// repository: git would show files from there.
 func leadsOut(dir string) error {
 	if names.Exists(filepath.Join(dir, "objects", "info", "alternates")) {
 		return errors.New("the repository takes objects from another one (objects/info/alternates)")

@@ -19,10 +19,10 @@ type Project struct {
 	Dir  string // the working directory, absolute, links resolved
 	Git  bool   // Root has a .git
 	// Common is the directory of git's files, absolute, where it lies outside Root: that of
-	// a submodule or a separate one, or what a linked work tree shares with others; else "".
+	// a submodule or a separate one, or the one that a linked work tree shares with others; else "".
 	Common string
-	// None says why there is no project to speak of: "/", the home directory or
-	// what lies above it, or root outside a container. "" otherwise.
+	// None says why there is no project to speak of: "/", the home directory or a directory above it, or root outside a
+	// container. "" otherwise.
 	None string
 }
 
@@ -44,8 +44,8 @@ func Find(dir, home string, superuser bool) (Project, error) {
 		if !git.IsWorkTree(at) {
 			continue
 		}
-		// One of another user is not entered, as git does not, and nothing
-		// further up is the project of someone who works in it.
+		// One of another user is not entered, as git does not, and nothing further up is the project of a user who
+		// works in it.
 		if ownWorkTree(at) {
 			p.Root, p.Git = at, true
 			p.Common = gitDirOutside(at)
@@ -178,15 +178,14 @@ func (p Project) Ignored(ctx context.Context, environ []string) (paths []string,
 	return paths, err
 }
 
-// underWay are the files and directories in a repository's directory that say what
-// is under way in it.
+// underWay are the files and directories in a repository's directory that show the operation under way in it.
 var underWay = []struct{ name, what string }{
 	{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
 	{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"},
 }
 
 // Head says where the project's repository stands, as the branch and the commit,
-// and what is under way in it, "" for nothing. It runs nothing; both are "" where
+// and the operation under way in it, "" for none. It runs nothing; both are "" where
 // there is no repository that can be read.
 func (p Project) Head() (head, busy string) {
 	if !p.Git {
@@ -225,8 +224,8 @@ func (p Project) Head() (head, busy string) {
 	return ref, busy
 }
 
-// GitData reports whether a path, with slashes, is data in a .git that git reads and
-// checks, not what it runs or obeys: its objects, refs, index and logs.
+// GitData reports whether a path, with slashes, is data in a .git that git reads and checks, not a file it runs or
+// obeys: its objects, refs, index and logs.
 func GitData(path string) bool {
 	_, rest, ok := SplitGit(path)
 	if !ok {

@@ -94,7 +94,7 @@ func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 	}
 }
 
-// What FindProject takes for a repository is what git itself takes.
+// FindProject recognizes the same repositories as git itself.
 func TestGitAgreesOnWhatARepositoryIs(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git here")

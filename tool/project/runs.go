@@ -148,8 +148,7 @@ func runningKey(config string, ownTree bool) string {
 	return ""
 }
 
-// ownedByUser reports whether the file belongs to the user who runs artoo; for root, as
-// for git, also to the user who called sudo.
+// ownedByUser reports whether the file belongs to artoo's user; for root, as for git, also to the caller of sudo.
 func ownedByUser(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -231,8 +230,7 @@ func (p Project) HookFinder() func() []string {
 		if err != nil {
 			common = filepath.Join(p.Root, ".git") // it may be made
 		}
-		// What the file is comes before what git says of it: a change between the two is seen
-		// the next time.
+		// The file's stamp is taken before git's answer: a change between the two is seen the next time.
 		now := names.StampAt(filepath.Join(common, "config"))
 		if time.Since(asked) < hooksKept && now == config {
 			return dirs

@@ -35,7 +35,7 @@ func TestGitState(t *testing.T) {
 	if got := p.GitState(t.Context(), os.Environ()); len(got) > 1000 || got[len(got)-11:] != "and 13 more" {
 		t.Errorf("%q", got)
 	}
-	// What the repository's own configuration names is not run.
+	// Programs in the repository's own configuration are not run.
 	marker := filepath.Join(dir, "ran")
 	gittest.Git(t, dir, "config", "core.fsmonitor", "touch "+marker)
 	if got := p.GitState(t.Context(), os.Environ()); got != "" {

@@ -25,8 +25,8 @@ const plant = `id=$(echo later | git hash-object --stdin)
 	cp .git/objects/$(echo $other | cut -c1-2)/$(echo $other | cut -c3-) $dir/$(echo $id | cut -c3-)
 `
 
-// TestAttacks runs lines that do more than they seem to: none passes for bookkeeping, and
-// what is never landed is not there afterwards.
+// TestAttacks runs lines that do more than they seem to: none passes for bookkeeping, and files that never land are not
+// there afterwards.
 func TestAttacks(t *testing.T) {
 	for _, c := range []struct{ name, before, line, want, check string }{
 		{"a planted object", first, plant + "git branch q", "bookkeeping: ref new refs/heads/q",

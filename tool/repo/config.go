@@ -71,8 +71,8 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 	return nil
 }
 
-// branchSetting is where the row of a setting stands: of those that say what a new branch
-// follows it is bookkeeping, of those of a branch that is gone content.
+// branchSetting is the list for the row of a setting: bookkeeping for the upstream of a new branch, content for the
+// settings of a deleted one.
 func (j *judge) branchSetting(key string, was, is []string, after map[string][]string) *[]Row {
 	rest, ok := strings.CutPrefix(key, "branch.")
 	dot := strings.LastIndex(rest, ".")

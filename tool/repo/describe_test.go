@@ -27,7 +27,7 @@ func gitLines(t *testing.T, dir, lines string) {
 	}
 }
 
-// filesBelow is what the files below a directory hold.
+// filesBelow is the content of the files below a directory.
 func filesBelow(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -82,7 +82,7 @@ func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
 					list = append(list, Change{Path: path, Gone: true})
 				}
 			}
-			// The files of root are what they were, or already what they will be.
+			// The files of root are in their old state, or already in the new one.
 			says := func(root string, was func(string) (io.ReadCloser, error)) {
 				t.Helper()
 				var changes []Change
@@ -98,7 +98,7 @@ func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
 	}
 }
 
-// in opens in dir what a path is in root.
+// in opens in dir the file that a path names in root.
 func in(root, dir string) func(string) (io.ReadCloser, error) {
 	return func(path string) (io.ReadCloser, error) { return os.Open(dir + strings.TrimPrefix(path, root)) }
 }

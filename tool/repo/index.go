@@ -152,10 +152,9 @@ func IsIndex(path string) bool {
 		(names.Exists(filepath.Join(dir, "objects")) || names.Exists(filepath.Join(dir, "commondir")))
 }
 
-// MergeIndex makes in an index of the git directory gitDir, which holds now, the changes
-// that lead from the index from to the index to: of each path that is in now as in from.
-// left names the paths that are otherwise in it. What an index knows of files does not
-// count. A nil index is none.
+// MergeIndex makes in an index of the git directory gitDir, which holds now, the changes that lead from the index from
+// to the index to: of each path that is in now as in from. left names the paths that are otherwise in it. File times
+// and sizes in an index do not count. A nil index is none.
 func MergeIndex(ctx context.Context, gitDir string, environ []string, from, to, now []byte) (merged []byte,
 	left []string, err error) {
 	common := gitDir

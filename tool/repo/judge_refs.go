@@ -82,8 +82,7 @@ func (j *judge) judgeRefs(ctx context.Context) error {
 	return j.unreached(ctx)
 }
 
-// moves are the refs below refs/ with another value. What can never be a ref's stays
-// as it was.
+// moves are the refs below refs/ with another value. A name that can never be a ref's stays unchanged.
 func (j *judge) moves() (moves []move) {
 	r := &j.v.refs
 	if !j.v.sorted.refs {

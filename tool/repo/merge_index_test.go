@@ -11,7 +11,7 @@ import (
 )
 
 // The changes between two indexes are made in a third: entry by entry, with their flags, and
-// without what the user has staged at the same path or below it.
+// without those that the user has staged at the same path or below it.
 func TestMergeIndex(t *testing.T) {
 	for _, c := range []struct {
 		name, from, to, now string // each follows the one before, except that now follows from

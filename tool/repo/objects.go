@@ -45,8 +45,8 @@ const mostObject = 1 << 30
 // errObject says that a loose object does not match its name.
 var errObject = errors.New("not the object of this id")
 
-// takeObject copies a loose object of the layer into the view, where it is what its
-// name says. Others are left out: they could stand in for content that is stored later.
+// takeObject copies a loose object of the layer into the view, if its content matches its name. Others are left out:
+// they could stand in for content that is stored later.
 func (v *View) takeObject(ctx context.Context, path string) error {
 	id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
 	if !v.format.isID(id) {

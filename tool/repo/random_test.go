@@ -11,8 +11,7 @@ import (
 	"artoo/tool/repo"
 )
 
-// TestRandomLines runs random lines, one after the other, and lands each: the project is
-// then what the layer is.
+// TestRandomLines runs random lines, one after the other, and lands each: the project then equals the layer.
 func TestRandomLines(t *testing.T) {
 	seeds := 4
 	if os.Getenv(everyTry) != "" {

@@ -97,7 +97,7 @@ type Row struct {
 	Gone   []string // Those of a commit's Files that it removes.
 	// Left says that Replay leaves this out.
 	Left bool
-	// Stops says that what the line left would be of no use without it, so that nothing may
+	// Stops says that the line's other changes would be useless without it, so that nothing may
 	// land: the state of a rebase that goes on, or another work tree's or submodule's.
 	Stops bool
 }
@@ -301,8 +301,7 @@ func (v *View) isGone(path string) bool {
 
 const mostText = 256 << 20 // bytes of one file of a git directory that are read into memory
 
-// openBefore opens what a file of the repository held before the line, openAfter what it
-// holds after it.
+// openBefore opens the content of a file of the repository before the line, openAfter the one after it.
 func (v *View) openBefore(path string) (io.ReadCloser, error) {
 	if _, changed := v.changed[path]; changed && v.was != nil {
 		return v.was(path)
@@ -327,7 +326,7 @@ func (v *View) openAfter(path string) (io.ReadCloser, error) {
 	return v.open(path)
 }
 
-// before is what openBefore opens, after what openAfter does; nil where there is no such file.
+// before reads the file of openBefore, after that of openAfter; nil if there is no such file.
 func (v *View) before(path string) ([]byte, error) { return readFrom(path, v.openBefore) }
 
 func (v *View) after(path string) ([]byte, error) { return readFrom(path, v.openAfter) }

@@ -19,7 +19,7 @@ import (
 	"artoo/tool/repo"
 )
 
-// bench is a repository and what a line made of a copy of it.
+// bench is a repository, and a copy of it that a line changed.
 type bench struct {
 	t       *testing.T
 	top     string // the work tree of the project
@@ -152,7 +152,7 @@ func (b *bench) changes() (list []repo.Change) {
 	return list
 }
 
-// listing is what is below a directory, by relative path.
+// listing lists the files below a directory, by relative path.
 func listing(t *testing.T, top string) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -242,7 +242,7 @@ func (b *bench) effects() (*repo.View, repo.Effects) {
 	return view, e
 }
 
-// land moves the files of the work tree as landing does, then replays what was judged.
+// land moves the files of the work tree as landing does, then replays the judged changes.
 func (b *bench) land(view *repo.View) {
 	b.t.Helper()
 	if err := b.replay(view); err != nil {
@@ -317,7 +317,7 @@ func (b *bench) move(from, to string) {
 	}
 }
 
-// state is what git says of a repository. Its history follows from its refs and what fsck finds.
+// state is a repository's state in git's words. Its history follows from its refs and what fsck finds.
 const state = `refs=$(git for-each-ref --format='%(refname) %(objectname)'); echo "$refs"; case $refs in *refs/stash*) git stash list;; esac
 	git ls-files -s -v; git status --porcelain=v2; sort .git/config
 	cat .git/HEAD .git/MERGE_HEAD .git/MERGE_MSG .git/MERGE_MODE .git/SQUASH_MSG .git/CHERRY_PICK_HEAD .git/REVERT_HEAD 2>/dev/null || true
@@ -361,8 +361,8 @@ func texts(e repo.Effects) string {
 	return b.String()
 }
 
-// TestUsualLines runs the usual lines of git: they are judged by what they come to, and
-// the real repository is then what the layer is.
+// TestUsualLines runs the usual lines of git: they are judged by their results, and the real repository then equals the
+// layer.
 func TestUsualLines(t *testing.T) {
 	topic := first + "git switch -qc topic; echo 2 > c; git add c; git commit -qm second; git switch -q main\n"
 	for i, c := range []struct{ name, before, line, want string }{

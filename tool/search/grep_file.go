@@ -101,7 +101,7 @@ func (s *fileSearch) refused(abs string, f *searchFile) error {
 	return err
 }
 
-// text searches what r holds, if it is text: size bytes, 0 when that is not known.
+// text searches the content of r, if it is text: size bytes, 0 when that is not known.
 func (s *fileSearch) text(ctx context.Context, r io.Reader, size int64, keep int) (fileHits, error) {
 	l := &s.lines
 	l.begin(keep)
@@ -203,9 +203,8 @@ func (s *lineSearch) hitLines(at, stop, col int) {
 	}
 }
 
-// maxInside is the size in bytes up to which a file is looked through for secrets
-// of several lines, such as private keys: one of these lines alone does not tell
-// what it is.
+// maxInside is the size in bytes up to which a file is looked through for secrets of several lines, such as private
+// keys: one of these lines alone does not show that it is a secret.
 const maxInside = 1 << 20
 
 // hideHits puts marks in place of lines that are part of a secret.

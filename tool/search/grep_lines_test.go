@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// slowSearch is what lineSearch must answer, the simple way.
+// slowSearch is the required answer of lineSearch, found the simple way.
 func slowSearch(re *regexp.Regexp, text string, context, keep int) string {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -45,7 +45,7 @@ func slowSearch(re *regexp.Regexp, text string, context, keep int) string {
 	return b.String()
 }
 
-// searchIn searches what r holds, as a file of a tree is searched.
+// searchIn searches the content of r, as a file of a tree is searched.
 func searchIn(ctx context.Context, s *lineSearch, r io.Reader, keep int) (fileHits, error) {
 	s.begin(keep)
 	have, ended, err := s.fill(r, 0)

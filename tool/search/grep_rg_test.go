@@ -59,7 +59,7 @@ func matchingLines(t testing.TB, files *files.Files, pattern string, options Que
 	return lines
 }
 
-// Where there is a ripgrep, it is the judge of what stands where in sources.
+// If ripgrep is installed, it is the judge of matches in sources.
 func TestGrepFindsWhatRipgrepFinds(t *testing.T) {
 	rg, err := exec.LookPath("rg")
 	if err != nil {
@@ -123,7 +123,7 @@ func TestGrepFindsWhatRipgrepFinds(t *testing.T) {
 	}
 }
 
-// And of what all the ignore files mean together.
+// Ripgrep is also the judge of all ignore files together.
 func TestFilesAreIgnoredAsRipgrepIgnoresThem(t *testing.T) {
 	rg, err := exec.LookPath("rg")
 	if err != nil {

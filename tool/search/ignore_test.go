@@ -24,7 +24,7 @@ func emptyHome(t *testing.T) string {
 	return home
 }
 
-// What a search finds does not depend on whether the files are in a checkout, nor on
+// The findings of a search do not depend on whether the files are in a checkout, nor on
 // whether git is installed.
 func TestOneAnswerInACheckoutAndOutside(t *testing.T) {
 	tree := ignoreTree()
@@ -56,7 +56,7 @@ func TestOneAnswerInACheckoutAndOutside(t *testing.T) {
 	}
 }
 
-// What git tracks it does not ignore.
+// Git does not ignore tracked files.
 func TestTrackedFilesAreFoundThoughARuleNamesThem(t *testing.T) {
 	emptyHome(t)
 	env := treeEnv(t, map[string]string{".gitignore": "out/\n*.gen\n", "a.gen": "", "b.gen": "", "out/x/kept": "",

@@ -12,8 +12,7 @@ import (
 	"artoo/tool/git/gittest"
 )
 
-// written is entries as one string each: a slash after directories, ! before
-// what is ignored.
+// written is entries as one string each: a slash after directories, ! before ignored ones.
 func written(entries []Entry) []string {
 	var out []string
 	for _, e := range entries {
@@ -108,8 +107,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The index names what the walk may not have reached; what it says of files
-// that are denied, gone or elsewhere is not believed.
+// The index names files that the walk may not have reached; its entries for files that are denied, gone or elsewhere do
+// not count.
 func TestFindInTheIndex(t *testing.T) {
 	env := treeEnv(t, map[string]string{
 		"far/week.go": "", "far/.env": "", "far/key/id_rsa": "", "gone/week.go": "", "mod/x": "",

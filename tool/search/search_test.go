@@ -12,7 +12,7 @@ import (
 	"artoo/tool/git/gittest"
 )
 
-// What was searched must be what may be shown: in between, another file may have come
+// The searched file must be the one that may be shown: in between, another file may have come
 // to have its name.
 func TestAFileThatWasExchangedIsNotShown(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a": "needle\n", "b": "needle\n"})

@@ -19,7 +19,7 @@ import (
 	"artoo/tool/git/gittest"
 )
 
-// ignoreTree has rules of every sort; git is the judge of what they mean.
+// ignoreTree has rules of every sort; git is the judge of their meaning.
 func ignoreTree() map[string]string {
 	tree := map[string]string{
 		".gitignore": strings.Join([]string{
@@ -221,7 +221,7 @@ func TestListFilesOfAHostileRepository(t *testing.T) {
 	if err := os.Chmod(filepath.Join(env.Dir, "hooks/post-index-change"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// What surrounds artoo may point git elsewhere too.
+	// The environment may point git elsewhere, too.
 	other := t.TempDir()
 	gittest.Repo(t, other)
 	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))

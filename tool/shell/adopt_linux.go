@@ -71,9 +71,8 @@ func (p *processTree) looksAgain(pid int) (left bool) {
 	return false
 }
 
-// adopted reports whether the process was orphaned by a command. Nothing of a
-// command can get back into the session of this process, and what this process
-// starts beside commands is in that, or began before them. The lock is held.
+// adopted reports whether the process was orphaned by a command. Nothing of a command can get back into the session of
+// this process, and other children of this process are in that, or began before them. The lock is held.
 func (q Process) adopted() bool {
 	return q.Parent == os.Getpid() && q.Session != ownSession() && !adoption.shells[q.PID] && q.later(adoption.first)
 }

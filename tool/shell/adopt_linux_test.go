@@ -63,7 +63,7 @@ func TestTheShellOfACommandBesideIsNoOrphan(t *testing.T) {
 }
 
 // While a process becomes another program it has no environment for a moment, and so no
-// mark: it is stopped all the same, and not taken for what a command beside left.
+// mark: it is still stopped, and does not count as left by a command beside.
 func TestAProcessThatBecomesAnotherIsStopped(t *testing.T) {
 	beside, err := startTree(exec.Command("sleep", "600"))
 	must(t, err)
@@ -84,7 +84,7 @@ func TestAProcessThatBecomesAnotherIsStopped(t *testing.T) {
 	}
 }
 
-// What this process started beside commands is neither stopped nor waited for.
+// Other children of this process are neither stopped nor waited for.
 func TestOtherChildrenAreLeftAlone(t *testing.T) {
 	before := exec.Command("sleep", "600")
 	before.SysProcAttr = &unix.SysProcAttr{Setsid: true}
@@ -146,7 +146,7 @@ func TestOutputHeldFromOutside(t *testing.T) {
 	must(t, pipe.Close())
 }
 
-// What belongs to another user cannot be stopped, and is not said to be.
+// A process of another user cannot be stopped, and is not reported as stopped.
 func TestWhatCannotBeStoppedIsNotCountedAsStopped(t *testing.T) {
 	cmd := exec.Command(Find(), "-c", "sleep 600 & sleep 601 & echo ready")
 	out, in, err := os.Pipe() // StdoutPipe's would be closed when the shell ends, read or not

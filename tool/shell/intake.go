@@ -188,9 +188,9 @@ func (in *intake) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// show has output from now on shown on a screen, in pieces that are at least a pause
-// apart, until the returned func is called; of a command in the background first what nobody
-// has read yet. Where something shows it already, or the command has ended, nothing does.
+// show has output from now on shown on a screen, in pieces that are at least a pause apart, until the returned func is
+// called; of a command in the background first the output not read yet. If it is shown already, or the command has
+// ended, show does nothing.
 func (in *intake) show(screen io.Writer, pause time.Duration) (end func()) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

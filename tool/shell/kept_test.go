@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is looked at eight bytes at a time is what each byte says by itself.
+// A check of eight bytes at a time gives the same as one of each byte.
 func TestTheKeptLengthIsThatOfTheBytes(t *testing.T) {
 	check := func(p []byte) {
 		want := 0

@@ -142,7 +142,7 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// pieces keeps what is written to it, with the time.
+// pieces keeps writes, with the time.
 type pieces struct {
 	text []string
 	at   []time.Duration
@@ -243,7 +243,7 @@ func TestLiveShowsTheEndOfWhatIsTooMuch(t *testing.T) {
 	})
 }
 
-// TestLiveCutsNoPrivateKey: who hides keys knows one by its first line.
+// TestLiveCutsNoPrivateKey: the masking of keys recognizes one by its first line.
 func TestLiveCutsNoPrivateKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := "-----BEGIN RSA " + "PRIVATE KEY-----\n" + strings.Repeat(strings.Repeat("k", 63)+"\n", 24) +

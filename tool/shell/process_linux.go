@@ -120,7 +120,7 @@ func statOf(pid int) (Process, bool) {
 func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
 
 // A process's number is that of the last one plus one, until the largest number there is (32,768 at least):
-// so what a command has started stands between its shell and the last number given. To look there only is
+// so the children of a command stand between its shell and the last number given. To look there only is
 // far cheaper than to list all processes, which would cost more than most commands. It must not have gone
 // round since, so only quick commands are looked up like this.
 const (

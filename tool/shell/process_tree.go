@@ -122,9 +122,8 @@ func (p *processTree) Signal(sig syscall.Signal) { p.send(sig, p.rest()) }
 func (p *processTree) send(sig syscall.Signal, to []Process) {
 	leader := p.cmd.Process.Pid
 	inGroup := func(q Process) bool { return q.Group == leader }
-	// The shell comes first: it must not go on, nor report, when what it
-	// waited for has ended. An error says that a process is gone already, or
-	// belongs to another user; KillAll looks which still run.
+	// The shell comes first: it must not go on, nor report, when the process it waited for has ended. An error says
+	// that a process is gone already, or belongs to another user; KillAll looks which still run.
 	if !p.ended() || slices.ContainsFunc(to, inGroup) {
 		_ = p.kill(-leader, sig)
 	}

@@ -11,8 +11,8 @@ import (
 // maxUnread is how much of a background command's unread output is kept, in bytes.
 const maxUnread = 256 << 10
 
-// record takes the output of a background command, to a file as far as there is room, and keeps what
-// nobody has read. Its methods may be called from any goroutine.
+// record takes the output of a background command, to a file as far as there is room, and keeps unread output. Its
+// methods may be called from any goroutine.
 type record struct {
 	mu     sync.Mutex
 	file   io.WriteCloser // nil where nothing keeps it

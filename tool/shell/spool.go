@@ -56,9 +56,8 @@ func (s *Spool) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// grow makes room for so many bytes. Most output is short; for what is longer than that there
-// is room for all at once, since memory that is not written to is not taken from the system,
-// and the old memory stays until it is collected.
+// grow makes room for so many bytes. Most output is short; for longer output it makes room for all at once, since
+// memory that is not written to is not taken from the system, and the old memory stays until it is collected.
 func (s *Spool) grow(size int) {
 	room := max(cap(s.kept), s.first)
 	for room < size {

@@ -52,8 +52,7 @@ func (b *blocks) String() string {
 
 func joined(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
-// What is kept, and what is said to be missing, does not depend on how it is kept, nor on the
-// pieces in which it came.
+// The kept output, and the note on missing output, do not depend on how it is kept, nor on the pieces in which it came.
 func TestASpoolKeepsWhatAListOfBlocksWould(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for round := range some(3000) {
@@ -136,8 +135,8 @@ func TestWhatIsTakenOfASpoolHasRoomBehindIt(t *testing.T) {
 	}
 }
 
-// some is how much of n is tried: all of it, but for a part with -short, as under the
-// race detector, which finds nothing in what runs in one goroutine.
+// some is how much of n is tried: all of it, or a part with -short, as under the race detector, which finds nothing in
+// a single goroutine.
 func some(n int) int {
 	if testing.Short() {
 		return n / 4

@@ -35,8 +35,7 @@ func there(t *testing.T, path string) bool {
 	return err == nil
 }
 
-// What a killed process left goes; what one that lives has, a link, another's file and
-// another name stay.
+// A directory that a killed process left is removed; that of a live one, a link, another's file and another name stay.
 func TestOnlyWhatAKilledProcessLeftIsRemoved(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)

@@ -176,7 +176,7 @@ func (r contextReader) Read(p []byte) (int, error) {
 }
 
 // ReadLine is the next line of r with its end; long reports one over most bytes, of which all is
-// skipped. With an error, line is what came before it.
+// skipped. With an error, line is the text before it.
 func ReadLine(r *bufio.Reader, most int) (line []byte, long bool, err error) {
 	for {
 		piece, err := r.ReadSlice('\n')

@@ -1,6 +1,6 @@
-// Package web fetches pages and asks search engines for a model: what comes from a server is bounded in
-// bytes and time and made into text. It connects to no address of this machine or of a private network that
-// was not allowed. It knows nothing of tools or of permission.
+// Package web fetches pages and asks search engines for a model: a server's answer is bounded in bytes and time and
+// made into text. It connects to no address of this machine or of a private network that was not allowed. It knows
+// nothing of tools or of permission.
 package web
 
 import (

@@ -91,9 +91,8 @@ type OwnError struct {
 // Error names the refused address and the reason.
 func (e *OwnError) Error() string { return e.Host + " was not connected to: " + e.Why }
 
-// Fetch gets the page of an address from Parse. The caller has the user's leave for
-// its host, also where it is one of this machine or network by its spelling. What
-// the server says with another status than 200 is a page too. It returns soon after
+// Fetch gets the page of an address from Parse. The caller has the user's leave for its host, also where it is one of
+// this machine or network by its spelling. An answer with another status than 200 is a page, too. It returns soon after
 // ctx is done.
 func (c *Client) Fetch(ctx context.Context, u *url.URL, hosts Hosts) (Page, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("%s did not answer in %s", u.Host, fetchTime))

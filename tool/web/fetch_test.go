@@ -127,7 +127,7 @@ func (s *site) serveNames(conn net.Conn) {
 	}
 }
 
-// none is what rules allow where there are none.
+// none is the Hosts of no rules.
 func none(string) (bool, bool) { return false, false }
 
 // all lets redirects go to every host of the internet.
@@ -304,7 +304,7 @@ func TestWhatUnpacksToMuchIsCut(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	zeros := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
-	for range 16 { // three times what is read
+	for range 16 { // three times the bytes read
 		if _, err := z.Write(zeros); err != nil {
 			t.Fatal(err)
 		}

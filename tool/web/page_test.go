@@ -165,8 +165,8 @@ func TestTextIsReadInItsCharset(t *testing.T) {
 	}
 }
 
-// some is how much of n is tried: all of it, but for a part with -short, as under the
-// race detector, which finds nothing in what runs in one goroutine.
+// some is how much of n is tried: all of it, or a part with -short, as under the race detector, which finds nothing in
+// a single goroutine.
 func some(n int) int {
 	if testing.Short() {
 		return n / 4

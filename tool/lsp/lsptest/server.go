@@ -14,9 +14,9 @@ import (
 
 // Kind is the variable that makes the test binary a server; its value says which one: "works",
 // for which each line with "bad" is an error and each with "odd" a warning, or one that "checks"
-// on each save and then says only what has changed, as rust-analyzer does, or "loads" or
+// on each save and then reports only the changes, as rust-analyzer does, or "loads" or
 // "indexes" until the second question about references, told as progress or as its status, or
-// that is "dead", "mute", "silent" on what it finds, writes "garbage" or a "flood".
+// that is "dead", "mute", "silent" on its findings, writes "garbage" or a "flood".
 const Kind = "ARTOO_TEST_LANGUAGE_SERVER"
 
 // Serve is the server until its input ends, where Kind is set; else it does nothing. A
