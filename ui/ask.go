@@ -81,8 +81,8 @@ func AskOnTTY(s *screen.Screen, notify *Notifier) func(ctx context.Context, q ag
 	}
 }
 
-// approval is the question whether something may be done, or whether what was done lands.
-// edit lets the user change the call; it gives nil for no change.
+// approval is the question whether a call may run, or whether the changes of one land.
+// edit lets the user change the call; it returns nil for no change.
 func approval(s *screen.Screen, q agent.Question, edit func() (input []byte, err error)) dialogue[agent.Answer] {
 	d := confirmation[agent.Answer](s, screen.Approval{Question: q})
 	d.read = func(text string) (agent.Answer, meaning, string) { return readApproval(q, text) }
@@ -100,7 +100,7 @@ func approval(s *screen.Screen, q agent.Question, edit func() (input []byte, err
 	return d
 }
 
-// readApproval is an answer that the question takes: no rule stands for what a command did.
+// readApproval is an answer that the question takes: no rule can stand for the changes of a command.
 func readApproval(q agent.Question, text string) (agent.Answer, meaning, string) {
 	a, m := parseAnswer(text)
 	if key := keyOf(a, m); !slices.Contains(screen.Keys(screen.Approval{Question: q}), key) ||

@@ -14,7 +14,7 @@ import (
 	"artoo/agent"
 )
 
-// Only an explicit yes approves; what is no answer is asked again.
+// Only an explicit yes approves; after any other text the question repeats.
 func TestSixtyAnswersToAQuestion(t *testing.T) {
 	type reply struct {
 		a agent.Answer
@@ -102,7 +102,7 @@ func TestOnlyAYesApproves(t *testing.T) {
 	k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
 }
 
-// What follows n, a and A reaches the agent; no answer is kept in the history.
+// Words after n, a and A reach the agent; no answer is kept in the history.
 func TestAnswersWithWords(t *testing.T) {
 	for keys, want := range map[string]agent.Answer{
 		"n take the other": {Reason: "take the other"},
@@ -153,7 +153,7 @@ func TestPastedTextNeverApproves(t *testing.T) {
 	}
 }
 
-// A slow line gives what was typed in one read, the Enter with it.
+// A slow line delivers all keys in one read, with the Enter.
 func TestAnAnswerAndItsEnterInOneRead(t *testing.T) {
 	for keys, want := range map[string]agent.Verdict{
 		"y\r": agent.Yes, "always\r": agent.YesForSession, "\x1b[Cy\r": agent.Yes, "x\x7fyes\r": agent.Yes,

@@ -42,7 +42,7 @@ func accessOf(a *agent.Agent, own bool) fileAccess {
 }
 
 // Expand is the prompt of a headless run with the files and resources that it names. A script may have put words
-// of others into it: only what the agent reaches unasked comes along. It reads files, and starts servers.
+// of others into it, so it attaches only what the agent reaches unasked. It reads files, and starts servers.
 func Expand(ctx context.Context, a *agent.Agent, prompt string) Expansion {
 	return accessOf(a, false).expand(ctx, prompt, nil)
 }
@@ -68,9 +68,9 @@ type Expansion struct {
 	Notes []string        // a line each, unsanitised
 }
 
-// expand finds the @paths of a typed message, and the full paths of images, and reads what they
-// name as the tools read and ls show it. A word that names nothing is text, and so is one whose
-// @ was pasted. The notes name files that may not be read.
+// expand finds the @paths of a typed message, and the full paths of images, and reads their files
+// and directories in the form of the tools read and ls. A word that names none is text, and so is
+// one whose @ was pasted. The notes name files that may not be read.
 func (a fileAccess) expand(ctx context.Context, text string, pasted []prompt.Span) Expansion {
 	e := expander{access: a, ctx: ctx, seen: map[string]bool{}}
 	var out strings.Builder
@@ -120,8 +120,8 @@ func (e *expander) word(w atWord) {
 			return
 		}
 	}
-	// A decorator, a name or a package is text; what is written like a path was
-	// meant as one.
+	// A decorator, a name or a package is text; a word with a dot was probably
+	// meant as a path.
 	if last := paths[len(paths)-1]; strings.Contains(strings.Trim(filepath.Base(last), "."), ".") {
 		e.note("@%s: there is no such file; it is sent as text", last)
 	}
@@ -311,7 +311,7 @@ func scanAt(text string, from int) atWord {
 }
 
 // unescape reads text up to the first rune that ends it, n bytes; stopped is false without one.
-// A backslash is taken off only before what would otherwise mean something.
+// A backslash is taken off only before a rune with a meaning of its own.
 func unescape(text string, ends func(rune) bool) (path string, n int, stopped bool) {
 	var b strings.Builder
 	for n < len(text) {
@@ -369,7 +369,7 @@ type drop struct {
 	own  bool // typed, or pasted with nothing else, as a terminal does with a dropped file
 }
 
-// dropped are the images of a message: all in what was typed, and those that a pasted part
+// dropped are the images of a message: all in the typed text, and those that a pasted part
 // begins with.
 func dropped(text string, pasted []prompt.Span) []drop {
 	var all []drop

@@ -33,7 +33,7 @@ func TestImagesAreAttached(t *testing.T) {
 	odd := a.env.Dir + "/a b/it's (2).PNG"
 	escaped := strings.NewReplacer(" ", `\ `, "'", `\'`, "(", `\(`, ")", `\)`).Replace(odd)
 	for text, want := range map[string]struct {
-		typed, pasted []string // what is attached, in order
+		typed, pasted []string // the attachments, in order
 	}{
 		"what is in @week.png?":                      {typed: []string{one}},
 		a.env.Dir + "/week.png":                      {typed: []string{one}, pasted: []string{one}},

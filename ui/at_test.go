@@ -136,8 +136,7 @@ func TestExpandLeavesWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// What was meant as a file and is none is said, and sent as it was typed; what was
-// pasted is data.
+// A typed name of a missing file is reported, and sent as text; pasted names are data.
 func TestAMissingFileIsSaid(t *testing.T) {
 	a := reaching(t, map[string]string{"week.go": "x\n"})
 	for text, want := range map[string]string{

@@ -13,7 +13,7 @@ import (
 )
 
 // OpenBrowser opens an address from outside in the browser that BROWSER names, else in an installed one, and returns the
-// program. environ is what it gets, in the form of os.Environ. Over SSH it opens none: the user sits elsewhere. The
+// program. It runs with environ, in the form of os.Environ. Over SSH it opens none: the user sits elsewhere. The
 // error says why none was opened.
 func OpenBrowser(address string, environ []string) (program string, err error) {
 	u, err := url.Parse(address)

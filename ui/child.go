@@ -225,8 +225,8 @@ func (t *Terminal) child(argv, environ []string, in io.Reader) error {
 
 func runEdit(ctx context.Context, t *Terminal, text string) error { return t.editMessage(ctx, text) }
 
-// editMessage lets the user write a message in their editor, beginning with text. What they
-// save is sent, and is never a command; otherwise text comes back.
+// editMessage lets the user write a message in their editor, beginning with text. A saved
+// message is sent, and is never a command; otherwise text comes back.
 func (t *Terminal) editMessage(ctx context.Context, text string) error {
 	written, saved, err := t.composeText(ctx, text)
 	why := ""

@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childTalk holds a conversation on the standard streams. What is said decides
-// what the turn does.
+// childTalk holds a conversation on the standard streams. The message decides the
+// course of the turn.
 func childTalk() int {
 	s := &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		switch text {
@@ -187,7 +187,7 @@ func (k *talk) type_(keys string) {
 
 func exitOf(t *testing.T, command *exec.Cmd) int {
 	t.Helper()
-	late := time.AfterFunc(waitLimit, func() { _ = command.Process.Kill() }) // then how it ended is not what was wanted
+	late := time.AfterFunc(waitLimit, func() { _ = command.Process.Kill() }) // then the test sees a kill, and fails
 	defer late.Stop()
 	var exit *exec.ExitError
 	if err := command.Wait(); err != nil && !errors.As(err, &exit) {

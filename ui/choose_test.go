@@ -80,7 +80,7 @@ func TestTheListToChooseFromIsNumbered(t *testing.T) {
 	}
 }
 
-// A router has hundreds of models; what is in force is shown wherever it stands.
+// A router has hundreds of models; the present one is shown wherever it stands in the list.
 func TestALongListIsCut(t *testing.T) {
 	var names []string
 	for i := range 100 {

@@ -23,8 +23,8 @@ type command struct {
 	aliases []string
 	args    string // the help shows them
 	help    string
-	// run carries the command out; its error is shown. nil: another agent has it, and instead
-	// says what to do here.
+	// run carries the command out; its error is shown. It is nil for a command of another agent;
+	// instead then names the command to use here.
 	run     func(ctx context.Context, t *Terminal, arg string) error
 	instead string
 	// complete proposes whole arguments for one that begins as arg; nil proposes none. The

@@ -14,8 +14,8 @@ import (
 	"artoo/ui/prompt"
 )
 
-// completed shows what the candidates make of a text, whose cursor is at the
-// bar.
+// completed returns the texts that the candidates make of a text with the cursor at
+// the bar.
 func completed(t *Terminal, text string) []string {
 	before, after, _ := strings.Cut(text, "|")
 	c := t.completions(before+after, len(before))

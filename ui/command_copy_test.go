@@ -12,8 +12,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// desktop is a directory of clipboard tools that write what they get, and with
-// which arguments, to a file.
+// desktop is a directory of clipboard tools that write their input and their
+// arguments to a file.
 func desktop(t *testing.T, tools ...string) (dir, out string) {
 	t.Helper()
 	dir, out = t.TempDir(), filepath.Join(t.TempDir(), "clipboard")
@@ -84,8 +84,8 @@ func TestCopyToolThatFails(t *testing.T) {
 	}
 }
 
-// The terminal is asked only when the user says so, and what the answer holds
-// cannot end the sequence.
+// The terminal is asked only when the user says so, and no text of the answer can end
+// the sequence.
 func TestCopyByTheTerminal(t *testing.T) {
 	answer := "code\x1b]0;title\a \x1b\\ end"
 	start := func(answer string) *talk {

@@ -18,8 +18,8 @@ func withEditor(variables ...string) func(*Options) {
 	return func(o *Options) { o.Environ = append(variables, "PATH="+os.Getenv("PATH")) }
 }
 
-// What is not saved, is empty, or comes from an editor that fails is not sent,
-// and the text comes back; what is saved is a message, whatever it looks like.
+// An unsaved or empty message, or one from an editor that fails, is not sent, and the
+// text comes back; a saved one is a message, even if it looks like a command.
 func TestOnlyWhatIsSavedIsSent(t *testing.T) {
 	writing := script(t, `printf '/quit\nis a command\n' >"$1"`)
 	emptying := script(t, `: >"$1"`)

@@ -263,8 +263,8 @@ func runDoctor(ctx context.Context, t *Terminal, _ string) error {
 	})
 }
 
-// cutWord is the first word of a line and what follows it, without the blanks
-// around them.
+// cutWord returns the first word of a line and the rest, without the spaces around
+// them.
 func cutWord(line string) (word, rest string) {
 	line = strings.TrimSpace(line)
 	if i := strings.IndexAny(line, " \t\n"); i >= 0 {
@@ -273,13 +273,13 @@ func cutWord(line string) (word, rest string) {
 	return line, ""
 }
 
-// approvalText says what the mode in force lets happen.
+// approvalText describes the mode in force and its rights.
 func approvalText(a *agent.Agent) string {
 	p := a.Policy()
 	return string(p.Mode) + ": " + cmp.Or(a.Approval(), rightsText(p.Rights(false)))
 }
 
-// rightsText says what rights come to for edits and commands, in a line.
+// rightsText describes the rights of edits and commands, in a line.
 func rightsText(r permission.Rights) string {
 	fates := map[permission.Fate]string{permission.Unasked: " unasked", permission.Asked: " after a question",
 		permission.Refused: " refused"}

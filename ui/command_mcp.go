@@ -47,7 +47,7 @@ func runMCP(ctx context.Context, t *Terminal, name string) error {
 	return nil
 }
 
-// startServer does what starts a server; Ctrl-C stops waiting for it.
+// startServer runs work, which starts a server; Ctrl-C stops waiting for it.
 func (t *Terminal) startServer(ctx context.Context, work func(context.Context) error) error {
 	var failed error
 	err := t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
@@ -57,7 +57,7 @@ func (t *Terminal) startServer(ctx context.Context, work func(context.Context) e
 	return cmp.Or(err, failed)
 }
 
-// serverRows are the MCP servers in rows: name, state, tools, cost, and what the user says of it.
+// serverRows are the MCP servers in rows: name, state, tools, cost, and the user's settings for it.
 func serverRows(servers []agent.ServerInfo) [][]string {
 	var rows [][]string
 	for _, s := range servers {
@@ -203,7 +203,7 @@ func promptValues(arg string) (map[string]string, error) {
 	return values, nil
 }
 
-// PromptHint is what the values of a server's prompt look like, "" for none.
+// PromptHint shows the form of the values of a server's prompt; it is "" if there are none.
 func PromptHint(p mcp.Prompt) string {
 	var values []string
 	for _, a := range p.Arguments {

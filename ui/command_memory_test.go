@@ -11,7 +11,7 @@ import (
 	"artoo/tool/project"
 )
 
-// What the editor saves becomes the memory, unless the file was changed meanwhile.
+// The text that the editor saves becomes the memory, unless the file was changed meanwhile.
 func TestTheEditorChangesMemory(t *testing.T) {
 	for name, row := range map[string]struct{ editor, says, want string }{
 		"added":      {script(t, `echo '- two' >>"$1"`), "memory is changed", "- one\n- two\n"},

@@ -12,7 +12,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// shownRows are what was shown, without the prompts, what was typed there, and blank rows.
+// shownRows are the rows of output, without the prompts, the lines typed there, and blank rows.
 func shownRows(shown string) []string {
 	var all []string
 	for l := range strings.SplitSeq(shown, "\n") {

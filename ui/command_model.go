@@ -164,7 +164,7 @@ func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) 
 	if found.Nearest != "" {
 		text += "; the nearest is " + found.Nearest
 	}
-	if t.program != nil { // A program is not asked: what it wrote is wrong.
+	if t.program != nil { // A program is not asked: the name it sent is wrong.
 		return false, errors.New(text)
 	}
 	show := func() (string, bool) {

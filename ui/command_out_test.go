@@ -93,7 +93,7 @@ func TestOutUsesThePager(t *testing.T) {
 	}
 }
 
-// What is kept is bounded, whatever calls bring.
+// The kept outputs are bounded, however many and long they are.
 func TestOutputsAreBounded(t *testing.T) {
 	var o outputs
 	for i := range 3 * maxOutputs {

@@ -68,7 +68,7 @@ func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
 	k.expect("dropped: two")
 	k.typeBlind("/queue edit 1")
 	k.expect("in the next prompt: five")
-	k.typeBlind("\x01/queue " + "\x05") // typed before what came back
+	k.typeBlind("\x01/queue " + "\x05") // typed before the text that came back
 	k.expect("is neither now")
 	k.typeBlind("six")
 	k.expect("queued: six")
@@ -84,7 +84,7 @@ func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
 }
 
 // A message that is sent now reaches the model before the turn ends and leaves the
-// queue; a command does not, nor what the turn ended before.
+// queue; a command does not, nor does a message that comes after the end of the turn.
 func TestQueueNowReachesTheModelDuringTheTurn(t *testing.T) {
 	step, inTurn := make(chan struct{}), make(chan struct{}, 8)
 	var steered []string
@@ -155,7 +155,7 @@ func TestQueueOfAScript(t *testing.T) {
 	k.wasSent("later")
 }
 
-// What was queued keeps its meaning when its time comes.
+// A queued line keeps its meaning when its time comes.
 func TestQueuedCommandsRunInTheirTurn(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made")
 	k, goOn := waitingTurn(t, func(o *Options) { o.Environ = []string{"SHELL=/bin/sh", "PATH=" + os.Getenv("PATH")} })

@@ -12,7 +12,7 @@ import (
 	"artoo/tool/text"
 )
 
-// runReview has a change reviewed, with the arguments of artoo review. What is found goes along with the next
+// runReview has a change reviewed, with the arguments of artoo review. The findings go along with the next
 // message.
 func runReview(ctx context.Context, t *Terminal, arg string) error {
 	scope, err := readScope(arg)

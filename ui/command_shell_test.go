@@ -21,7 +21,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// wholeMessages keeps messages with what goes along with them, a part a line.
+// wholeMessages keeps messages with all their parts, one a line.
 type wholeMessages struct {
 	mu  sync.Mutex
 	got []string
@@ -150,7 +150,7 @@ func TestShellCommandsRunInTheProject(t *testing.T) {
 }
 
 // Without a terminal an interrupt is passed on to all of the command's group,
-// and a second one kills what does not listen.
+// and a second one kills processes that ignore it.
 func TestShellCommandIsInterrupted(t *testing.T) {
 	for _, test := range []struct {
 		name, command string
@@ -258,7 +258,7 @@ func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *test
 	k.end()
 }
 
-// What is left in the background does not hold the prompt.
+// A process left in the background does not delay the prompt.
 func TestShellCommandInTheBackground(t *testing.T) {
 	shown, _ := runLines(t, nil, "!sleep 600 & echo began $!")
 	if !strings.Contains(shown, "exit status 0; it will be sent") {

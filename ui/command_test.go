@@ -17,7 +17,7 @@ import (
 	"artoo/provider"
 )
 
-// say sends lines and returns what was shown, without prompts.
+// say sends lines and returns the output, without prompts.
 func say(t *testing.T, change func(*Options), lines ...string) (shown string, sent []string) {
 	t.Helper()
 	k := startLines(t, &sender{}, change)
@@ -335,7 +335,7 @@ func TestFailuresAreShownAndTheConversationGoesOn(t *testing.T) {
 	k.wasSent("one", "two")
 }
 
-// Who talks has no flags: what a hint says of them is done by a command.
+// A conversation has no flags, so hints name commands in their place.
 func TestHintsNameCommandsInAConversation(t *testing.T) {
 	k := startLines(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
 		return &agent.Response{}, &agent.Failure{Kind: agent.KindOverloaded,

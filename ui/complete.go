@@ -134,7 +134,7 @@ func wordAt(text string) (atWord, bool) {
 	return w, w.to == len(text) && !w.literal && w.quoted == w.open
 }
 
-// entries finds what the path may go on as; dir is the part of it that stays.
+// entries finds completions of the path; dir is the part of the path that stays.
 func (a fileAccess) entries(ctx context.Context, path string) (dir string, entries []search.Entry) {
 	cut := strings.LastIndexByte(path, '/') + 1
 	dir, prefix := path[:cut], path[cut:]

@@ -77,8 +77,8 @@ func TestFileNamesAreCompleted(t *testing.T) {
 	}
 }
 
-// The working directory is where names start, and what lies above it is reached
-// as far as the project goes.
+// Names start in the working directory, and reach the directories above it within
+// the project.
 func TestFileNamesFromBelow(t *testing.T) {
 	a := reaching(t, map[string]string{"go.mod": "", "cmd/main.go": ""})
 	a.env.Dir = filepath.Join(a.env.Dir, "cmd")
@@ -90,7 +90,7 @@ func TestFileNamesFromBelow(t *testing.T) {
 	}
 }
 
-// When the time is over what was found by then is proposed.
+// When the time is over, the names found by then are proposed.
 func TestFileNamesEndInTime(t *testing.T) {
 	a := reaching(t, map[string]string{"a.go": ""})
 	if c := a.complete("@a.go", 5, 1); len(c.Candidates) > 1 {

@@ -18,7 +18,7 @@ import (
 )
 
 // childAsk waits for a line, asks one question on its controlling terminal, and
-// says how it was answered. The question's rules cover what begins with rm.
+// prints the answer. The question's rules cover commands that begin with rm.
 func childAsk() int {
 	s := newTestScreen(os.Stdout, os.Stderr, screen.Plain, nil)
 	if _, err := os.Stdin.Read(make([]byte, len("go\n"))); err != nil {
@@ -43,8 +43,8 @@ func childAsk() int {
 	return 0
 }
 
-// Beside a pipe every answer means what it means in a conversation. What waited
-// before the question is thrown away; the end of the input is no.
+// Beside a pipe every answer has the meaning that it has in a conversation. Input that
+// waited before the question is discarded; the end of the input means no.
 func TestQuestionsOnTheControllingTerminal(t *testing.T) {
 	const prompt, list = "[y,n,a,A,e,p,q,?] (n) ", "please answer y, n, a, A, e, p, q or ?"
 	for _, c := range []struct {
@@ -94,8 +94,8 @@ func TestQuestionsOnTheControllingTerminal(t *testing.T) {
 	}
 }
 
-// A pager at the end of the pipe takes keys one by one. What is typed for it
-// answers no question, whether it had the terminal before or takes it meanwhile.
+// A pager at the end of the pipe takes keys one by one. Keys for it answer no
+// question, whether it had the terminal before or takes it meanwhile.
 func TestAPagersKeysAreNoAnswers(t *testing.T) {
 	const taken = "another program has the terminal"
 	nobody := fmt.Sprintf(`verdict="no" reason="" rule="" input= err=%v.`, agent.ErrNobody)

@@ -58,8 +58,8 @@ const (
 	notAllShown  = "not everything was shown. Type p to see the rest; y counts after that"
 )
 
-// dialogue is a question that is asked until there is an answer. What lets something happen has
-// to be typed, alone and with its Enter, after all that it allows was shown.
+// dialogue is a question that is asked until there is an answer. An answer that allows something
+// has to be typed, alone and with its Enter, after all of the question was shown.
 type dialogue[Answer any] struct {
 	// show prints the question and gives its last line; left says that a part of it was
 	// left to the pager.
@@ -178,8 +178,8 @@ func isAnswer(text string) bool {
 	return m != unclear
 }
 
-// parseAnswer understands an answer. Only an explicit yes approves: an empty line is no, what
-// is unknown asks again. Letters count as they are, words in any case.
+// parseAnswer reads an answer. Only an explicit yes approves: an empty line is no, and an
+// unknown word is unclear. The case of letters matters, that of words does not.
 func parseAnswer(text string) (agent.Answer, meaning) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)

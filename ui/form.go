@@ -12,8 +12,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// form asks what an MCP server wants to know: the fields of a form one by one, or whether an
-// address is opened, by a browser that gets environ. Ctrl-C cancels, and stops the turn as well.
+// form asks the questions of an MCP server: the fields of a form one by one, or whether to open an
+// address, in a browser that gets environ. Ctrl-C cancels, and stops the turn as well.
 func form(ctx context.Context, at asker, q agent.Question, environ []string) (agent.Answer, error) {
 	cancelled := agent.Answer{Form: mcp.Answer{Action: mcp.Cancel}}
 	if q.Form.URL != "" {
@@ -54,8 +54,8 @@ func form(ctx context.Context, at asker, q agent.Question, environ []string) (ag
 	return agent.Answer{Form: mcp.Answer{Action: mcp.Accept, Content: content}}, nil
 }
 
-// FormOnTTY asks what an MCP server wants to know on the controlling terminal, which the screen's Err must be;
-// agent.ErrNobody without one. environ is as of OpenBrowser.
+// FormOnTTY asks the questions of an MCP server on the controlling terminal, which the screen's Err must be; without
+// one the error is agent.ErrNobody. environ is as of OpenBrowser.
 func FormOnTTY(ctx context.Context, s *screen.Screen, r mcp.Request, environ []string) (mcp.Answer, error) {
 	a, err := onTTY(s, nil, func(at asker) (agent.Answer, error) {
 		return form(ctx, at, agent.Question{Kind: agent.QuestionForm, Form: &r}, environ)
@@ -63,7 +63,7 @@ func FormOnTTY(ctx context.Context, s *screen.Screen, r mcp.Request, environ []s
 	return a.Form, err
 }
 
-// fieldAnswer is what the user gave for a field of a form.
+// fieldAnswer is the user's answer for a field of a form.
 type fieldAnswer struct {
 	value              any
 	skipped, cancelled bool
@@ -83,8 +83,8 @@ func field(s *screen.Screen, q agent.Question, i int, f mcp.Field) dialogue[fiel
 	}
 }
 
-// readField understands what was typed for a field. A text that would mean something else begins
-// with =.
+// readField reads the line typed for a field. The user begins a text with = if it would have
+// another meaning.
 func readField(f mcp.Field, typed string) (fieldAnswer, error) {
 	text := strings.TrimSpace(typed)
 	given := func(value any) (fieldAnswer, error) { return fieldAnswer{value: value}, f.Check(value) }

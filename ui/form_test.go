@@ -7,8 +7,8 @@ import (
 	"artoo/tool/mcp"
 )
 
-// What is typed for a field of a server's form is taken only as it is meant: Enter alone takes
-// nothing, a suggestion only by name, and cancel always cancels.
+// No field of a server's form gets a value by accident: Enter alone gives none, a suggestion
+// has to be named, and cancel always cancels.
 func TestFieldsOfForms(t *testing.T) {
 	text := mcp.Field{Name: "name", Type: mcp.TextField, Default: "Bob", Required: true}
 	number := mcp.Field{Name: "age", Type: mcp.IntegerField}

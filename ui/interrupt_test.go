@@ -123,8 +123,8 @@ func TestEscapeInAConversation(t *testing.T) {
 	k.expect(pasteOn + "you: ")
 }
 
-// A key that has something done between the prompts brings the text back, and
-// what was typed at once behind it too.
+// A key that interrupts the prompt brings its text back afterwards, with any text
+// typed right after the key.
 func TestShiftTabInAConversation(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
@@ -190,7 +190,7 @@ func TestCtrlDLeaves(t *testing.T) {
 	k.ends(0)
 }
 
-// A terminal that goes away ends the conversation, and what stood in the line is not sent.
+// A terminal that goes away ends the conversation, and its unfinished line is not sent.
 func TestHangUpSendsNoHalfLine(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
@@ -204,7 +204,7 @@ func TestHangUpSendsNoHalfLine(t *testing.T) {
 	k.wasSent()
 }
 
-// What is typed in a turn is not shown but in one line when entered; that line is sent next, the rest stands at the prompt.
+// Text typed in a turn is shown only once entered, in one line; that line is sent next, the rest stands at the prompt.
 func TestTypingDuringATurn(t *testing.T) {
 	inTurn, goOn := make(chan struct{}, 2), make(chan struct{})
 	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -240,7 +240,7 @@ func TestTypingDuringATurn(t *testing.T) {
 	}
 }
 
-// After a turn that did not end well, what was queued stands at the prompt, not sent.
+// After a turn that did not end well, the queued lines stand at the prompt, not sent.
 func TestQueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 	for _, how := range []string{"interrupt", "error"} {
 		inTurn := make(chan struct{}, 2)
@@ -276,7 +276,7 @@ func TestQueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 		if got := k.sender.messages(); len(got) != 1 {
 			t.Errorf("%s: sent %q", how, got)
 		}
-		// Each comes back by itself, in order, and means what it meant.
+		// Each comes back by itself, in order, with its meaning.
 		k.send("\x15\r")
 		k.expect(pasteOn + "you: /help keys")
 		k.send("\r")
@@ -293,8 +293,8 @@ func TestQueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 	}
 }
 
-// A line that was queued keeps its meaning: a command stays one, and what was
-// pasted stays text.
+// A line that was queued keeps its meaning: a command stays one, and pasted text
+// stays text.
 func TestQueuedCommandsKeepTheirMeaning(t *testing.T) {
 	inTurn, goOn := make(chan struct{}, 4), make(chan struct{})
 	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
@@ -352,8 +352,8 @@ func TestCtrlCBeforeTheTurnBegins(t *testing.T) {
 	}
 }
 
-// A Ctrl-C right behind Enter stops the turn that has not begun yet: what is
-// attached is read first.
+// A Ctrl-C right after Enter stops the turn that has not begun yet: attached files
+// are read first.
 func TestCtrlCWhileFilesAreRead(t *testing.T) {
 	causes := make(chan error, 1)
 	var k *talk

@@ -31,7 +31,7 @@ func TestAPasteOnASimpleTerminalIsOneMessage(t *testing.T) {
 	}
 }
 
-// What is pasted while a turn runs is one message too.
+// A paste while a turn runs is one message too.
 func TestAPasteDuringATurnOnASimpleTerminalIsOneMessage(t *testing.T) {
 	gate := make(chan struct{})
 	s := &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -57,7 +57,7 @@ func TestAPasteDuringATurnOnASimpleTerminalIsOneMessage(t *testing.T) {
 }
 
 // A terminal that hands over whole lines keeps so many bytes of one and drops the
-// rest: what is cut is not sent.
+// rest: a cut line is not sent.
 func TestALineThatTheTerminalCutsIsNotSent(t *testing.T) {
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Plain })
 	k.expect("you: ")

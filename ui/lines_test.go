@@ -259,8 +259,8 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 	k.wasSent("one", "two")
 }
 
-// What a script wrote before it could have seen the question is no answer,
-// also when it is still in the pipe at that moment.
+// A line that a script wrote before it could have seen the question is no answer,
+// even if it is still in the pipe at that moment.
 func TestLinesWhatIsInThePipeIsNoAnswer(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 1), make(chan error, 1)
 	ask := asking("rm -r build", answers, errs)
@@ -305,9 +305,9 @@ func TestInputMayHaveCarriageReturns(t *testing.T) {
 	}
 }
 
-// A shell buffer of Emacs: a terminal that does not echo and does nothing to
-// what is written, where a person has a whole conversation with a question in
-// it. Each prompt is there before anything is typed.
+// A shell buffer of Emacs is a terminal that neither echoes nor changes the output.
+// Here a person has a whole conversation with a question in it. Each prompt is there
+// before anything is typed.
 func TestAConversationInComint(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 1), make(chan error, 1)
 	ask := asking("make", answers, errs)

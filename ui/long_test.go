@@ -24,15 +24,15 @@ import (
 	"artoo/ui/screen"
 )
 
-// hostile is what output of a tool may hold to get at the terminal.
+// hostile is output of a tool that attacks the terminal.
 const hostile = "\x1b[2J\x1b[H\x1b[?1049h\x1b]52;c;QUJD\x07\x1b]0;title\x07\x1b[6n\x1b[c\x1bP+q544e\x1b\\\x1b[3A\x1b[S\x9b5A\u202etxt.exe\u2066\x00\b\b\rover\v\f\x7f"
 
 // longTurns is how many turns the long session has.
 const longTurns = 200
 
 // TestALongSession holds 200 turns on a terminal: questions, interrupts,
-// pastes, wide text, queued lines, hostile output. What is on the screen stays,
-// and the terminal is never asked anything.
+// pastes, wide text, queued lines, hostile output. Text on the screen stays, and the
+// terminal is never asked anything.
 func TestALongSession(t *testing.T) {
 	raw := longSession(t, false)
 	checkSequences(t, raw)
@@ -53,7 +53,7 @@ var (
 )
 
 // checkSequences finds every escape sequence and says which may stand where.
-// What the editor does in its own rows is checkRows' business.
+// checkRows has the rules for the editor's own rows.
 func checkSequences(t *testing.T, raw string) {
 	t.Helper()
 	if strings.ContainsAny(raw, "\x00\v\f\x7f") || strings.Contains(raw, "\u202e") {
@@ -114,7 +114,7 @@ func checkRows(t *testing.T, raw string) *prompttest.VT {
 	return v
 }
 
-// longSession is what a terminal of 80x24 gets in the long session.
+// longSession returns the bytes for a terminal of 80x24 in the long session.
 func longSession(t *testing.T, resizes bool) string {
 	t.Helper()
 	master, slave, err := pty.Open()

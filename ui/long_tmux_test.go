@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestTmuxALongSessionReadsBack plays the long session to tmux: what its
-// scrollback holds is the session's plain text.
+// TestTmuxALongSessionReadsBack plays the long session to tmux: its scrollback has
+// the session's plain text.
 func TestTmuxALongSessionReadsBack(t *testing.T) {
 	raw := longSession(t, false)
 	want := trimmedRows(checkRows(t, raw).Joined())
@@ -33,7 +33,7 @@ func TestTmuxALongSessionReadsBack(t *testing.T) {
 		}
 		return string(out)
 	}
-	// The session's line breaks already are what a terminal's driver makes of them.
+	// A terminal's driver has already converted the session's line breaks.
 	tmux("new-session", "-d", "-x", "80", "-y", "24",
 		fmt.Sprintf("stty -opost; cat %s; printf '\\r\\nplayed'; exec cat", bytes))
 	defer tmux("kill-server")

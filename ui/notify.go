@@ -44,8 +44,8 @@ type NotifyOptions struct {
 	Clock prompt.Clock
 }
 
-// Notifier calls a user who looks elsewhere, when a question waits and when a long turn has
-// ended. A nil one never does. Any goroutine may call it, and it does not wait.
+// Notifier notifies the user when a question waits and when a long turn has ended. A nil one
+// never does. Any goroutine may call its methods, and they do not wait.
 type Notifier struct {
 	screen   *screen.Screen
 	sequence func(text string) string // nil for a command
@@ -62,8 +62,8 @@ type Notifier struct {
 	failed  bool
 }
 
-// NewNotifier makes one, nil where nobody is to be called. The error says what
-// is wrong with a command line.
+// NewNotifier makes a Notifier, nil if notifications are off. The error is about a
+// broken command line.
 func NewNotifier(o NotifyOptions) (*Notifier, error) {
 	if o.Env == nil {
 		o.Env = func(string) string { return "" }
@@ -225,8 +225,8 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// How a command line is written: its words, their quoted parts, what a backslash escapes
-// between double quotes.
+// The syntax of a command line: its words, their quoted parts, and the escapes between
+// double quotes.
 var (
 	wordOfLine = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?s)(?:[^\s'"\\]|\\.|\\$|'[^']*'|"(?:[^"\\]|\\.)*")+`)

@@ -14,7 +14,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// offered is a conversation in which "long" is a long turn, and what was taken in it.
+// offered is a conversation in which "long" is a long turn; taken gets the choices.
 func offered(t *testing.T, change func(*Options)) (k *talk, taken *[]string) {
 	taken = new([]string)
 	play := func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -68,7 +68,7 @@ func TestNotificationsAreOfferedOnce(t *testing.T) {
 }
 
 // The offer is not in the way: a message that was begun goes on after it, one that was
-// queued goes first, and what is no answer comes back.
+// queued goes first, and a line that is no answer comes back.
 func TestTheOfferIsNotInTheWay(t *testing.T) {
 	k, taken := offered(t, nil)
 	k.enter("long")

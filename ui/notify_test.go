@@ -211,8 +211,8 @@ func TestACommandRunsWithoutAShell(t *testing.T) {
 	}
 }
 
-// A command that does not end is killed after five seconds with what it
-// started; that it fails is told once.
+// A command that does not end is killed after five seconds with its children; its
+// failure is reported once.
 func TestACommandHasFiveSeconds(t *testing.T) {
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := syscall.Mkfifo(alive, 0o600); err != nil {

@@ -22,7 +22,7 @@ type Terminal struct {
 	prompt   *prompt.Prompt
 	listed   []conversation.Info   // /sessions numbered them
 	initial  prompt.Draft          // for the next prompt
-	returned []prompt.Draft        // for the prompts after it: what was queued and not sent
+	returned []prompt.Draft        // for the prompts after it: queued lines that were not sent
 	lastInt  time.Time             // when Ctrl-C said how to leave
 	spent    float64               // US dollars, as far as they are known
 	began    atomic.Bool           // there is a prompt
@@ -32,12 +32,12 @@ type Terminal struct {
 	program  *program              // whose command is carried out; nil in a conversation, which has a prompt
 }
 
-// Options are what a conversation is made of. Agent, Program, Screen and In have
-// to be set; the rest may stay empty.
+// Options configure a conversation. Agent, Program, Screen and In have to be set;
+// the rest may stay empty.
 type Options struct {
 	// The terminal. New sets its Screen, Plain, Spoken, Env, Complete, Queued, Output, Skip and Kill.
 	prompt.Options
-	// Agent is whose conversation this is: slash commands show and change it
+	// Agent holds the conversation: slash commands show and change it
 	// between turns, and a session that it resumed is shown at the start.
 	Agent *agent.Agent
 	// Sender runs the turns; nil is the Agent.
@@ -58,8 +58,8 @@ type Options struct {
 	// Piped says that answers go somewhere else than to the terminal: then
 	// nothing is paged.
 	Piped bool
-	// Discard throws away what a slow terminal has not shown yet, and reports whether it is
-	// one; called on any goroutine. nil throws nothing away.
+	// Discard drops output that a slow terminal has not shown yet, and reports whether the
+	// terminal is slow. Any goroutine calls it; nil drops nothing.
 	Discard func() (slow bool, err error)
 	Children
 }
@@ -82,13 +82,13 @@ type Children struct {
 // Sender runs turns; *agent.Agent is one.
 type Sender interface {
 	Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error)
-	// Kill kills what an interrupted turn left running. It is called from any
+	// Kill kills the processes of an interrupted turn. It is called from any
 	// goroutine.
 	Kill()
 }
 
-// Program is what slash commands need that no agent knows: which models there
-// are, the settings, and artoo's own state. It is called between turns by the
+// Program gives slash commands the facts that no agent knows: the list of models,
+// the settings, and artoo's own state. It is called between turns by the
 // goroutine that runs Terminal.Run; Models and Providers also to complete a line,
 // while its prompt stands. Texts it returns may come from outside: they are
 // sanitised before they are shown.
@@ -110,22 +110,22 @@ type Program interface {
 	SwitchModel(name string) error
 	// Settings are the settings in the order of the help, as they are now.
 	Settings() []config.Value
-	// Doctor looks at what artoo needs and tells what it finds; tell's error, or
-	// ctx's, ends it.
+	// Doctor checks everything that artoo needs and passes each finding to tell;
+	// tell's error, or ctx's, ends it.
 	Doctor(ctx context.Context, tell func(doctor.Finding) error) error
 	// Debug turns wire debugging on or off, and says whether it is on; with nil
 	// it only says.
 	Debug(on *bool) bool
 	// Hooks are the hooks that are set up, one a row, also those that do not run, and why.
 	Hooks() []string
-	// Confined says what confines commands, what of it is missing and what commands
-	// reach, one a row.
+	// Confined describes the sandbox, its missing parts and the reach of commands, one
+	// a row.
 	Confined() []string
 	// Policy is the system's policy in a line, "" where there is none.
 	Policy() string
 }
 
-// FoundModel is what a name that was typed for a model means.
+// FoundModel is the model that a typed name means.
 type FoundModel struct {
 	Provider, Model string
 	Known           bool   // the provider has it
@@ -133,8 +133,8 @@ type FoundModel struct {
 	Nearest         string // the listed model with the most similar name, or ""
 }
 
-// Trust is a question whether to trust what the repository brings, which a
-// conversation begins with.
+// Trust is a question whether to trust the repository's settings; a conversation
+// begins with it.
 type Trust struct {
 	Question screen.YesNo
 	// Answered is called after a yes or a no, and gives the question after it, nil for none. Its

@@ -54,7 +54,7 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 		t.showStatus(end.response, outcome, took)
 	}
 	t.showNotifyTrouble()
-	if !interrupted { // a user who interrupts is there
+	if !interrupted { // a user that interrupts looks at the terminal
 		t.opt.Notify.Done(took)
 	}
 	for _, l := range back {

@@ -24,8 +24,8 @@ type Invocation struct {
 // explicit stands before the name of a skill that is meant whatever commands there are.
 const explicit = "skill:"
 
-// CommandName is the name that a line calls with a slash, with what follows it; ok is false for a
-// line that calls nothing, such as one that begins with a path.
+// CommandName is the name that a line calls with a slash, and the rest of the line; ok is false
+// for a line that calls nothing, such as one that begins with a path.
 func CommandName(line string) (name, args string, ok bool) {
 	rest, ok := strings.CutPrefix(line, "/")
 	if !ok {
@@ -79,8 +79,8 @@ func IsBuiltIn(name string) bool {
 }
 
 // Message makes the message of an invocation: m as it was typed, with the expanded text behind it.
-// Shell lines of a command run for it. denied is what was refused of them; then nothing is to be
-// sent. Notes are for the user, a line each, unsanitised.
+// Shell lines of a command run for it. If one was denied, denied has the denial, and the message
+// must not be sent. Notes are for the user, a line each, unsanitised.
 func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Message, cb agent.Callbacks) (
 	sent agent.Message, notes []string, denied *agent.Response, err error,
 ) {
@@ -102,7 +102,7 @@ func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Messag
 		return m, nil, nil, in.failed(err)
 	}
 	var b strings.Builder
-	var inserted []prompt.Span // An @ in what was inserted attaches nothing.
+	var inserted []prompt.Span // An @ in inserted text attaches nothing.
 	for _, p := range parts {
 		from := b.Len()
 		if !p.Line {
@@ -143,8 +143,8 @@ func (in Invocation) failed(err error) error {
 	return &agent.Failure{Kind: agent.KindConfig, What: "/" + in.Item.Name, Err: err, Hint: "fix " + in.Item.File}
 }
 
-// refused is what a denied line comes to: what was denied where no one could answer, else the
-// failure.
+// refused returns r, the response with the denied line, and a failure, unless no one could answer
+// the question.
 func (in Invocation) refused(line string, r *agent.Response) (*agent.Response, error) {
 	if slices.ContainsFunc(r.Denied, func(d agent.Denial) bool { return d.Nobody }) {
 		return r, nil
@@ -191,7 +191,7 @@ func (t *Terminal) invocation(line string) (Invocation, bool) {
 	return Invocation{Item: i, Args: args}, ok
 }
 
-// invoke sends what an invocation comes to.
+// invoke sends the message of an invocation.
 func (t *Terminal) invoke(ctx context.Context, in Invocation, l prompt.Line) error {
 	if err := t.followUp(ctx); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// between has f called in place of a turn, for what runs between prompts.
+// between has f called in place of a turn, to test code that runs between prompts.
 func between(t *testing.T, change func(*Options), f func(ctx context.Context, k *talk)) *talk {
 	t.Helper()
 	var k *talk
@@ -135,8 +135,8 @@ func staying(t *testing.T) string {
 	return script(t, fmt.Sprintf(`exec 3<&0; sleep 60 <&3 >/dev/null 2>&1 3<&- & echo $! >%s`, pid))
 }
 
-// What a pager or a clipboard's tool leaves behind does not hold the conversation
-// up, however much of the text it did not read.
+// Processes that a pager or a clipboard's tool leaves behind do not delay the
+// conversation, however much of the text they did not read.
 func TestWhatAChildLeavesBehindIsNotWaitedFor(t *testing.T) {
 	text := strings.Repeat("a line of many\n", 100_000)
 	var err error
@@ -158,9 +158,9 @@ func TestWhatAChildLeavesBehindIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// What a child finds and leaves: modes as artoo found them, without bracketed
-// paste; Ctrl-C and Ctrl-\ are its own; the prompt works after it, and a
-// terminal left raw is usable when artoo ends.
+// A child gets the terminal's modes as artoo found them, without bracketed paste;
+// Ctrl-C and Ctrl-\ are its own; the prompt works after it, and a terminal left raw
+// is usable when artoo ends.
 func TestAChildHasTheTerminalToItself(t *testing.T) {
 	for _, how := range []string{"stty raw -echo", "stty -icrnl", "true"} {
 		var before unix.Termios
@@ -192,7 +192,7 @@ func TestAChildHasTheTerminalToItself(t *testing.T) {
 	}
 }
 
-// What a message is composed of: only what the editor wrote is to be sent.
+// Of a composed message only the text that the editor wrote is to be sent.
 func TestOnlyWhatWasSavedIsSent(t *testing.T) {
 	writes := func(text string) string { return script(t, `printf '`+text+`' >"$1"`) }
 	for name, c := range map[string]struct {

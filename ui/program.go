@@ -13,11 +13,11 @@ import (
 	"artoo/ui/screen"
 )
 
-// program is who sent a command that is carried out without a terminal.
+// program is the sender of a command that is carried out without a terminal.
 type program struct {
 	agent.Callbacks // of its turns
 	steering        func() []agent.Message
-	response        *agent.Response // what its turn came to; nil for none
+	response        *agent.Response // the response of its turn; nil for none
 	err             error
 }
 
@@ -29,10 +29,10 @@ func (p *program) ended(r *agent.Response, err error) {
 }
 
 // ForProgram carries out one line that begins with a slash: a command that needs no terminal, or a
-// skill or command of the user's. What it shows is output. Its turn, if it has one, is reported to
-// cb and may be joined by what steering gives; response and the error say what became of it. A line
-// that cannot be carried out is an error without a response. Nobody is asked what the command
-// itself would ask. opt needs Agent and Program only.
+// skill or command of the user's. output is its text. Its turn, if it has one, is reported to
+// cb, gets the messages of steering, and ends with response and the error. A line that cannot be
+// carried out is an error without a response. The command itself asks no questions. opt needs
+// Agent and Program only.
 func ForProgram(ctx context.Context, opt Options, line string, cb agent.Callbacks, steering func() []agent.Message) (
 	output string, response *agent.Response, err error,
 ) {

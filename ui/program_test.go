@@ -112,7 +112,7 @@ func busyAgent(t testing.TB, now time.Time) (a *agent.Agent, earlier []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = a.Close() }) // what could be lost is looked at before
+	t.Cleanup(func() { _ = a.Close() }) // the test itself checks for losses before
 	return a, earlier
 }
 

@@ -71,8 +71,8 @@ func TestFilesAreCompleted(t *testing.T) {
 	}
 }
 
-// What a typed line names comes with its message; what was pasted does not, and
-// the user is told.
+// Files named in a typed line come with its message; those in a paste do not, and a
+// note says so.
 func TestPastedPathsAreData(t *testing.T) {
 	d := projectIn(t, map[string]string{"week.go": "package cart\n"}, false)
 	opt := func(o *Options) { o.Agent = d }

@@ -40,7 +40,7 @@ func newProject(t *testing.T, steps ...fake.Step) *agent.Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = a.Close() }) // what could be lost is looked at before
+	t.Cleanup(func() { _ = a.Close() }) // the test itself checks for losses before
 	return a
 }
 

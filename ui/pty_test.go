@@ -26,7 +26,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// waitLimit is how long a test waits for what must happen at once.
+// waitLimit is how long a test waits for an event that must happen at once.
 const waitLimit = 10 * time.Second
 
 // sender is a scripted Sender: each turn is played by the func, which gets the
@@ -119,10 +119,10 @@ type talk struct {
 	*testing.T
 	clock  *manual
 	sender *sender
-	in     *os.File // what the test types into
+	in     *os.File // the test types into it
 	tty    *os.File // the terminal's own end, nil for pipes
 	answer *sink    // stdout
-	status *sink    // what is on the terminal
+	status *sink    // the terminal's output
 	term   *Terminal
 	ended  chan outcome
 	seen   int          // of the status, by expect
@@ -137,7 +137,7 @@ type outcome struct {
 	err  error
 }
 
-// sink keeps what is written and lets a test wait for it.
+// sink keeps the bytes written to it and lets a test wait for them.
 type sink struct {
 	mu      sync.Mutex
 	b       bytes.Buffer
@@ -188,8 +188,8 @@ func startPTY(t *testing.T, s *sender, change func(*Options)) *talk {
 	return k
 }
 
-// readAll copies what comes from the terminal until stop is called. A read that
-// blocks would keep the file from being closed.
+// readAll copies the terminal's output until stop is called. It never blocks in a
+// read, since that would keep the file from being closed.
 func readAll(t *testing.T, master *os.File, to io.Writer) (stop func()) {
 	t.Helper()
 	fd, quit, read := ttyFd(t, master), make(chan struct{}), make(chan struct{})
@@ -236,7 +236,7 @@ func ttyFd(t *testing.T, f *os.File) (fd int) {
 	return fd
 }
 
-// What a terminal is sent, and what it sends.
+// Sequences to and from a terminal.
 const (
 	pasteOn    = "\x1b[?2004h"
 	pasteOff   = "\x1b[?2004l"
@@ -284,7 +284,7 @@ func (k *talk) start(in io.Reader, status io.Writer, change func(*Options)) {
 	})
 }
 
-// expect waits until the terminal shows text after what was expected before.
+// expect waits until the terminal shows text after the text that was expected before.
 func (k *talk) expect(text string) {
 	k.Helper()
 	k.seen = k.await(k.status, k.seen, text)

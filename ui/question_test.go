@@ -194,8 +194,8 @@ func TestALastingYesNamesItsRule(t *testing.T) {
 	}
 }
 
-// The same in plain lines: what is no answer asks again with the list, and only
-// a line that comes after the question counts.
+// The same holds in plain lines: a line that is no answer repeats the question with
+// the list, and only a line that comes after the question counts.
 func TestLinesAskAgainToo(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	k := startLines(t, &sender{play: asking("rm -r build", answers, errs)}, nil)
@@ -356,7 +356,7 @@ func TestCostIsToldAtEachFiveDollars(t *testing.T) {
 	}
 }
 
-// What was not shown cannot be allowed: first all of it is paged.
+// A call cannot be allowed before all of it was shown: a pager shows the rest first.
 func TestNothingUnseenIsAllowed(t *testing.T) {
 	command := strings.Repeat("echo x\n", 300) + "rm -rf /\n" + strings.Repeat("echo y\n", 300)
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)

@@ -68,8 +68,8 @@ func TestEveryCommandIsAmongWhatTabProposesForASlash(t *testing.T) {
 	}
 }
 
-// A slip must not send the next message to a model that there is none of: who
-// insists says so.
+// A typing error must not send the next message to a model that does not exist: the
+// user has to confirm an unlisted name.
 func TestAModelThatIsNotListedIsAskedAbout(t *testing.T) {
 	find := func(name string) (FoundModel, error) {
 		switch name {

@@ -16,8 +16,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// Read aloud the question is a sentence that ends with what Enter means; the
-// answers are the same.
+// In the spoken profile the question is a sentence that ends with the meaning of
+// Enter; the answers are the same.
 func TestQuestionsAreSpoken(t *testing.T) {
 	for keys, want := range map[string]agent.Verdict{"\r": agent.No, "yes": agent.Yes, "a": agent.YesForSession} {
 		answers, errs := make(chan agent.Answer, 8), make(chan error, 8)

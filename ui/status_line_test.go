@@ -46,7 +46,7 @@ func TestTheStatusMayBeACommand(t *testing.T) {
 	}
 }
 
-// A command that hangs holds the prompt for two seconds at most, with what it started.
+// A command that hangs, or a child of it, delays the prompt for two seconds at most.
 func TestAStatusCommandHasTwoSeconds(t *testing.T) {
 	clock := newManual()
 	l, err := NewStatusLine(`sh -c 'sleep 1000 & sleep 1000'`, os.Environ(), prompt.Clock{Now: clock.Now, After: clock.After})

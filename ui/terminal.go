@@ -72,8 +72,8 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 	}
 }
 
-// first handles the message that the command line has. Of what a line may begin with, only the name
-// of a skill or command of the user's, or of a server's prompt, has a meaning.
+// first handles the message of the command line. A slash at its beginning has a meaning only with the
+// name of a skill or command of the user's, or of a server's prompt.
 func (t *Terminal) first(ctx context.Context) error {
 	l := prompt.Line{Text: t.opt.First}
 	if in, ok := t.invocation(l.Text); ok {
@@ -86,7 +86,7 @@ func (t *Terminal) first(ctx context.Context) error {
 	return t.turn(ctx, text, parts)
 }
 
-// leave is the exit code for what ended a line or a turn; -1 goes on.
+// leave is the exit code for the error that ended a line or a turn; -1 goes on.
 func (t *Terminal) leave(err error) (code int, left error) {
 	var signal *prompt.SignalError
 	switch {
@@ -177,7 +177,7 @@ func (t *Terminal) send(ctx context.Context, m agent.Message) (*agent.Response, 
 	return t.opt.Sender.Send(ctx, m, t.callbacks())
 }
 
-// callbacks are whom turns are reported to.
+// callbacks receive the reports of turns.
 func (t *Terminal) callbacks() agent.Callbacks {
 	if t.program != nil {
 		return t.program
@@ -198,7 +198,7 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	began, waited := t.opt.Clock.Now(), t.Waited()
 	stuck := make(chan struct{}, 1)
 	if cost := t.opt.Agent.Cost().CostUSD; cost != nil {
-		t.spent = *cost // what the session has cost by now
+		t.spent = *cost // the cost of the session before this turn
 	}
 	t.prompt.BeginTurn(t.interrupter(cancel, stuck))
 	done := make(chan ended, 1)
@@ -226,13 +226,13 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	t.prompt.EndTurn(end.err == nil)
 	took := t.opt.Clock.Now().Sub(began) - (t.Waited() - waited)
 	t.showEnd(ctx, end, took)
-	// A prompt may stand for hours: it should not hold what the turn needed.
+	// A prompt may stand for hours: meanwhile the memory of the turn should be free.
 	debug.FreeOSMemory()
 	if err := t.prompt.Over(); prompt.IsSignal(err) {
 		t.opt.Sender.Kill() // the signal leaves no time for more
 		return err
 	}
-	if ctx.Err() == nil { // who interrupts is there
+	if ctx.Err() == nil { // a user that interrupts looks at the terminal
 		t.offerNotify(ctx, took)
 	}
 	return nil
@@ -246,8 +246,8 @@ func (t *Terminal) died() <-chan time.Time {
 	return t.opt.Clock.After(signalWait)
 }
 
-// interrupter is what Ctrl-C does in a turn that waits for no server's start: it stops it. Another one kills the commands, and a
-// while later one leaves. Called by the prompt's goroutine.
+// interrupter handles Ctrl-C in a turn that waits for no server's start: the first stops the turn, another one kills the
+// commands, and one a while later leaves. The prompt's goroutine calls it.
 func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- struct{}) func() {
 	var first time.Time
 	return func() {
@@ -272,7 +272,7 @@ func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- stru
 	}
 }
 
-// discard throws away what a slow terminal has not shown yet; the next write meets its errors.
+// discard drops output that a slow terminal has not shown yet; the next write meets its errors.
 func (t *Terminal) discard() {
 	if t.opt.Discard == nil {
 		return
@@ -338,10 +338,10 @@ func (t *Terminal) skip() bool {
 // errLeave is returned by the commands that end the conversation.
 var errLeave = errors.New("leave")
 
-// access is what the present session's file tools reach.
+// access has the reach of the present session's file tools.
 func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent, true) }
 
-// attach is the message of a typed line with what its @paths name, which the user is shown.
+// attach is the message of a typed line with the files of its @paths; notes about these are shown.
 func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, parts []provider.Part) {
 	e := t.access().expand(ctx, l.Text, l.Pasted)
 	for _, note := range e.Notes {

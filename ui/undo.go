@@ -29,8 +29,8 @@ type Undo struct {
 	Screen  *screen.Screen
 }
 
-// OnTTY asks on the controlling terminal, which the screen's Err must be, whether to do what
-// the plan says; agent.ErrNobody without one.
+// OnTTY asks on the controlling terminal, which the screen's Err must be, whether to carry out
+// the plan; without a terminal the error is agent.ErrNobody.
 func (u Undo) OnTTY(ctx context.Context, p journal.Plan) (yes bool, err error) {
 	return onTTY(u.Screen, nil, func(at asker) (bool, error) { return u.ask(ctx, p, at) })
 }
