@@ -173,8 +173,8 @@ func (c *Catalog) ProviderFor(model string) string {
 	return info.Provider
 }
 
-// Cost is the cost of one request's usage in US dollars at price. What the
-// provider itself says it charged wins; nil means unknown.
+// Cost is the cost of one request's usage in US dollars at price. A charge that the provider itself reports wins; nil
+// means unknown.
 func Cost(usage Usage, price *Price) *float64 {
 	if usage.CostUSD != nil {
 		return new(*usage.CostUSD)

@@ -128,7 +128,7 @@ func TestTableIsWhole(t *testing.T) {
 				continue
 			}
 			got, known := Lookup(provider, m.ID)
-			own := provider != "openrouter" // which passes on what anyone charges
+			own := provider != "openrouter" // which passes on the price of any provider
 			switch p := m.Price; {
 			case !known || got.Name != m.Name || m.MaxOutput > m.Context/2 || m.ContextFrom.Date == "":
 				t.Errorf("%s: found %v, %+v", line, known, got)
@@ -153,7 +153,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// What the newest lists say of models whose old prices made caps untrue.
+// These are the newest prices of models whose old ones made caps wrong.
 func TestFactsAreThoseOfNovember2026(t *testing.T) {
 	for name, want := range map[string]Price{
 		"anthropic/claude-opus-5-5":  {Input: 4, Output: 20, CacheRead: 0.2, CacheWrite: 5},

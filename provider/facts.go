@@ -48,7 +48,7 @@ type Facts struct {
 	Families     []Family // the first that fits a model decides
 	NewSee       bool     // models of it that are unknown yet can be taken to see
 	VendorModels bool     // its own ids are vendor/model, and the vendor may be called as it is
-	Billed       bool     // it tells what each reply has cost
+	Billed       bool     // it reports the cost of each reply
 
 	// Convention is its name in the conventions of OpenTelemetry; "" is Name.
 	Convention string

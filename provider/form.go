@@ -52,7 +52,7 @@ type Form struct {
 	Extra json.RawMessage
 }
 
-// Keyless reports whether the credentials of a cloud prove who asks: there is no key.
+// Keyless reports whether a cloud's credentials take the place of a key.
 func (f Form) Keyless() bool { return f.Auth == AuthGoogle || f.Auth == AuthSigV4 }
 
 // Sign puts a key into its header, where own is the way of the wire; "" goes nowhere.

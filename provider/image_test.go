@@ -149,8 +149,8 @@ func slicesOf(img Image, n int) []Image {
 	return list
 }
 
-// A long session with images: no request ever holds more than fits, the latest
-// is always in it, and what was sent changes rarely.
+// A long session with images: no request ever holds more than fits, the latest is always in it, and the images sent
+// before rarely change.
 func TestImagesOfALongSession(t *testing.T) {
 	for _, provider := range []string{"anthropic", "compatible"} {
 		limits := limitsOf(provider)

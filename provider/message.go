@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Role says who speaks.
+// Role is the author of a message.
 type Role string
 
 // The three roles. The system prompt is a field of Request, not a message.
@@ -16,8 +16,7 @@ const (
 	RoleTool      Role = "tool" // holds exactly one ToolResult; wires join neighbours as their protocol wants
 )
 
-// Message is one entry of the history. Its JSON is stable: it is what session
-// files hold.
+// Message is one entry of the history. Its JSON is stable, since session files hold it.
 type Message struct {
 	Role  Role
 	Parts []Part
@@ -46,13 +45,13 @@ type Text struct {
 	Skill string `json:"skill,omitempty"`
 }
 
-// Note is what artoo itself tells a model of.
+// Note is the subject of artoo's own note to a model.
 type Note string
 
 // The notes. Their texts are the words of session files.
 const (
 	NoteMode         Note = "mode"         // the approval mode is another one now
-	NoteSettings     Note = "settings"     // so is more of what the prompt says
+	NoteSettings     Note = "settings"     // so are other facts of the prompt
 	NoteInstructions Note = "instructions" // instruction files that have changed
 	NoteGit          Note = "git"          // the repository as the session begins
 	NoteBackground   Note = "background"   // background commands that have ended
@@ -62,7 +61,7 @@ const (
 	NoteHook         Note = "hook"         // hooks add it
 	NoteSchema       Note = "schema"       // the schema that the answer has to fit, or how it did not
 	NoteReminder     Note = "reminder"     // said between two steps; the newest alone is sent
-	NoteSummary      Note = "summary"      // stands for what is no longer sent
+	NoteSummary      Note = "summary"      // stands for messages no longer sent
 )
 
 // Reasoning is the model's thought. Text may be "" (withheld). Opaque is the wire's proof
@@ -111,16 +110,16 @@ type ToolResult struct {
 	IsError bool    `json:"is_error,omitempty"`
 	File    string  `json:"file,omitempty"` // where the whole output is, when Text was cut
 	By      string  `json:"by,omitempty"`   // the hook that answered the question about the call; no wire sends it
-	// Effect is what the call did, or nil; no wire sends it.
+	// Effect is that of the call, or nil; no wire sends it.
 	Effect *Effect `json:"effect,omitempty"`
 }
 
-// Effect is what a call of a tool did apart from its result.
+// Effect lists the effects of a tool's call apart from its result.
 type Effect struct {
 	Files   []string `json:"files,omitempty"`   // the files it changed
 	Command string   `json:"command,omitempty"` // the command it ran
 	End     string   `json:"end,omitempty"`     // how the command ended, a few words
-	// Decided is what the user decided, one sentence: an answer, a call refused.
+	// Decided is the user's decision, one sentence: an answer, a call refused.
 	Decided string `json:"decided,omitempty"`
 }
 
@@ -202,7 +201,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return append(line, "]}"...), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an error.
+// UnmarshalJSON reads the form of MarshalJSON. A part of an unknown type is an error.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var in messageJSON[partJSON]
 	if err := json.Unmarshal(data, &in); err != nil {

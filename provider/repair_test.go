@@ -50,7 +50,7 @@ var (
 	longID  = strings.Repeat("x", 80)
 )
 
-// repairs are histories and what becomes of them.
+// repairs are histories and their repaired forms.
 var repairs = []struct {
 	name     string
 	in, want history // want nil: nothing is wrong
@@ -215,7 +215,7 @@ func sound(h history) error {
 	return words(h, got)
 }
 
-// words checks that what people and models said is all there, in order.
+// words checks that all words of users and models are there, in order.
 func words(before, after []provider.Message) error {
 	collect := func(h []provider.Message) string {
 		var b strings.Builder

@@ -80,8 +80,8 @@ func TestHowLongIsWaited(t *testing.T) {
 	}
 }
 
-// TestARetriedReplyStartsFromNothing: the consumer hears that what it was
-// given is void, and the message is that of the last try alone.
+// TestARetriedReplyStartsFromNothing: the consumer learns that the earlier events are void, and the message is that of
+// the last try alone.
 func TestARetriedReplyStartsFromNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := fails(provider.Error{Kind: provider.KindNetwork, Message: "cut"}, "one ", "two")

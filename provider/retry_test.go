@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// outcome is what came out of one request, in a form that is easy to compare.
+// outcome is the result of one request, in a form that is easy to compare.
 type outcome struct {
 	Events []string
 	Waits  []time.Duration
@@ -272,8 +272,7 @@ func TestRetryStopsAtOnce(t *testing.T) {
 	})
 }
 
-// brokenOff is a provider whose reply broke off, with what the history must hold
-// of it.
+// brokenOff is a provider whose reply broke off, with the part that the history must hold.
 type brokenOff struct{ stop context.CancelFunc }
 
 func (b brokenOff) Stream(context.Context, provider.Request) iter.Seq2[provider.Event, error] {

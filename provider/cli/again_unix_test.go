@@ -13,7 +13,7 @@ import (
 	"artoo/provider"
 )
 
-// plays is a script that says what a file of testdata holds.
+// plays is a script that prints a file of testdata.
 func plays(t *testing.T, file string) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -21,7 +21,7 @@ func plays(t *testing.T, file string) string {
 	return "cat " + dir + "/testdata/" + file + ".jsonl\n"
 }
 
-// words is what the model says that was recorded: word1 to word29.
+// words is the recorded answer of the model: word1 to word29.
 const words = "word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 word11 word12 word13 word14 word15 word16 word17 word18 word19 word20 word21 word22 word23 word24 word25 word26 word27 word28 word29 "
 
 func TestClaudeTextOfACutStreamIsVoid(t *testing.T) {
@@ -86,7 +86,7 @@ func TestClaudeTextThatAFilterStoppedIsVoid(t *testing.T) {
 	}
 }
 
-// What it says at its start is no answer of anybody.
+// A tool's first event is no answer of a model.
 func TestNobodyAnsweredBeforeTheFirstWord(t *testing.T) {
 	failed := `{"type":"result","subtype":"success","is_error":true,"result":"Invalid API key","session_id":"s-1"}`
 	s := newStandIn(t, ClaudeName, events(claudeInit, failed)+"exit 1\n")
@@ -260,8 +260,8 @@ func TestSilenceIsTold(t *testing.T) {
 	o.want(t, "Hello.")
 }
 
-// What an interrupted run of claude cost is what its model's price says, or that
-// of its nearest relative: claude is renewed more often than the catalogue.
+// The cost of an interrupted run of claude follows from its model's price, or that of the nearest relative: claude is
+// renewed more often than the catalogue.
 func TestInterruptedClaudeHasACost(t *testing.T) {
 	for _, model := range []string{"claude-sonnet-4-5", "claude-opus-5-77", "claude-opus-99"} {
 		begin := claudeStream(`{"type":"message_start","message":{"id":"a","model":"` +

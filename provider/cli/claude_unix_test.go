@@ -68,7 +68,7 @@ func TestClaudeSaysThatItWritesACall(t *testing.T) {
 	}
 }
 
-// The deltas come, and then the same text again; what a sub-agent says stays out.
+// The deltas come, and then the same text again; a sub-agent's text is left out.
 func TestClaudeTextIsShownOnce(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit,
 		claudeStream(`{"type":"message_start","message":{"id":"m1","model":"claude-opus-4-8"}}`),
@@ -139,7 +139,7 @@ func TestClaudeOutputIsCut(t *testing.T) {
 	}
 }
 
-// What the tool writes is taken off its hands even while nobody looks at it.
+// The tool's output is read even while no one consumes the events.
 func TestClaudeIsDrained(t *testing.T) {
 	script := "i=0; while [ $i -lt 300 ]; do " + "echo '" + claudeText(strings.Repeat("y", 4000)) +
 		"'; i=$((i+1)); done\n" + events(claudeGood) + "echo >$DIR/finished\n"
@@ -289,7 +289,7 @@ func TestClaudeLoginIsRefused(t *testing.T) {
 	s.cli.Close()
 }
 
-// What claude waits for retries of one request is bounded as for other providers.
+// Claude's waits for retries of one request are bounded as for other providers.
 func TestClaudeDoesNotWaitLongerThanItMay(t *testing.T) {
 	retry := func(n, seconds, status int, why string) string {
 		return fmt.Sprintf(`{"type":"system","subtype":"api_retry","attempt":%d,"max_retries":10,"retry_delay_ms":%d,"error_status":%d,"error":%q}`,

@@ -163,7 +163,7 @@ func TestAnInterruptedCodexKeepsItsThread(t *testing.T) {
 	}
 }
 
-// Who takes no interrupt is terminated, and then killed.
+// A tool that ignores an interrupt is terminated, and then killed.
 func TestInterruptIsIgnored(t *testing.T) {
 	s := newStandIn(t, CodexName,
 		"trap 'echo >$DIR/interrupted' INT\ntrap 'echo >$DIR/terminated' TERM\necho $$ >$DIR/pid\n"+
@@ -194,7 +194,7 @@ func TestBreakingOffStopsTheTool(t *testing.T) {
 	s.gone("pid")
 }
 
-// What a good run leaves running, in a session of its own, is ended too.
+// A process that a good run leaves, in a session of its own, is ended too.
 func TestNothingOutlivesTheRun(t *testing.T) {
 	s := newStandIn(t, CodexName,
 		"setsid sleep 100 >/dev/null 2>&1 & echo $! >$DIR/stray\nsleep 100 & echo $! >$DIR/child\n"+

@@ -18,8 +18,7 @@ func TestToolEndedByASignal(t *testing.T) {
 	s.ask(user("hi")).fails(t, provider.KindProvider, "claude was ended by a signal (killed) and said nothing")
 }
 
-// A reply of work without a word is no answer: who asks again goes on in the
-// session that knows of the work.
+// A reply of work without a word is no answer: another request continues the session that knows of the work.
 func TestEmptyAnswerKeepsItsSession(t *testing.T) {
 	step := `{"type":"assistant","message":{"id":"m9","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]}}`
 	silent := strings.Replace(claudeGood, `"result":"Hello."`, `"result":""`, 1)
@@ -66,8 +65,8 @@ func TestClaudeTellsThatItsReplyIsCut(t *testing.T) {
 	}
 }
 
-// A run that is cut off, or aborts with a result that counts nothing, has used
-// what its requests did; it cost what it says, if it does.
+// A run that is cut off, or aborts with a result that counts nothing, has the usage of its requests; its cost is the
+// reported one, if any.
 func TestClaudeUsageOfABrokenRun(t *testing.T) {
 	begin := func(id string, in int) string {
 		return claudeStream(`{"type":"message_start","message":{"id":"` + id +
@@ -91,8 +90,7 @@ func TestClaudeUsageOfABrokenRun(t *testing.T) {
 	}
 }
 
-// The caps that claude itself can keep are passed on; what it ends for them is a
-// cap's end.
+// The caps that claude itself can keep are passed on; a run that it ends for them ends by a cap.
 func TestClaudeKeepsTheCaps(t *testing.T) {
 	spent := strings.Replace(strings.Replace(claudeGood, `"success"`, `"error_max_budget_usd"`, 1), `"is_error":false`,
 		`"is_error":true`, 1)
@@ -138,7 +136,7 @@ func TestOptionNeedsANewerVersion(t *testing.T) {
 		"claude 2.0.20 is too old for --max-budget-usd: 2.0.28 or newer is needed")
 }
 
-// What waits while nobody takes it is no silence of the tool's.
+// Output that waits for its consumer is no silence of the tool.
 func TestSlowReaderIsNoSilence(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("One."))+
 		"while ! [ -e $DIR/read ]; do sleep 0.01; done\n"+events(claudeText("And two."), claudeGood))
@@ -184,7 +182,7 @@ func TestClaudeDoesNotKnowTheModel(t *testing.T) {
 	}
 }
 
-// Until the last run is gone the next one waits, and says for what.
+// Until the last run is gone the next one waits, and reports the reason.
 func TestWaitForTheLastRunIsTold(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "case $N in\n1)\ntrap '' INT TERM\n"+events(claudeInit, claudeText("One."))+
 		"while :; do sleep 0.02; done;;\n*)\n"+claudeGreets+";;\nesac\n")

@@ -7,9 +7,8 @@ import (
 	"artoo/provider"
 )
 
-// FuzzEvents gives each tool's decoder any lines: nothing may panic, no text
-// may be lost between what is shown and what is kept, nothing comes out that is
-// no valid text.
+// FuzzEvents gives each tool's decoder any lines: nothing may panic, no text may be lost between the events and the
+// message, and all output is valid text.
 func FuzzEvents(f *testing.F) {
 	f.Add(`{"type":"system","subtype":"init","session_id":"s","model":"m[1m]"}` + "\n" +
 		`{"type":"result","subtype":"success","result":"x","modelUsage":{"a":{"inputTokens":1}}}`)

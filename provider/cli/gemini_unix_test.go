@@ -47,7 +47,7 @@ func TestGeminiAnswers(t *testing.T) {
 	}
 }
 
-// The tool looks for commands and files to include in what it is told.
+// The tool looks for commands and files to include in its prompt.
 func TestGeminiAndClaudePromptsAreNoCommands(t *testing.T) {
 	s := newStandIn(t, GeminiName,
 		events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood))

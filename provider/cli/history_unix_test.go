@@ -36,7 +36,7 @@ func TestSessionIsResumedAfterItWasSaved(t *testing.T) {
 	}
 }
 
-// What another provider did meanwhile is told as text, once.
+// Turns of another provider meanwhile are sent as text, once.
 func TestSwitchFromAnotherProvider(t *testing.T) {
 	s := newStandIn(t, ClaudeName, claudeGreets)
 	other := []provider.Message{
@@ -61,7 +61,7 @@ func TestSwitchFromAnotherProvider(t *testing.T) {
 	if strings.Contains(told, "SECRET") || strings.Contains(told, "SEALED") || len(told) > 6000 {
 		t.Errorf("it was told %d bytes: %.300q", len(told), told)
 	}
-	// Once it has heard, only what is new; and it knows of the other's next turn.
+	// After that it gets only new messages; and it learns of the other's next turn.
 	reply := s.ask(append(slices.Clone(other), user("now you"))...).done.Message
 	later := append(slices.Clone(other), user("now you"), reply, user("back"),
 		provider.Message{Role: provider.RoleAssistant, Provider: "openai",
@@ -77,7 +77,7 @@ func TestSwitchFromAnotherProvider(t *testing.T) {
 	}
 }
 
-// A fork may have begun before what the tool's session remembers.
+// A fork may begin before the last messages of the tool's session.
 func TestForkBeginsASessionOfItsOwn(t *testing.T) {
 	s := newStandIn(t, ClaudeName, claudeGreets)
 	first := s.ask(user("1")).done.Message
@@ -215,7 +215,7 @@ func TestTooOld(t *testing.T) {
 		if !strings.Contains(o.err.Hint, "npm install") {
 			t.Errorf("%s: hint %q", name, o.err.Hint)
 		}
-		// A new one that takes not what it should is quoted.
+		// A new version that refuses artoo's options is quoted.
 		s.write("version", "9.9.9\n")
 		s.ask(user("hi")).fails(t, provider.KindConfig, "does not take what artoo asks of it: ")
 	}
@@ -251,7 +251,7 @@ func TestKeysAreMasked(t *testing.T) {
 	s.ask(user("hi")).fails(t, provider.KindAuth, "provided: (key)")
 }
 
-// What real tools said is understood: answers, steps, failures, exit statuses.
+// The output of real tools is understood: answers, steps, failures, exit statuses.
 func TestCaptures(t *testing.T) {
 	for _, c := range []struct {
 		file, name, text string

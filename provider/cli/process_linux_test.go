@@ -47,7 +47,7 @@ done
 	s.gone("stray")
 }
 
-// What artoo itself starts meanwhile, in its own session, is left alone and not waited for.
+// Processes that artoo itself starts meanwhile, in its own session, are neither ended nor waited for.
 func TestProcessesOfOthersAreLeftAlone(t *testing.T) {
 	s := newStandIn(t, CodexName, events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
 	var other *exec.Cmd

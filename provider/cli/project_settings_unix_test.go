@@ -52,8 +52,7 @@ func TestNoToolTakesSettingsOfTheRepository(t *testing.T) {
 	}
 }
 
-// What the project brings is given to the tools once it is trusted, as it is then:
-// no run gets what has changed.
+// The project's settings are given to the tools once it is trusted, as they are then: no run gets changed ones.
 func TestATrustedProjectsSettingsAreGiven(t *testing.T) {
 	trusted, changed := true, error(nil)
 	for _, mode := range []string{"ask", "edits"} {
@@ -134,7 +133,7 @@ func TestGeminiIsNotRunWhereTheRepositoryBringsSettings(t *testing.T) {
 	s.ask(user("hi")).want(t, "Hello.")
 }
 
-// gemini sets what an .env file says, unless it is set already.
+// gemini sets the variables of an .env file, unless they are set already.
 func TestEnvFilesOfTheRepositorySetNothing(t *testing.T) {
 }
 

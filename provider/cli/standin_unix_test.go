@@ -21,12 +21,12 @@ import (
 type standIn struct {
 	t   *testing.T
 	cli *CLI
-	dir string // holds what each run was given: args.N, stdin.N, env.N
+	dir string // holds the input of each run: args.N, stdin.N, env.N
 	n   int    // replies asked for
 }
 
 // newStandIn puts a shell script in the place of the named provider's tool. The
-// script finds the run's number in $N, and what it was given in $DIR.
+// script finds the run's number in $N, and its input in $DIR.
 func newStandIn(t *testing.T, name, script string) *standIn {
 	t.Helper()
 	dir, bin := t.TempDir(), t.TempDir()
@@ -52,13 +52,13 @@ func events(lines ...string) string {
 	return "cat <<'END'\n" + strings.Join(lines, "\n") + "\nEND\n"
 }
 
-// outcome is what a reply came to.
+// outcome is the result of a reply.
 type outcome struct {
 	text, reasoning string
 	steps, notices  []string
 	retries         []provider.Retry
 	refused         []provider.Refused
-	heldBack        string // what is on stdout at the end, where a reply is held until it is whole
+	heldBack        string // the text on stdout at the end, where a reply is held until it is whole
 	done            *provider.Done
 	err             *provider.Error
 }
@@ -119,7 +119,7 @@ func (s *standIn) stream(ctx context.Context, req provider.Request, on func(prov
 	return o
 }
 
-// given is what the nth run got as args, stdin or env.
+// given is the nth run's args, stdin or env.
 func (s *standIn) given(what string, n int) string {
 	s.t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.dir, what+"."+strconv.Itoa(n)))
@@ -179,7 +179,7 @@ func running(pid int) bool {
 
 func user(text string) provider.Message { return provider.UserText(text) }
 
-// want compares what a reply came to.
+// want compares the outcome of a reply.
 func (o outcome) want(t *testing.T, text string) {
 	t.Helper()
 	if o.err != nil {

@@ -11,8 +11,7 @@ import (
 	"artoo/provider"
 )
 
-// What the tool writes on stderr never makes it wait, and the end of it tells why
-// it failed.
+// Output on stderr never blocks the tool, and its end names the reason of a failure.
 func TestStderrIsDrained(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit)+
 		"head -c 3000000 /dev/zero | tr '\\0' 'x' >&2\necho >&2\necho 'Error: the disk is full' >&2\nexit 1\n")
@@ -65,7 +64,7 @@ func TestClaudeChangesItsConversation(t *testing.T) {
 	}
 }
 
-// The sum of all models is what the cost is of; the messages are not added to it.
+// The cost is that of the sum of all models; the messages are not added to it.
 func TestClaudeUsageOfAllModels(t *testing.T) {
 	all := strings.Replace(claudeGood, `"usage":`,
 		`"modelUsage":{"a":{"inputTokens":10,"outputTokens":3,"cacheReadInputTokens":5,"cacheCreationInputTokens":2},"b":{"inputTokens":100,"outputTokens":30}},"usage":`, 1)

@@ -183,8 +183,7 @@ func TestABlockedPromptWasStillCharged(t *testing.T) {
 	}
 }
 
-// TestUsage: the last count holds, reasoning is output, what the cache held is no
-// input.
+// TestUsage: the last count holds, reasoning is output, cached tokens are no input.
 func TestUsage(t *testing.T) {
 	r := ask(t, providertest.Stream(`data: {"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1}}`+"\n\n"+
 		`data: {"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}],"responseId":"r","usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":900,"toolUsePromptTokenCount":30,"candidatesTokenCount":20,"thoughtsTokenCount":300,"totalTokenCount":1350}}`+"\n\n"+

@@ -26,7 +26,7 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("%+v, %v", info, err)
 		}
 	}
-	for range 2 { // what it does not have it is not asked for again
+	for range 2 { // A server is not asked again for facts that it lacks.
 		if info, err := p.Describe(t.Context(), "none"); err != nil || !info.Guess || info.Context != 128_000 {
 			t.Errorf("%+v, %v", info, err)
 		}

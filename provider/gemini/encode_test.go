@@ -74,7 +74,7 @@ func TestGoldenRequests(t *testing.T) {
 	}
 }
 
-// TestThePrefixHolds: what stands in the place of a lost signature stays there,
+// TestThePrefixHolds: the stand-in for a lost signature stays there,
 // and results and their images do not move.
 func TestThePrefixHolds(t *testing.T) {
 	for _, model := range []string{"gemini-3.1-pro-preview", "gemini-2.5-flash"} {

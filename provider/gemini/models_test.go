@@ -10,9 +10,8 @@ import (
 	"artoo/provider/providertest"
 )
 
-// TestModels: all pages are read; what the server says goes over the catalogue,
-// and what it does not say stays. What draws, speaks or only makes vectors is no
-// model to talk to.
+// TestModels: all pages are read; the server's facts override the catalogue's, which fill the gaps. A model that draws,
+// speaks or only makes vectors is left out.
 func TestModels(t *testing.T) {
 	srv := providertest.NewServer(t,
 		providertest.JSON(200, `{"models":[

@@ -96,7 +96,7 @@ func TestStopBesideCalls(t *testing.T) {
 	}
 }
 
-// refusing answers 400 with what refuse finds wrong with a body, else "ok".
+// refusing answers 400 with the fault that refuse finds in a body, else "ok".
 func refusing(t *testing.T, refuse func(body string) string) *providertest.Server {
 	return providertest.Serve(t, &providertest.Handler{Next: func(_ int, r providertest.Request) providertest.Reply {
 		if message := refuse(string(r.Body)); message != "" {
@@ -307,8 +307,8 @@ func TestAModelThatWantsSignatures(t *testing.T) {
 	})
 }
 
-// TestARefusedSignature: sent once more as it is, then without the
-// signatures so far; what comes later keeps its own.
+// TestARefusedSignature: it is sent once more unchanged, then without the signatures so far; later messages keep
+// theirs.
 func TestARefusedSignature(t *testing.T) {
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, `"old+/=="`) {
@@ -340,9 +340,8 @@ func TestARefusedSignature(t *testing.T) {
 	}
 }
 
-// TestASignatureThatIsRefusedNowAndThen is sent once more each time: another
-// refusal, of another request, is no reason yet to give the reasoning up. What was
-// not sent cannot be at fault.
+// TestASignatureThatIsRefusedNowAndThen is sent once more each time: another refusal, of another request, is no reason
+// yet to drop the reasoning. A signature that was not sent cannot be at fault.
 func TestASignatureThatIsRefusedNowAndThen(t *testing.T) {
 	n := 0
 	s := refusing(t, func(string) string {

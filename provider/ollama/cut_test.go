@@ -59,9 +59,9 @@ func TestACutPrompt(t *testing.T) {
 	t.Run("the reply filled it", fillTheWindow)
 }
 
-// A request of which no process knows an earlier one: the server cut it, or still had a
-// part of it from another process, and says which by the window that it loaded. An older
-// one does not say, but what it cuts fills its window.
+// A request of which no process knows an earlier one: the server cut it, or still had a part of it from another
+// process, and the window that it loaded shows which. An older one does not report it, but a cut prompt fills its
+// window.
 func cutAtFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		read int
@@ -98,8 +98,8 @@ func cutAtFirst(t *testing.T) {
 }
 
 func dropThoughts(t *testing.T) {
-	// The templates of most models leave out what was thought before the last
-	// question: the prompt shrinks, and nothing was cut.
+	// The templates of most models leave out the reasoning before the last question: the prompt shrinks, and nothing
+	// was cut.
 	reads := []int{2100, 4200, 2200, 2250}
 	s := server(t, able(32768), func(n int, _ providertest.Request) providertest.Reply {
 		items := []providertest.Item{providertest.Text("ok"),

@@ -210,7 +210,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestAServerThatDoesNotRun: the hint names what starts it.
+// TestAServerThatDoesNotRun: the hint names the command that starts it.
 func TestAServerThatDoesNotRun(t *testing.T) {
 	p := &ollama.Provider{Server: provider.Server{Name: "o", BaseURL: "127.0.0.1:1", Local: true}}
 	r := send(t, p, request(provider.UserText("hi")))

@@ -1,6 +1,5 @@
-// Package ollama speaks Ollama's own API, which tells and takes what its
-// Chat Completions face does not: how large a model's window is, whether it
-// thinks, sees and calls tools, and that a prompt must not be cut in silence.
+// Package ollama speaks Ollama's own API. Unlike its Chat Completions API, it reports a model's window, and whether it
+// thinks, sees and calls tools, and it can be told not to cut a prompt silently.
 package ollama
 
 import (

@@ -245,8 +245,8 @@ func TestALocalServerMayTakeItsTime(t *testing.T) {
 	}
 }
 
-// TestAModelThatCannot: tools, reasoning and images are left out by what the
-// server says of the model, and the user is told once.
+// TestAModelThatCannot: tools, reasoning and images are left out by the server's facts of the model, and the user is
+// notified once.
 func TestAModelThatCannot(t *testing.T) {
 	s := server(t, providertest.OllamaShow(8192, "completion"), always(providertest.Ollama(providertest.Text("ok"))))
 	p := provide(s)
@@ -273,8 +273,7 @@ func TestAModelThatCannot(t *testing.T) {
 	}
 }
 
-// TestAnOldServerDoesNotSay what a model can do: it is tried, and learned
-// from the refusal.
+// TestAnOldServerDoesNotSay: without a model's abilities in its answer they are tried, and learned from the refusal.
 func TestAnOldServerDoesNotSay(t *testing.T) {
 	s := server(t, providertest.JSON(200, `{"model_info":{"llama.context_length":4096}}`),
 		func(_ int, r providertest.Request) providertest.Reply {
@@ -332,8 +331,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestModelsSayWhatTheyCan: from the list where it tells, else from a question for
-// each; what is no model to talk to is left out.
+// TestModelsSayWhatTheyCan: from the list if it has them, else by a request for each; models without chat are left out.
 func TestModelsSayWhatTheyCan(t *testing.T) {
 	s := providertest.Serve(t, &providertest.Handler{Next: func(_ int, r providertest.Request) providertest.Reply {
 		switch {
@@ -373,7 +371,7 @@ func answers(ctx context.Context, p *ollama.Provider) bool {
 	return err == nil
 }
 
-// TestTheServerTellsOfItsModels: the windows of one, and what is in memory.
+// TestTheServerTellsOfItsModels: the windows of one, and the models in memory.
 func TestTheServerTellsOfItsModels(t *testing.T) {
 	s := providertest.NewServer(t,
 		providertest.JSON(200, `{"model_info":{"qwen3.context_length":40960},`+

@@ -12,8 +12,8 @@ import (
 	"artoo/provider/providertest"
 )
 
-// askChat sends the request twice to a server that refuses it once. It returns
-// what the user was told; each of the three bodies must be one that servers take.
+// askChat sends the request twice to a server that refuses it once. It returns the notices to the user; each of the
+// three bodies must be one that servers take.
 func askChat(t *testing.T, name, message string, req provider.Request) (told []string, bodies []string) {
 	t.Helper()
 	ok := providertest.Chat(providertest.Text("ok"))
@@ -54,9 +54,8 @@ func thought(name string) []provider.Message {
 	}
 }
 
-// TestChatLeavesOutWhatIsRefused: no two servers take the same. What the
-// first refusal teaches holds from then on, and is told once, where something is
-// lost.
+// TestChatLeavesOutWhatIsRefused: no two servers take the same. The lesson of the first refusal holds from then on,
+// with one notice if something is lost.
 func TestChatLeavesOutWhatIsRefused(t *testing.T) {
 	heat := 0.5
 	for _, tc := range []struct {
@@ -134,9 +133,8 @@ func TestChatLeavesOutWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestReasoningAsEachServerWantsIt: DeepSeek wants it with every call,
-// also where there was none; others refuse a field that they do not know. A
-// server behind another name teaches what it is.
+// TestReasoningAsEachServerWantsIt: DeepSeek wants it with every call, also where there was none; others refuse a field
+// that they do not know. A server behind another name shows its kind by its refusals.
 func TestReasoningAsEachServerWantsIt(t *testing.T) {
 	ok := providertest.Chat(providertest.Text("ok"))
 	for _, tc := range []struct {
@@ -356,8 +354,8 @@ func TestUsageInAChunkOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestASchemaThatIsNotUnderstood: servers that make a grammar of it know
-// few words. What is left of it still says what the tool takes.
+// TestASchemaThatIsNotUnderstood: servers that make a grammar of it know few words. The rest still describes the tool's
+// input.
 func TestASchemaThatIsNotUnderstood(t *testing.T) {
 	schema := `{"$schema":"x","type":"object","properties":{"edits":{"type":"array","description":"What.","items":{"type":"object","properties":{"old":{"type":["string","null"],"not":{}}},"required":["old"],"additionalProperties":false}},"n":{"type":"integer","enum":[1,2]}},"required":["edits"],"not":{"required":["x"]}}`
 	const want = `{"properties":{"edits":{"description":"What.","items":{"properties":{"old":{"type":"string"}},"required":["old"],"type":"object"},"type":"array"},"n":{"enum":[1,2],"type":"integer"}},"required":["edits"],"type":"object"}`

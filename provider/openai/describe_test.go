@@ -22,7 +22,7 @@ func pages(t *testing.T, answers map[string]providertest.Reply) *providertest.Se
 	}})
 }
 
-// describeTest is what a server answers about its models, and what is learned of one.
+// describeTest has a server's answers about its models, and the facts learned of one.
 type describeTest struct {
 	name       string
 	answers    map[string]providertest.Reply
@@ -78,8 +78,8 @@ func describeTests() []describeTest {
 	}
 }
 
-// TestDescribe: what servers tell of the window they give a model, and of what it
-// sees; what the listed maximum of a model that is not loaded is not.
+// TestDescribe: servers report the window they give a model, and whether it sees images; the listed maximum of a model
+// that is not loaded is no window.
 func TestDescribe(t *testing.T) {
 	for _, tc := range describeTests() {
 		wires := map[string]func(*providertest.Server) provider.Describer{
@@ -131,9 +131,8 @@ func TestDescribeOfOpenRouter(t *testing.T) {
 	}
 }
 
-// TestDescribeIsAskedForAgain where the server could not answer just then: a
-// moment must not cost the window of the whole run. What it says it does not have
-// it is not asked for again.
+// TestDescribeIsAskedForAgain where the server could not answer just then: a moment must not cost the window of the
+// whole run. It is not asked again for facts that it reports to lack.
 func TestDescribeIsAskedForAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first providertest.Reply

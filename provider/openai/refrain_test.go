@@ -50,8 +50,7 @@ func TestRefrain(t *testing.T) {
 	}
 }
 
-// TestRefrainNot are chunks that hold more than text, twice over: what else they
-// hold must not be lost.
+// TestRefrainNot are chunks that hold more than text, twice over: their other parts must not be lost.
 func TestRefrainNot(t *testing.T) {
 	for name, rest := range map[string]string{
 		"usage":     `,"finish_reason":null}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,

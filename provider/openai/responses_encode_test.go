@@ -131,8 +131,7 @@ func TestResponsesFamilies(t *testing.T) {
 	}
 }
 
-// TestBadSchemasAreRewritten: what OpenAI refuses in a schema would refuse every
-// request of the session.
+// TestBadSchemasAreRewritten: a schema that OpenAI refuses would fail every request of the session.
 func TestBadSchemasAreRewritten(t *testing.T) {
 	const none = `{"properties":{},"type":"object"}`
 	for in, want := range map[string]string{

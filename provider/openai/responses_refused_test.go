@@ -22,8 +22,7 @@ func ownCall(id, item string) provider.ToolCall {
 	return provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{}`), Opaque: `{"id":"` + item + `"}`}
 }
 
-// TestReasoningGoesBackWithoutItsStatus: servers write into an item what they
-// refuse to read there.
+// TestReasoningGoesBackWithoutItsStatus: servers write fields into an item that they refuse to read there.
 func TestReasoningGoesBackWithoutItsStatus(t *testing.T) {
 	for fields, want := range map[string]string{
 		`"status":"completed",`:            ``,
@@ -65,9 +64,8 @@ func TestNoItemIDGoesTwice(t *testing.T) {
 	}
 }
 
-// TestAHistoryThatIsRefused: what a server does not take of the items
-// it made itself is given up, and the conversation goes on; what comes later
-// goes back as ever.
+// TestAHistoryThatIsRefused: items of its own that a server refuses are dropped, and the conversation goes on; later
+// ones go back as usual.
 func TestAHistoryThatIsRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

@@ -62,7 +62,7 @@ func askForAtMost(t *testing.T, tokens int, replies ...providertest.Reply) provi
 	return r
 }
 
-// parts is what a complete reply holds, without the payloads.
+// parts are those of a complete reply, without the payloads.
 func parts(t *testing.T, r providertest.Result) []provider.Part {
 	t.Helper()
 	if r.Err != nil {
@@ -285,8 +285,7 @@ func TestWhatWasCut(t *testing.T) {
 	}
 }
 
-// TestARefusalIsTold is its own kind of end, and what the model says for it is
-// no answer.
+// TestARefusalIsTold: a refusal is its own kind of end, and its text is no answer.
 func TestARefusalIsTold(t *testing.T) {
 	item := `output_item.done ,"output_index":0,"item":{"type":"message","id":"msg_1","content":[{"type":"refusal","refusal":"I cannot do that."}]}`
 	for name, events := range map[string][]string{
@@ -299,15 +298,14 @@ func TestARefusalIsTold(t *testing.T) {
 			t.Errorf("%s: %v %+v", name, r.Err, r.Done)
 		}
 	}
-	// What it refuses beside a call that it makes is a part of its answer: the call runs.
+	// A refusal beside a call is a part of the answer: the call runs.
 	r := askOpenAI(t, respond(begun, item, fcAdded(1, "a"), fcDelta(1, `{"n":1}`), completed))
 	if r.Err != nil || r.Done.Stop != provider.StopToolUse || len(r.Done.Message.Calls()) != 1 {
 		t.Errorf("beside a call: %v %+v", r.Err, r.Done)
 	}
 }
 
-// TestAFailureMayComeAfter200: code and message stand in one of three
-// places, and what they say decides.
+// TestAFailureMayComeAfter200: code and message stand in one of three places, and decide.
 func TestAFailureMayComeAfter200(t *testing.T) {
 	for _, tc := range []struct {
 		code, message string
@@ -372,7 +370,7 @@ func TestAWaitInWords(t *testing.T) {
 	}
 }
 
-// TestUsageIsCountedAsTheServerCountsIt: what came from the cache is counted once, and a server
+// TestUsageIsCountedAsTheServerCountsIt: cached tokens are counted once, and a server
 // that counts nothing reports nothing.
 func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
 	for usage, want := range map[string]provider.Usage{

@@ -83,9 +83,8 @@ func TestWhatAMessageKeeps(t *testing.T) {
 	}
 }
 
-// TestMessagesOfOneReplyStandApart: what the model tells on its way and its answer
-// are two items, which must not run into each other. The server gets them back as
-// it sent them.
+// TestMessagesOfOneReplyStandApart: the model's comment on its way and its answer are two items, which must not run
+// into each other. The server gets them back as it sent them.
 func TestMessagesOfOneReplyStandApart(t *testing.T) {
 	message := func(n int, phase, text string) []string {
 		return []string{
@@ -231,8 +230,7 @@ func TestTwoHundredTurns(t *testing.T) {
 	}
 }
 
-// TestAHistoryOfChat: what Chat Completions made goes on through Responses, and
-// the other way round.
+// TestAHistoryOfChat: a session of Chat Completions continues through Responses, and vice versa.
 func TestAHistoryOfChat(t *testing.T) {
 	s := providertest.NewServer(t, providertest.Chat(providertest.Reason("hm"), providertest.Call("call_1", "read", `{}`)),
 		providertest.Responses(providertest.Reason("hm"), providertest.Text("ok"),

@@ -47,8 +47,7 @@ func Collect(seq iter.Seq2[provider.Event, error]) Result {
 	return r
 }
 
-// Check reports what in the order and shape of the events breaks the contract
-// of provider.Provider.
+// Check reports a breach of the contract of provider.Provider in the order and shape of the events.
 func (r Result) Check() error {
 	first := 0 // notices may precede the reply
 	for i, ev := range r.Events {

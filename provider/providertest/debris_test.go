@@ -100,7 +100,7 @@ func TestACallThatWasLost(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsNotDoubtedLightly: what looks like a lost call and is none.
+// TestAnAnswerIsNotDoubtedLightly: these answers look like a lost call and are none.
 func TestAnAnswerIsNotDoubtedLightly(t *testing.T) {
 	for name, good := range map[string][]Item{
 		"a call of none":       {Text("<tool_call>\n{}\n</tool_call>")},
@@ -127,8 +127,8 @@ func TestAnAnswerIsNotDoubtedLightly(t *testing.T) {
 	}
 }
 
-// TestAKeyTwice: the call is one that is not run, and what is kept of it
-// has each key once, also where an older session kept it as it came.
+// TestAKeyTwice: the call is not run, and its kept form has each key once, also where an older session kept it as it
+// came.
 func TestAKeyTwice(t *testing.T) {
 	for _, args := range []string{`{"path":"a","path":"b"}`, `{"edits":[{"x":1},{"y":{"k":1,"k":1}}]}`,
 		`{"path":"a","p\u0061th":"b"}`} {

@@ -39,8 +39,8 @@ func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(head, stream), payload...)
 }
 
-// leave reads one request to its end and answers it as far as it goes. What the
-// client makes of it is what is tested, so errors are not looked at.
+// leave reads one request to its end and answers it as far as it goes. The test checks the client's reaction, so errors
+// are ignored here.
 func leave(conn *tls.Conn, reply Reply) {
 	defer conn.Close()
 	_, _ = io.ReadFull(conn, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")))

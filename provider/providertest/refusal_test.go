@@ -9,8 +9,7 @@ import (
 	"artoo/provider"
 )
 
-// refusalsOfAll are words of refusals from which one wire or another learns what
-// to leave out.
+// refusalsOfAll are words of refusals from which one wire or another learns the parts to leave out.
 func refusalsOfAll() []string {
 	return []string{
 		"Unsupported parameter: 'temperature' is not supported with this model.",

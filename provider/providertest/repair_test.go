@@ -9,8 +9,8 @@ import (
 	"artoo/provider"
 )
 
-// pool is what broken histories are made of: what the models of all wires really
-// say, payloads included, and damage of all kinds.
+// pool has the parts of broken histories: real messages of the models of all wires, payloads included, and damage of
+// all kinds.
 type pool struct {
 	parts []provider.Part
 	names []string
@@ -91,8 +91,8 @@ func wireModel(name string) string {
 	return ""
 }
 
-// checkTaken repairs a history and checks what each wire makes of it, for its
-// model that reasons and that made some of the messages.
+// checkTaken repairs a history and checks each wire's body of it, for its model that reasons and that made some of the
+// messages.
 func checkTaken(t *testing.T, h []provider.Message) {
 	t.Helper()
 	repaired := provider.Repair(h)

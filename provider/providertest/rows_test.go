@@ -168,7 +168,7 @@ func TestResetsOverHTTP2(t *testing.T) {
 	})
 }
 
-// TestAStaleConnection: what was kept open and broke is not used again.
+// TestAStaleConnection: a kept connection that broke is not used again.
 func TestAStaleConnection(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		ok := w.Build(Text("ok"))
@@ -293,9 +293,8 @@ func TestCallsAreToldApart(t *testing.T) {
 	})
 }
 
-// TestArgumentsArriveInAnyForm: nothing is an empty object, an object in a
-// string is one, what is none is told to the model and does not break the
-// history; calls are run whatever the word for the end is.
+// TestArgumentsArriveInAnyForm: nothing is an empty object, an object in a string is one, an invalid one is reported to
+// the model and does not break the history; calls are run whatever the word for the end is.
 func TestArgumentsArriveInAnyForm(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for args, want := range map[string]string{``: `{}`, `null`: `{}`, `""`: `{}`, `{"path":"a"}`: `{"path":"a"}`,
@@ -348,8 +347,8 @@ func TestARefusalIsTold(t *testing.T) {
 	})
 }
 
-// TestImagesThatAreRefused are told from other faults, whoever refuses
-// them; what has no image's name in it is not.
+// TestImagesThatAreRefused separates refused images from other faults, on every wire; a refusal that names no image is
+// no such one.
 func TestImagesThatAreRefused(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for message, images := range map[string]bool{
@@ -409,8 +408,7 @@ func TestWhatDoesNotPass(t *testing.T) {
 	})
 }
 
-// TestUsageIsCountedAsTheServerCountsIt: what the cache gave is counted once, and nothing is made up
-// where nothing is told.
+// TestUsageIsCountedAsTheServerCountsIt: cached tokens are counted once, and no count is made up if none is reported.
 func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		sent := provider.Usage{Input: 100, CacheRead: 2000, CacheWrite: 30, Output: 40, Reasoning: 7}

@@ -13,12 +13,12 @@ import (
 // sentID finds the ids by which calls and results are joined, in any wire's body.
 var sentID = regexp.MustCompile(`"(?:id|tool_use_id|call_id|tool_call_id)":("(?:[^"\\]|\\.)*")`)
 
-// takenID is what every API takes for an id. A server takes its own back,
+// takenID matches IDs that every API takes. A server takes its own back,
 // whatever they are.
 var takenID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// checkSent checks of a body what its server could only know from outside of it:
-// that all words are there, and that ids which others made fit.
+// checkSent checks facts of a body that its server cannot know: that all words are there, and that other servers' IDs
+// fit.
 func checkSent(t *testing.T, s spoken, messages []provider.Message, body []byte) {
 	t.Helper()
 	own := map[string]bool{}

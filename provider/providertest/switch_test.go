@@ -11,10 +11,9 @@ import (
 // itemID finds the ids of items of the Responses API.
 var itemID = regexp.MustCompile(`"(rs|msg|fc)_[^"]*"`)
 
-// TestSwitchingBetweenEachTwo takes a conversation from one wire to another, and
-// back, after a step with reasoning and two calls on each. Each request must be
-// one that the server takes; what one model thought, its payloads and its ids do
-// not reach the other, and come back to the first as they were.
+// TestSwitchingBetweenEachTwo takes a conversation from one wire to another, and back, after a step with reasoning and
+// two calls on each. Each request must be one that the server takes; one model's reasoning, payloads and IDs do not
+// reach the other, and come back to the first as they were.
 func TestSwitchingBetweenEachTwo(t *testing.T) {
 	for _, from := range wires() {
 		for _, to := range wires() {

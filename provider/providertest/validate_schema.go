@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// strictness is what a server that decodes by a schema wants of it.
+// strictness lists the demands on a schema of a server that decodes by it.
 type strictness struct {
 	object, required, recursive bool
 }

@@ -8,10 +8,10 @@ import (
 	"artoo/provider/providertest"
 )
 
-// refusalTest is a body and what the validator says of it; "" for a good one.
+// refusalTest is a body and the validator's error; "" for a good one.
 type refusalTest struct{ name, wire, body, why string }
 
-// What every body of the Responses API begins with, and a turn of the user.
+// These are the beginning of every body of the Responses API, and a turn of the user.
 const (
 	responsesHead = `"stream":true,"store":false,"include":["reasoning.encrypted_content"],`
 	responsesUser = `{"role":"user","content":[{"type":"input_text","text":"x"}]}`

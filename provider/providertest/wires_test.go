@@ -24,7 +24,7 @@ type spoken struct {
 	model string
 }
 
-// takes is what is wrong with a body as the model of the wire sees it.
+// takes is the error of a body as the model of the wire sees it.
 func (s spoken) takes(body []byte) error {
 	if s.name == WireGemini {
 		return Validate(WireGemini3, body)
@@ -32,7 +32,7 @@ func (s spoken) takes(body []byte) error {
 	return Validate(s.name, body)
 }
 
-// describing answers what only an Ollama server is asked besides chats.
+// describing answers the requests besides chats that only an Ollama server gets.
 type describing struct{ next http.RoundTripper }
 
 func (d describing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -114,7 +114,7 @@ func encoded(t testing.TB, w Wire, name string, req provider.Request) []byte {
 	return seen.body
 }
 
-// reply is what a wire's model says, its reasoning and its own payloads included.
+// reply is that of a wire's model, its reasoning and its own payloads included.
 func (s spoken) reply(t testing.TB, name string, req provider.Request, items ...Item) provider.Message {
 	t.Helper()
 	reply := s.Build(items...)

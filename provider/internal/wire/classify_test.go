@@ -11,7 +11,7 @@ import (
 	"artoo/provider"
 )
 
-// serverSays is the body of a failed request, and what it is understood as.
+// serverSays is the body of a failed request, and its classification.
 type serverSays struct {
 	name              string
 	status            int

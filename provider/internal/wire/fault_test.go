@@ -76,7 +76,7 @@ func ask(ctx context.Context, e Endpoint, address string) (text string, done boo
 
 func TestTransportFaultsNameTheFix(t *testing.T) {
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the failed handshakes are what is tested
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the test makes handshakes fail
 	secure.StartTLS()
 	defer secure.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -451,7 +451,7 @@ func (l *looped) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestABrokenConnectionIsSaidInWords: who broke it, and not which ports it had.
+// TestABrokenConnectionIsSaidInWords: the error names the side that broke it, and no ports.
 func TestABrokenConnectionIsSaidInWords(t *testing.T) {
 	local, remote := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 35150}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
 	for want, why := range map[string]error{

@@ -55,7 +55,7 @@ func frame(in *bufio.Reader) ([]byte, error) {
 	if size > MaxEvent {
 		return nil, ErrEventTooLarge
 	}
-	var data bytes.Buffer // grows with what comes: a length alone takes no memory
+	var data bytes.Buffer // grows with the bytes read: a length alone takes no memory
 	_, err = io.CopyN(&data, in, int64(max(size, least)))
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF

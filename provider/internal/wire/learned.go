@@ -101,8 +101,8 @@ func (m *Memory) keep(model string, l Learned) {
 	m.models[model] = l
 }
 
-// RetryAdapted yields the events of an exchange, and sends a refused request again without what was
-// refused, with a Notice where something is lost.
+// RetryAdapted yields the events of an exchange, and sends a refused request again without the refused parts, with a
+// Notice if something is lost.
 func RetryAdapted(ctx context.Context, x Exchange) iter.Seq2[provider.Event, error] {
 	const mostTries = 12
 	return func(yield func(provider.Event, error) bool) {

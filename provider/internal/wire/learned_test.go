@@ -10,7 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// exchange asks for all that can be refused; the body shows what is left of it.
+// exchange asks for all that can be refused; the body shows the remaining parts.
 func exchange(api API) Exchange {
 	heat := 0.5
 	return Exchange{API: api, Endpoint: Endpoint{Server: provider.Server{Name: "p"}}, Memory: &Memory{},
@@ -29,7 +29,7 @@ func exchange(api API) Exchange {
 
 const reasoning = "the reasoning of this conversation"
 
-// lessons are what is learned from each refusal.
+// lessons are those of each refusal.
 var lessons = []struct {
 	api     API
 	status  int // 0 for 400
@@ -115,8 +115,7 @@ var lessons = []struct {
 	{api: Converse, status: 403, message: "You invoked an unsupported model or your request did not allow prompt caching.", omitted: CacheKey},
 }
 
-// TestEachRefusalTeachesWhatItSays takes every row of the table once: what is left
-// out, and what the user is told.
+// TestEachRefusalTeachesWhatItSays takes every row of the table once: the parts left out, and the notice to the user.
 func TestEachRefusalTeachesWhatItSays(t *testing.T) {
 	covered := make([]bool, len(refusals))
 	for _, tc := range lessons {

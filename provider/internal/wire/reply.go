@@ -81,8 +81,8 @@ func (r *Reply) Block(index int, form string) *Piece {
 	return r.Parts[i]
 }
 
-// Answer adds a piece of the answer, and to reasoning of the form FormThinking what a server
-// leaves in it. EndAnswer adds text that looked like the beginning of a mark.
+// Answer adds a piece of the answer; marked reasoning in it becomes reasoning of the form FormThinking. EndAnswer adds
+// text that looked like the beginning of a mark.
 func (r *Reply) Answer(piece string) { r.said(r.think.Split(piece)) }
 
 // EndAnswer ends the answer, see Answer.

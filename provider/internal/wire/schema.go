@@ -21,12 +21,11 @@ func Schema(raw json.RawMessage) json.RawMessage {
 	return provider.CleanJSON(raw)
 }
 
-// Subset rewrites a JSON Schema, with an object at the root, in the words that every server
-// understands, also one that makes a grammar of it, or that refuses all other words, a schema
-// without a type, anything beside a choice, or empty properties below the root. Choices of values
-// that are not text stay only where the server takes numbers in them. What it cannot say is
-// dropped: the call's input is checked against the whole schema later. The result depends only
-// on the schema and numbers.
+// Subset rewrites a JSON Schema, with an object at the root, in the words that every server understands, also one that
+// makes a grammar of it, or that refuses all other words, a schema without a type, anything beside a choice, or empty
+// properties below the root. Choices of values that are not text stay only where the server takes numbers in them.
+// Parts beyond these words are dropped: the call's input is checked against the whole schema later. The result depends
+// only on the schema and numbers.
 func Subset(schema json.RawMessage, numbers bool) json.RawMessage {
 	s := subsetter{numbers: numbers, open: map[string]bool{"#": true}}
 	dec := json.NewDecoder(bytes.NewReader(provider.CleanJSON(schema)))

@@ -28,7 +28,7 @@ type structurer struct {
 	parts int // so many more are looked at
 }
 
-// part is what one schema says, as far as it decides what may be sent.
+// part is one schema, as far as it decides on the reply's text.
 type part struct {
 	out        []Field
 	kinds      []string
@@ -156,7 +156,7 @@ func (s *structurer) field(p *part, f Field, on []string) bool {
 			return false
 		}
 		keep(f.Name, f.Raw)
-	case "additionalProperties": // what it lets in is not written; a schema for them is what an object is about
+	case "additionalProperties": // properties that it allows are not written; a schema for them describes the object's content
 		return string(f.Raw) == "true" || string(f.Raw) == "false"
 	case "$ref":
 		var ref string
@@ -197,7 +197,7 @@ func (s *structurer) follows(ref string, on []string) bool {
 	return ok
 }
 
-// bounds are the keywords that only narrow what else a schema says, or say nothing of the value.
+// bounds are the keywords that only narrow the rest of a schema, or do not affect the value.
 func bounds() []string {
 	return []string{"$schema", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "pattern", "minLength",
 		"maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems",

@@ -6,7 +6,7 @@ import (
 	"artoo/provider"
 )
 
-// Turn is what one side says before the other one does, for APIs whose roles must take turns.
+// Turn holds the messages of one side before the other's, for APIs whose roles must take turns.
 type Turn struct {
 	Model bool // it is the model that speaks
 	// Parts are at least one. Results stand in front of everything else; calls have objects as arguments, and names and
