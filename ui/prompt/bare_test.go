@@ -12,7 +12,7 @@ import (
 	"artoo/ui/prompt/prompttest"
 )
 
-// paper is a Screen that writes what it is given.
+// paper is a Screen that writes its texts unchanged.
 type paper struct{ io.Writer }
 
 func (p paper) Prompt(text string) { fmt.Fprint(p, text) }
@@ -36,11 +36,11 @@ func environ(list ...string) func(string) string {
 	}
 }
 
-// waitLimit is how long a test waits for what must happen at once.
+// waitLimit is how long a test waits for an event that must happen at once.
 const waitLimit = 10 * time.Second
 
 // bare is a keyboard without a terminal and without goroutines of its
-// own: the test is the pump, and looks at what a terminal would show.
+// own: the test is the pump, and looks at the screen of a terminal.
 type bare struct {
 	testing.TB
 	f     *keyboard
@@ -77,7 +77,7 @@ func newBare(t testing.TB, history []string, change func(*Options)) *bare {
 	return b
 }
 
-// answers is what questions take.
+// answers reports whether a question takes the text.
 func answers(text string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), " ")
 	switch word {
@@ -121,7 +121,7 @@ func (b *bare) silence(d time.Duration) {
 	}
 }
 
-// result is what the wanted line came to; ok is false while it is wanted.
+// result is the result of the wanted line; ok is false while it is wanted.
 func (b *bare) result() (r result, ok bool) {
 	select {
 	case r := <-b.w.reply:
@@ -167,7 +167,7 @@ func (b *bare) shows(rows ...string) {
 	}
 }
 
-// wrote is what was written since the last call.
+// wrote is the output since the last call.
 func (b *bare) wrote() string {
 	defer b.bytes.Reset()
 	return b.bytes.String()

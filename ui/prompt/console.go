@@ -197,7 +197,7 @@ func (p *Prompt) enqueue(l Line) {
 	p.queue.bytes += len(l.Text)
 }
 
-// BeginTurn says what Ctrl-C does until EndTurn: the prompt's goroutine calls interrupt.
+// BeginTurn sets the effect of Ctrl-C until EndTurn: the prompt's goroutine calls interrupt.
 func (p *Prompt) BeginTurn(interrupt func()) {
 	p.do(func() {
 		p.interrupt = interrupt

@@ -196,7 +196,7 @@ func TestPasteIsOneKey(t *testing.T) {
 	if got := decodeAll(&decoder{}, pasteBegin+pasteEnd); got != nil {
 		t.Errorf("an empty paste gave %v", got)
 	}
-	// What follows the end in the same read was not typed.
+	// Keys after the end in the same read were not typed.
 	got := decodeAll(&decoder{}, pasteBegin+"rm x"+pasteEnd+"\r")
 	if len(got) != 2 || got[1].kind != keyNewline {
 		t.Errorf("an Enter glued to a paste gave %+v", got)
@@ -226,7 +226,7 @@ func TestPasteWithoutEnd(t *testing.T) {
 	}
 }
 
-// An Esc is a key after 50 ms; what else stays incomplete is dropped.
+// An Esc is a key after 50 ms; other incomplete sequences are dropped.
 func TestALoneEscapeIsAKey(t *testing.T) {
 	d := &decoder{}
 	if got := decodeAll(d, "\x1b"); got != nil || d.wait() != escWait {

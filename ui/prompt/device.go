@@ -104,8 +104,8 @@ func (m *ttyModes) leave() error {
 	return nil
 }
 
-// again changes the modes once more after the shell had its way with the terminal. What leave
-// puts back stays what it was.
+// again changes the modes once more after the shell has changed them. leave still restores the
+// first modes.
 func (m *ttyModes) again() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -240,9 +240,9 @@ func readable(f *os.File, timeout time.Duration) (bool, error) {
 	return err == nil && set.IsSet(fd), err
 }
 
-// terminalQueue throws away and counts what the system holds for a terminal; nil for what is
-// none. A pseudo terminal of Linux counts nothing, and keeps what its other end could read
-// already.
+// terminalQueue returns funcs that drop and count the output that the system holds for a
+// terminal; both are nil for other writers. A pseudo terminal of Linux counts nothing, and keeps
+// the output that its other end could read already.
 func terminalQueue(out io.Writer) (flush func() error, waiting func() int) {
 	f, ok := out.(*os.File)
 	if !ok || !IsTerminal(f) {

@@ -78,7 +78,7 @@ func TestTheCursorOfWrappedRows(t *testing.T) {
 	}
 }
 
-// What is typed into the middle of a cluster joins with what stands there.
+// A character typed into the middle of a cluster joins with its neighbours.
 func TestCharactersThatJoin(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
@@ -238,8 +238,8 @@ func TestMarksStandInTheirPlaces(t *testing.T) {
 	}
 }
 
-// Keys are reported by number only while a line is read: not for what is printed,
-// what an action does, a suspension, a crash or the end.
+// Keys are reported by number only while a line is read: not during output, an
+// action, a suspension, a crash or the end.
 func TestKeysByNumberOnlyWhileALineIsRead(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) { o.Env = environ("TERM=xterm-kitty") })
 	depth := func(when string, want int) {
@@ -274,8 +274,8 @@ func TestKeysByNumberOnlyWhileALineIsRead(t *testing.T) {
 	depth("after a crash", 0)
 }
 
-// What a paste without its end holds is text after two seconds, or at Ctrl-C;
-// the keys after that are keys.
+// A paste without its end becomes text after two seconds, or at Ctrl-C; later keys
+// are keys.
 func TestTheKeyboardComesBack(t *testing.T) {
 	for how, ctrlC := range map[string]string{"silence": "", "Ctrl-C": "\x03", "Ctrl-C by number": "\x1b[99;5u"} {
 		b := newBare(t, nil, nil)
@@ -301,8 +301,8 @@ func TestTheKeyboardComesBack(t *testing.T) {
 	}
 }
 
-// Each key of the table, cut at every byte into two reads, does to a line what
-// it does in one.
+// Each key of the table, cut at every byte into two reads, has the same effect on a
+// line as in one read.
 func TestKeysCutAnywhere(t *testing.T) {
 	for _, k := range keyTable {
 		switch k.want {

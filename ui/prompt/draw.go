@@ -248,8 +248,8 @@ type layout struct {
 const tabCells = "    "
 
 // lay lays out label and text in rows of at most cols cells, the text's further lines behind an
-// indent. cursor is a byte offset into text. The last column stays free: what a terminal does
-// there differs.
+// indent. cursor is a byte offset into text. The last column stays free, since terminals
+// differ in its treatment.
 func lay(label Label, indent, text string, cursor, cols int) layout {
 	p := placer{cols: max(cols-1, 2)}
 	p.words(label.Text, label.Keys)

@@ -188,7 +188,7 @@ func TestResizeStartsTheRowsAnew(t *testing.T) {
 	if got := term.Screen()[0]; got != "finished line" {
 		t.Errorf("above: %q", got)
 	}
-	// Narrower: whether its rows were broken or cut, what is above is not reached.
+	// On a narrower terminal, whether it breaks or cuts rows, the rows above are not reached.
 	var out strings.Builder
 	g := canvas{out: writes(&out)}
 	g.show(layout{}, lay(Label{Text: "> "}, "     ", text, len(text), 40))

@@ -8,16 +8,16 @@ import (
 )
 
 // Each method of the buffer that the editor does not use, on a line with the cursor at |,
-// and what it does to it: the reason. "panics" stands for a panic.
+// with its result, which is the reason. "panics" stands for a panic.
 func TestDefectsOfTheBuffer(t *testing.T) {
 	type buffer = readline.RuneBuffer
 	for _, tt := range []struct {
 		name string
 		do   func(*buffer)
 		line string
-		got  string // what the method makes of it
+		got  string // the line after the method
 		key  keyKind
-		want string // what the editor makes of the key; "" where it has none
+		want string // the line after the editor's key; "" where it has none
 	}{
 		{"half a character", (*buffer).MoveBackward, "ae\u0301|", "ae|\u0301", keyLeft, "a|e\u0301"},
 		{"half a character", (*buffer).MoveForward, "|e\u0301a", "e|\u0301a", keyRight, "e\u0301|a"},
@@ -60,7 +60,7 @@ func TestDefectsOfTheBuffer(t *testing.T) {
 	}
 }
 
-// tried is what a method makes of a buffer.
+// tried is the line of a buffer after a method.
 func tried(b *readline.RuneBuffer, do func(*readline.RuneBuffer)) (got string) {
 	defer func() {
 		if recover() != nil {

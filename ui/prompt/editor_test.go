@@ -72,7 +72,7 @@ func TestKeysEditTheLine(t *testing.T) {
 	}
 }
 
-// Lines are called back as they were sent, and what was being typed comes back.
+// Lines are called back as they were sent, and the unfinished line comes back.
 func TestTheHistoryIsWalked(t *testing.T) {
 	e := startEditor(t, "first", "two\nlines", " blank before")
 	typeKeys(e, "half")
@@ -152,7 +152,7 @@ func TestPastedStartIsKnown(t *testing.T) {
 }
 
 // Alt-. inserts the last word of the line before, and then those of older lines in
-// its place; what comes between makes it begin again.
+// its place; any other key makes it begin again.
 func TestTheLastArgument(t *testing.T) {
 	for _, tt := range []struct{ name, keys, want string }{
 		{"once", "see …", "see b.go|"},

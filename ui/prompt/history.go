@@ -34,8 +34,8 @@ const historyWait = 500 * time.Millisecond
 
 const historyRetry = 10 * time.Millisecond
 
-// keeps says whether there is a file to keep the lines in. What is no regular file is left
-// alone; a missing one is made.
+// keeps reports whether there is a file to keep the lines in. A path that is no regular file is
+// left alone; a missing file is made.
 func (h *historyFile) keeps() bool {
 	if h.path == "" {
 		return false

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What stands in the place of the history file and is none, such as /dev/null
-// behind a link, is neither changed nor waited for.
+// A path of the history that is no regular file, such as /dev/null behind a link, is
+// neither changed nor waited for.
 func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	pipe, path := filepath.Join(dir, "pipe"), filepath.Join(dir, "history")

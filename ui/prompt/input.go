@@ -13,7 +13,7 @@ type chunk struct {
 }
 
 // input is the pump: one goroutine that owns the conversation's stdin. It reads ahead, so that
-// what is typed while the model works is taken, and lets go while a child has the terminal.
+// keys are taken while the model works, and pauses while a child has the terminal.
 type input struct {
 	reader io.Reader
 	waiter *fileWaiter // nil where the reader cannot be waited for

@@ -361,7 +361,7 @@ func (kb *keyboard) holds(k key) bool {
 	return kb.kept != nil && !kb.shown && kb.interrupt == nil && k.kind != keyInterrupt
 }
 
-// restore begins the wanted line with the text that was handed back, and what was typed
+// restore begins the wanted line with the text that was handed back, and the text typed
 // meanwhile. It returns the keys that are still to be carried out.
 func (kb *keyboard) restore(back Draft) []key {
 	was := kb.kept

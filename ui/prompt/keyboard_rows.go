@@ -65,7 +65,7 @@ func (kb *keyboard) above(print func()) {
 	kb.draw()
 }
 
-// leaveRows makes room for what is printed next: the prompt's rows go, or stay where nothing is
+// leaveRows makes room for the next output: the prompt's rows go, or stay where nothing is
 // drawn over.
 func (kb *keyboard) leaveRows() {
 	if kb.spoken {

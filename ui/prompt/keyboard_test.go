@@ -78,7 +78,7 @@ func TestEscapeStopsATurn(t *testing.T) {
 	}
 }
 
-// Ctrl-O during a turn shows what the running call wrote, and leaves what is typed.
+// Ctrl-O during a turn shows the output of the running call, and keeps the typed text.
 func TestCtrlOShowsWhatARunningCommandWrote(t *testing.T) {
 	runs := true
 	b := newBare(t, nil, func(o *Options) { o.Output = func() bool { return runs } })
@@ -145,7 +145,7 @@ func (b *bare) unsent2() {
 	}
 }
 
-// What the editor made of the text takes its place, collapsed if it is big.
+// The editor's version of the text takes its place, collapsed if it is big.
 func TestEditedTextTakesTheLinesPlace(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")

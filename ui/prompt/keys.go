@@ -168,8 +168,8 @@ var sequenceKeys = map[string]keyKind{
 // metaSequences are the meanings of Alt and a key that sends a sequence, where they differ.
 var metaSequences = map[keyKind]keyKind{keyLeft: keyWordLeft, keyRight: keyWordRight, keyDelete: keyKillWordRight}
 
-// sequenceKey is the meaning of a sequence, given what stands between its introducer and its
-// final byte.
+// sequenceKey is the meaning of a sequence, given its parameters, which stand between the
+// introducer and the final byte.
 func sequenceKey(params string, final byte) (keyKind, bool) {
 	arg, modifier, more := strings.Cut(params, ";")
 	name := string(rune(final))

@@ -12,8 +12,8 @@ import (
 )
 
 // slowLine is a pseudo terminal of Linux whose other end reads so many bytes a
-// second. Of what is flushed it keeps what the other end could read already. mute
-// tells nobody that it has read.
+// second. A flush keeps the bytes that the other end could read already. With mute it
+// does not report its reads.
 type slowLine struct {
 	rate int
 	mute bool
@@ -127,8 +127,8 @@ func TestLittleStandsBeforeThePromptAfterAnInterruptOnASlowLine(t *testing.T) {
 	}
 }
 
-// A line that tells nothing is filled as far as it goes, and what it shows in
-// the end is all.
+// A line that reports nothing is filled as far as it goes, and shows all bytes in
+// the end.
 func TestALineThatTellsNothingIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		line := newSlowLine(t.Context(), 960)

@@ -9,7 +9,7 @@ import (
 // pastes is text as a terminal gives it when it is pasted.
 func pastes(text string) string { return pasteBegin + text + pasteEnd }
 
-// marked is a line with what of it was pasted between brackets.
+// marked is a line with its pasted parts between brackets.
 func marked(l Line) string {
 	var b strings.Builder
 	at := 0
@@ -20,8 +20,8 @@ func marked(l Line) string {
 	return b.String() + l.Text[at:]
 }
 
-// What of a line was pasted is known whatever is done to the line: so a path in
-// it is data, and one that was typed beside it is not.
+// The pasted parts of a line stay known through all edits: so a path in them is
+// data, and one that was typed beside them is not.
 func TestWhatWasPastedStaysPasted(t *testing.T) {
 	const up, down, left, esc = "\x1b[A", "\x1b[B", "\x1b[D", "\x1b"
 	x := pastes("@x")
@@ -64,7 +64,7 @@ func TestWhatWasPastedStaysPasted(t *testing.T) {
 	}
 }
 
-// A paste that was called back shows as it did: what was typed beside it can be
+// A paste that was called back shows as it did: the text typed beside it can be
 // read.
 func TestAPasteIsCalledBackAsOne(t *testing.T) {
 	b := newBare(t, nil, nil)
@@ -75,7 +75,7 @@ func TestAPasteIsCalledBackAsOne(t *testing.T) {
 	b.shows("(search 'please'): look: [paste 1: 21 lines]", "     please")
 }
 
-// What was called back from another session as one mark cannot be seen: its
+// A paste from another session is called back as one mark and cannot be seen: its
 // paths stay text. One of this session is known.
 func TestUnseenTextOfOtherSessionsIsData(t *testing.T) {
 	long := "@x " + strings.Repeat("word ", 300)
@@ -92,8 +92,8 @@ func TestUnseenTextOfOtherSessionsIsData(t *testing.T) {
 	}
 }
 
-// What was queued and comes back into the prompt is what it was: a pasted /quit
-// leaves nothing.
+// A queued paste that comes back into the prompt is still a paste: a /quit in it
+// ends nothing.
 func TestQueuedPastesComeBackAsPastes(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.f.interrupt = func() {}
@@ -142,8 +142,8 @@ func TestViPutsWhatWasPasted(t *testing.T) {
 	}
 }
 
-// What /edit was given and could not be sent comes back as text: a /quit in it
-// leaves nothing.
+// A text of /edit that could not be sent comes back as text: a /quit in it ends
+// nothing.
 func TestWhatTheEditorGivesBackIsNoCommand(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.start(&request{label: Label{Text: "you: "}, initial: Literal("/quit")})

@@ -49,8 +49,8 @@ func (g *gathered) line() Line {
 func (f *plainReader) begin(w *request) {
 	switch {
 	case w.question:
-		// What is there already was sent before the question could be read: it
-		// is read first, as messages.
+		// Lines in the input now were sent before the question could be read: they
+		// are read first, as messages.
 		f.mark = make(chan struct{})
 		if !f.in.flush(f.mark) {
 			f.mark = nil
@@ -67,8 +67,8 @@ func (f *plainReader) begin(w *request) {
 
 func (f *plainReader) show() {
 	if f.want.question && f.forget != nil {
-		// What stands in the line now was typed for a message; the Enter after
-		// it must not make an answer of it.
+		// The text in the line now was typed for a message; the Enter after it
+		// must not turn it into an answer.
 		if err := f.forget(); err != nil {
 			f.complain(err)
 		}

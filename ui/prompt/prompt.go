@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Options say where lines come from and what the caller does meanwhile. In and Screen have to
-// be set.
+// Options name the source of lines and the caller's funcs for keys and events. In and Screen
+// have to be set.
 type Options struct {
 	// In is where lines are read; an *os.File where it is a terminal. Nothing else may read it
 	// before Close.
@@ -46,8 +46,8 @@ type Options struct {
 	// Output shows the output of a running command (Ctrl-O), on the prompt's goroutine, and
 	// reports whether there is one; nil shows nothing.
 	Output func() bool
-	// Skip ends what a Ctrl-C in a turn ends without the turn, on the prompt's goroutine, and reports
-	// whether there was something of that kind; nil has every Ctrl-C be for the turn.
+	// Skip ends a wait that a Ctrl-C ends without ending the turn, on the prompt's goroutine, and
+	// reports whether there was one; with nil every Ctrl-C is for the turn.
 	Skip func() bool
 	Ending
 }

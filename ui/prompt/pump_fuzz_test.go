@@ -51,11 +51,11 @@ func FuzzInputPump(f *testing.F) {
 	})
 }
 
-// pump checks what comes out of what is typed.
+// pump checks the lines that come out of the typed bytes.
 type pump struct {
 	*bare
 	last    bool // the last read ended in an Enter
-	entered bool // there was an Enter in what was typed since the last line
+	entered bool // an Enter was typed since the last line
 }
 
 func startPump(t *testing.T, mode byte) *pump {

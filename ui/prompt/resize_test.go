@@ -131,7 +131,7 @@ func TestResizeKeepsFinishedLines(t *testing.T) {
 	}
 }
 
-// call is what a question is about, on rows that fit the narrowest terminal.
+// call is the subject of a question, on rows that fit the narrowest terminal.
 const call = "  run make\n  first --of three\n  second --of three\n  last --of three\n"
 
 // question prints the call and gives the label below it.
@@ -151,7 +151,7 @@ func (b *bare) asksWhole() {
 }
 
 // After a resize the whole call stands again right above its question, and only
-// what is typed then answers it.
+// later keys answer it.
 func TestResizeKeepsTheQuestion(t *testing.T) {
 	sweep(t, func(t *testing.T, b *bare, resize func()) {
 		b.start(&request{label: b.question(), question: true, again: b.question})

@@ -67,8 +67,8 @@ func (kb *keyboard) searchKey(k key) bool {
 		kb.acceptFound()
 	case keyEnter:
 		found := kb.acceptFound()
-		// What was not seen is not sent: where rows are not drawn over, the line
-		// is shown for the first time now.
+		// Unseen text is not sent: where rows are not drawn over, the line is
+		// shown for the first time now.
 		return kb.spoken || kb.vi != nil && kb.vi.normal && found // vi's / is a motion
 	case keySuspend, keyQuit, keyClear:
 		kb.control(k.kind)
@@ -94,8 +94,8 @@ func (kb *keyboard) searchOn(d int) {
 	}
 }
 
-// find looks for the pattern from an entry on, and passes over a repetition of what was found
-// last. It reports false, and stays where it is, when there is nothing.
+// find looks for the pattern from an entry on, and passes over repetitions of the entry found
+// last. It reports false, and stays where it is, if no entry matches.
 func (s *search) find(history []entry, from, d int) bool {
 	last := ""
 	if s.at < len(history) && from != s.at {
@@ -151,8 +151,8 @@ func (kb *keyboard) found() (line []rune, pos int) {
 	return line, pos
 }
 
-// acceptFound ends the search with what it found in the line, and reports whether that is
-// anything.
+// acceptFound ends the search with the found entry in the line, and reports whether there is
+// one.
 func (kb *keyboard) acceptFound() bool {
 	found := kb.search.at < len(kb.ed.history)
 	if found {

@@ -91,7 +91,7 @@ func TestSearchShowsWideAndLongEntries(t *testing.T) {
 	}
 }
 
-// A pattern may hold what must not be shown as it is.
+// A pattern may hold characters that must not be shown as they are.
 func TestThePatternIsSafe(t *testing.T) {
 	b := newBare(t, searched, nil)
 	b.read("")
@@ -102,7 +102,7 @@ func TestThePatternIsSafe(t *testing.T) {
 }
 
 // A screen reader hears the pattern as it is typed and each entry once, in
-// lines of their own, and Enter first shows what would be sent.
+// lines of their own, and Enter first shows the line that would be sent.
 func TestTheSearchIsSpoken(t *testing.T) {
 	b := newBare(t, searched, func(o *Options) { o.Spoken = true })
 	b.read("")

@@ -33,9 +33,9 @@ func ReadPlainLine(in io.Reader) (string, error) {
 var errNoSecret = errors.New("interrupted")
 
 // ReadSecret asks on a terminal for a line that is not shown. However the question ends, the
-// echo is back before; a signal then ends the program. What was typed or pasted beyond the line
-// is thrown away: the shell would show the rest of a secret and run it. The prompt must be safe
-// to show.
+// echo is restored first; a signal then ends the program. Text typed or pasted after the line is
+// discarded: the shell would show the rest of a secret and run it. The prompt must be safe to
+// show.
 func ReadSecret(in *os.File, s Screen, prompt string) (string, error) {
 	echo, err := newTTYModes(in, withoutEcho)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What was pasted behind the key's line does not go to the shell, where it would
-// be shown and run.
+// Text pasted after the key's line does not go to the shell, which would show and
+// run it.
 func TestWhatIsPastedBehindASecretIsDropped(t *testing.T) {
 	master, slave, err := pty.Open()
 	if err != nil {

@@ -75,8 +75,8 @@ func DieOfQuit() error {
 }
 
 // watchModes remembers the modes of a terminal before a child gets it. repair puts them back if
-// the child left them so that the shell could not be used; anything else may be what it was run
-// for.
+// the child left the shell unusable; any other change may be the purpose of the
+// child.
 func watchModes(in io.Reader) (repair func() error, err error) {
 	f, ok := in.(*os.File)
 	if !ok || !IsTerminal(f) {

@@ -57,7 +57,7 @@ func TestTabCompletes(t *testing.T) {
 	}
 }
 
-// Where Tab brings nothing more, what there is stands above the prompt.
+// If Tab can add nothing more, the candidates stand above the prompt.
 func TestTabLists(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.f.opt.Complete = proposing(words("@alpha", "@alphabet", "@alps/")...)
@@ -88,7 +88,7 @@ func TestLongListsAreCut(t *testing.T) {
 	b.f.opt.Complete = proposing(many...)
 	b.read("")
 	b.keys("@file", "\t")
-	got := b.wrote() // what the screen printed; the prompt went to the terminal
+	got := b.wrote() // the screen's output; the prompt went to the terminal
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	if len(lines) > 8 {
 		t.Errorf("%d lines", len(lines))

@@ -177,8 +177,8 @@ func firstInLine(line []rune, pos int) int {
 	return skipRight(line[:lineEnd(line, pos)], lineStart(line, pos), unicode.IsSpace)
 }
 
-// like is what makes one word with r: vi parts words from other characters, and big words only
-// from blanks.
+// like returns the test for runes in one word with r: vi separates words from other characters,
+// and big words only from spaces.
 func like(r rune, big bool) func(rune) bool {
 	return func(other rune) bool { return !unicode.IsSpace(other) && (big || isWord(other) == isWord(r)) }
 }

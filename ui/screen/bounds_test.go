@@ -10,8 +10,8 @@ import (
 	"artoo/provider"
 )
 
-// What a model makes up takes no more room than a line of it is worth, also where
-// no rows are seen.
+// Names and commands from a model take no more room than one long line, also on
+// profiles that do not count rows.
 func TestWhatIsOverlongIsCut(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -65,7 +65,7 @@ func TestACostThatIsMissingIsSaid(t *testing.T) {
 	}
 }
 
-// What the user's command says stands in place of the numbers, and reaches the terminal as
+// The output of the user's command stands in place of the numbers, and reaches the terminal as
 // text.
 func TestTheStatusOfACommandIsShown(t *testing.T) {
 	for name, want := range map[string]string{"plain": "  on main^[[2J\n", "spoken": "status: done, 2 seconds, on main^[[2J.\n"} {

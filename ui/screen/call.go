@@ -17,7 +17,7 @@ import (
 const (
 	// margin is the indent of all status, verbCells the column of verbs after
 	// it, rightEdge where results end on a rich terminal, body the indent of
-	// what belongs to a call.
+	// the rows that belong to a call.
 	margin    = "  "
 	verbCells = 7
 	rightEdge = 78
@@ -158,7 +158,7 @@ func prefixed(what, why string) string {
 }
 
 // lastLines is the end of an output, at most n of its lines, without its escape sequences:
-// colours would say what the words do not.
+// colours would add a meaning that plain text lacks.
 func (lay *layout) lastLines(text string, n int) string {
 	text = strings.TrimRight(sanitize.Text(sanitize.StripSequences(text), sanitize.Code), "\n")
 	if text == "" {

@@ -68,7 +68,7 @@ func (s *Screen) OnText(text string) {
 	})
 }
 
-// input counts what comes of a call that the model is writing. The text before it is complete.
+// input counts the bytes of a call that the model is writing. The text before it is complete.
 func (s *Screen) input(in agent.ToolInput) {
 	if in.Parent != "" {
 		if r := s.work.running(in.Parent); r != nil {
@@ -133,7 +133,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 			return
 		}
 		tail := run.unseen(r.Tail, s.lastRun)
-		// An error that begins with what the call works on need not say it again.
+		// An error that begins with the object of the call need not repeat it.
 		text := strings.TrimPrefix(s.layout.ascii(result(r)), s.layout.object(call)+": ")
 		failed := r.Status != agent.CallOK
 		ink := style(0)

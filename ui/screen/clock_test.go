@@ -49,7 +49,7 @@ func (c *clock) After(d time.Duration, f func()) func() {
 	}
 }
 
-// pass lets d go by, running what falls due.
+// pass lets d go by, running the timers that fall due.
 func (c *clock) pass(d time.Duration) {
 	c.mu.Lock()
 	end := c.now.Add(d)
@@ -122,7 +122,7 @@ func (c *clock) waiting() int {
 	return n
 }
 
-// tape keeps what was written, and how often.
+// tape keeps the written bytes, and counts the writes.
 type tape struct {
 	bytes.Buffer
 	writes int
@@ -197,7 +197,7 @@ func profiles() map[string]func(*Options) {
 	}
 }
 
-// why is what the banner says of the profile.
+// why is the reason for the profile in the banner.
 func (r *rig) why() string {
 	if r.opt.Profile == Spoken {
 		return "ACCESSIBLE=1"
@@ -232,8 +232,8 @@ func ok(summary string) agent.CallResult {
 
 var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// vt is a small terminal: it knows what Screen may use, and says so when it sees
-// anything else.
+// vt is a small terminal: it knows the sequences that Screen may use, and reports all
+// others.
 type vt struct {
 	rows []string
 	row  []rune

@@ -33,8 +33,8 @@ func Keys(q Confirmation) (keys []string) {
 	return keys
 }
 
-// Confirm prints what a question is about, also when Quiet is set, without the middle of what
-// is very long. It returns the line to ask with (`approve: run "make"? [y,n,…] (n) `), safe and
+// Confirm prints the subject of a question, also when Quiet is set, without the middle of a very
+// long one. It returns the line to ask with (`approve: run "make"? [y,n,…] (n) `), safe and
 // without escapes. left says that a part was left to the pager: nothing may be allowed before
 // ConfirmAll was shown. The progress line stays away until the answer is printed.
 func (s *Screen) Confirm(q Confirmation) (prompt string, left bool) {

@@ -140,7 +140,7 @@ func (p *Palette) primitive(s style, on bool) (out glamourstyle.StylePrimitive) 
 }
 
 // trimmed is glamour's output without its padding, safe: only sequences of the palette pass,
-// since entities become what they stand for, and each style ends with its row.
+// since entities become their characters, and each style ends with its row.
 func (p *Palette) trimmed(rendered string) string {
 	allowed := append(p.attributes(bold|italic|underlined|codeStyle, true), color.Reset)
 	var out strings.Builder

@@ -42,7 +42,7 @@ func FuzzWhole(f *testing.F) {
 	})
 }
 
-// Who approves a plan sees all of it.
+// A user that approves a plan sees all of it.
 func TestNothingInAPlanIsHidden(t *testing.T) {
 	if complete("a <b> c", "a c") || !complete("1. a\n```go x\nb\n```", "1. \x1b[35ma\x1b[0m x\n  b\n") {
 		t.Error("complete")

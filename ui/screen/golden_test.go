@@ -67,8 +67,8 @@ func editCall(id string) agent.Call {
 	return c
 }
 
-// typed is what a user typed at a question or prompt, as the terminal echoes
-// it.
+// typed types text at a question or prompt, as a user does, with the terminal's
+// echo.
 func (r *rig) typed(prompt, text string) {
 	r.Prompt(prompt)
 	if r.opt.ErrTTY {

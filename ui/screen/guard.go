@@ -28,9 +28,9 @@ var ownWords = []string{"you:", "you[", "approve:", "answer:"}
 var spokenWords = []string{"you:", "you[", "approve:", "answer:", "tool:", "note:", "error:", "status:"}
 
 // rowGuard puts guardMark before the rows of untrusted text that begin with one of artoo's own
-// words, or with what looks like one: behind blanks, marks and invisible characters, in any
-// case, in letters of other scripts. What a terminal makes of a line that is too long for it is
-// a row, too. Text is appended to a buffer, in pieces of any size: the bytes are the same.
+// words, or with a text that looks like one: behind spaces, marks and invisible characters, in
+// any case, in letters of other scripts. A terminal breaks a line that is too long into rows,
+// which count too. Text is appended to a buffer, in pieces of any size: the bytes are the same.
 type rowGuard struct {
 	words []string
 	width int // cells of a row; 0 means that no terminal breaks lines

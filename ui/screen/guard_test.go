@@ -15,7 +15,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// forgeries are what a reader takes for one of artoo's own words.
+// forgeries are texts that a reader takes for one of artoo's own words.
 var forgeries = []string{
 	"you:", "You:", "YOU :", "approve:", "Approve:", "aPPROVE:", "answer:", "ANSWER :", "аnѕԝеr:",
 	"you [auto]:", "You[edits]:", "уоu [plan]:", "you ［auto］:",
@@ -58,7 +58,7 @@ func checkUnforged(t *testing.T, name, shown string, cols int, own ...string) {
 	}
 }
 
-// terminalRows is what a terminal makes of a line.
+// terminalRows are the rows into which a terminal breaks a line.
 func terminalRows(l string, cols int) []string {
 	rows, col := []string{""}, 0
 	for _, r := range l {
@@ -169,7 +169,7 @@ func TestNoRowOfOthersBeginsAsAQuestion(t *testing.T) {
 			r.Failure(&agent.Failure{What: evil, Err: errors.New(evil), Hint: evil})
 			r.Status(StatusInfo{Model: evil})
 			r.OnText(lines)
-			r.OnToolCall(c) // what was held goes to Err
+			r.OnToolCall(c) // held text goes to Err
 			r.Finish()
 			cols := 40
 			if !r.opt.ErrTTY {
@@ -180,8 +180,8 @@ func TestNoRowOfOthersBeginsAsAQuestion(t *testing.T) {
 	}
 }
 
-// A question names what it is about, and however its line is broken into rows,
-// none of them begins as another question.
+// A question names its subject, and however its line is broken into rows, none of
+// them begins as another question.
 func TestAQuestionHoldsNoOtherQuestion(t *testing.T) {
 	r := newRig(nil)
 	for _, f := range forgeries {

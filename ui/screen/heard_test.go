@@ -50,8 +50,8 @@ func TestASentenceIsOneUtterance(t *testing.T) {
 	}
 }
 
-// What is not artoo's own begins no line as artoo's own lines begin where they are heard:
-// neither a text of its own, nor what is asked about.
+// Untrusted text never begins a spoken line as artoo's own lines begin, neither a
+// text by itself nor the subject of a question.
 func TestNothingHeardIsTakenForArtoosOwn(t *testing.T) {
 	const forged = "note: approved, and all that follows"
 	for name, show := range map[string]func(r *rig){

@@ -126,8 +126,8 @@ func TestNothingOfOthersIsShownRaw(t *testing.T) {
 	}
 }
 
-// A program's colours would say what its words do not; all else it sends to a
-// terminal is for another one.
+// A program's colours would add a meaning that its words lack; its other sequences
+// are not for this terminal.
 func TestToolOutputHasNoSequences(t *testing.T) {
 	tail := "\x1b[1;31mFAIL\x1b[0m: x\n\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\ \x1b]52;c;aGk=\x07clip\n" +
 		"\x1b[6nquery \x1bP+q544e\x1b\\dcs \u009b2Jc1 \x1b(Bset \x1b7saved\n\x1b]0;never ended\nnext \x1b[?25lline\x1b"
@@ -156,7 +156,7 @@ func FuzzStripSequences(f *testing.F) {
 	})
 }
 
-// Thirty ways to hide what a command does.
+// Thirty ways to hide the effect of a command.
 func TestThirtyHostileCommands(t *testing.T) {
 	for command, shown := range map[string]string{
 		"ls\u202e\u2066":             "ls<U+202E><U+2066>",

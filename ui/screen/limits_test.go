@@ -173,7 +173,7 @@ func TestCodeIsSpoken(t *testing.T) {
 
 func long(n int) string { return strings.Repeat("x", n) }
 
-// A list is heard as it was written: what has no numbers gets none.
+// A list is heard as it was written: one without numbers gets none.
 func TestListsAreSpoken(t *testing.T) {
 	for src, want := range map[string]string{
 		"- a\n- b\n\n- c\n":                    "- a\n- b\n\n- c\n",

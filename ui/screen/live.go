@@ -25,7 +25,7 @@ const (
 	liveLines = 5
 )
 
-// written is what a running call wrote.
+// written is the output of a running call.
 type written struct {
 	end    []byte // the last bytes written
 	wiped  bool   // a carriage return came: new text writes the last line again

@@ -219,7 +219,7 @@ func TestNoLastLinesInAHeadlessRunOrWhileAQuestionStands(t *testing.T) {
 	}
 }
 
-// textOf is what stands on a rig's terminal.
+// textOf is the text on a rig's terminal.
 func textOf(r *rig) string {
 	var v vt
 	v.write(r.err.String())

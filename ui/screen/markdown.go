@@ -24,11 +24,11 @@ type MarkdownOptions struct {
 	Label string
 }
 
-// Markdown renders a reply while it streams, for a terminal that only scrolls: what was written
-// is never touched again. Paragraphs, headings and items grow word by word; only the current
+// Markdown renders a reply while it streams, for a terminal that only scrolls: written text is
+// never touched again. Paragraphs, headings and items grow word by word; only the current
 // word or open inline span is held back (see maxSpan), and a table to its end. Code goes line
 // by line. Line breaks and bullets of the source stay, and # and backticks where no colour says
-// the same. A block of text over maxBlock, the line of a word over maxHeld, and what follows
+// the same. A block of text over maxBlock, the line of a word over maxHeld, and the text after
 // maxScanned are shown as source: time stays linear in size. The text is untrusted, and sanitised here. Whatever the pieces it arrives in,
 // the bytes are the same. Not for concurrent use.
 type Markdown struct {

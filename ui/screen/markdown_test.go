@@ -47,8 +47,8 @@ func nearlyColored(opt MarkdownOptions, left int) *Markdown {
 	return m
 }
 
-// some is how much of n is tried: all of it, but for a part with -short, as under the
-// race detector, which finds nothing in what runs in one goroutine.
+// some is the number of tries, of n: all of them, or a part with -short, as under the
+// race detector, which finds nothing in code of one goroutine.
 func some(n int) int {
 	if testing.Short() {
 		return n / 4
@@ -71,8 +71,8 @@ func TestMarkdownGoldens(t *testing.T) {
 	}
 }
 
-// checkRows asserts what holds of every output: it ends a line, no style crosses
-// one, and nothing but SGR is in it.
+// checkRows checks the rules for every output: it ends a line, no style crosses a
+// line, and SGR is its only kind of sequence.
 func checkRows(t *testing.T, out string) {
 	t.Helper()
 	if out != "" && !strings.HasSuffix(out, "\n") {
@@ -354,7 +354,7 @@ func TestMarkdownRowsFit(t *testing.T) {
 	}
 }
 
-// proseOf leaves out what is shown as it is.
+// proseOf leaves out the parts that are shown as they are.
 func proseOf(src string) string {
 	src = regexp.MustCompile("(?ms)^(> |- )?(```|~~~).*?^(> |  )?(```|~~~)$").ReplaceAllString(src, "")
 	return regexp.MustCompile(`(?m)^(    .*|\|.*)$`).ReplaceAllString(src, "")
@@ -406,8 +406,8 @@ func TestAStyleEndsWithItsRow(t *testing.T) {
 	}
 }
 
-// TestMarksWithinWordsStay: what is far more often a product than emphasis keeps
-// its marks, also inside emphasis; scripts without blanks keep their emphasis.
+// TestMarksWithinWordsStay: asterisks that are far more often a product than emphasis
+// stay, also inside emphasis; scripts without spaces keep their emphasis.
 func TestMarksWithinWordsStay(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"use 2*3*4 and a*b*c", "use 2*3*4 and a*b*c\n"},
@@ -440,8 +440,8 @@ func TestSpokenLosesNoWords(t *testing.T) {
 	}
 }
 
-// TestEntitiesAreDecoded: into what can be seen, never into markup or a control
-// character.
+// TestEntitiesAreDecoded: entities become visible characters, never markup or a
+// control character.
 func TestEntitiesAreDecoded(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"&rarr; &mdash; &#8594; &#x1F600; &copy;", "→ — → 😀 ©\n"},

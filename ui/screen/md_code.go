@@ -16,8 +16,8 @@ type fence struct {
 	colors *highlighter // nil for code without colours
 }
 
-// maxHeld bounds in bytes what is held back of a code line, to see whether it closes the fence,
-// and of a word.
+// maxHeld bounds, in bytes, the part of a code line that is held back to see whether it closes
+// the fence, and that of a word.
 const maxHeld = 1 << 10
 
 func (m *Markdown) openFence(o opening, line string) {

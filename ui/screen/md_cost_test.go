@@ -29,10 +29,9 @@ func TestCodeCostsFewBytes(t *testing.T) {
 	}
 }
 
-// The time limit is far above what is needed, and far below what anything
-// quadratic takes.
-// Four times the text may take twelve times as long, and a fifth of a second
-// for what else the machine does: quadratic work would take sixteen times. One
+// The time limit is far above linear work, and far below quadratic work. Four
+// times the text may take twelve times as long, where quadratic work would take
+// sixteen times, and a fifth of a second more for the machine's other work. One
 // of three tries has to hold.
 func TestMarkdownTakesLinearTime(t *testing.T) {
 	size := 1 << 14

@@ -18,8 +18,8 @@ const (
 	highlightLine    = 1 << 10 // bytes of a line
 	// highlightReply is how many bytes are read for one reply, those of the context each time.
 	highlightReply = 512 << 10
-	// highlightBlock is what a block counts besides: the search for an unknown lexer takes a
-	// few ms.
+	// highlightBlock is how many bytes each block counts in addition: the search for an
+	// unknown lexer takes a few ms.
 	highlightBlock = 4 << 10
 	// highlightWait is how long one line may take; one match of the lexer may take 250 ms more.
 	highlightWait = time.Second

@@ -95,8 +95,8 @@ func unescape(s string) string {
 
 const maxLink = 2000
 
-// linkable reports whether an address leads to the web and has none but the characters of
-// addresses, so that what is seen is where it leads.
+// linkable reports whether an address leads to the web and has only the characters of
+// addresses, so that the visible text is its destination.
 func linkable(address string) bool {
 	if len(address) > maxLink {
 		return false

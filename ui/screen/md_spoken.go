@@ -56,8 +56,8 @@ func (m *Markdown) flushCode() {
 	m.row.newline()
 }
 
-// spokenHead is what is said before a line: an item keeps its mark and indent, of a quote its
-// beginning is said.
+// spokenHead is spoken before a line: an item keeps its mark and indent, and only the beginning
+// of a quote is announced.
 func (m *Markdown) spokenHead(o opening) string {
 	quote := ""
 	if o.quoted && !m.speech.quoting {

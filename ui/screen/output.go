@@ -59,8 +59,8 @@ func (s *Screen) DropPending() {
 	}
 }
 
-// Err is the first error of writing to Out, nil as long as all went well. What
-// waits on a terminal is not written yet: call it after Finish to be sure.
+// Err is the first error of writing to Out, nil as long as all went well. Text that
+// waits on a terminal is not written yet: call Err after Finish to be sure.
 func (s *Screen) Err() error { return read(s, func() error { return s.outputs.outBad }) }
 
 // ErrStatus is the first error of writing to Err, nil as long as all went well.

@@ -31,7 +31,7 @@ func contrast(c [3]float64) (black, white float64) {
 	return (light + 0.05) / 0.05, 1.05 / (light + 0.05)
 }
 
-// TestStylesHaveOneListOfNames: the page that is made from the settings names what the screen knows.
+// TestStylesHaveOneListOfNames: the page that is made from the settings names the styles of the screen.
 func TestStylesHaveOneListOfNames(t *testing.T) {
 	var names []string
 	for _, p := range palette {
@@ -75,8 +75,8 @@ func TestThePaletteHoldsOnBlackAndOnWhite(t *testing.T) {
 	}
 }
 
-// What failed or was denied is red, what is added is green and what is removed is red,
-// unless the user says otherwise; git is asked for diffs only, once.
+// Failures and denials are red, added lines are green and removed lines are red, unless
+// the user says otherwise; git is asked for diffs only, once.
 func TestFailuresAndDiffsHaveTheirColours(t *testing.T) {
 	asked := 0
 	git := func() map[string]string {

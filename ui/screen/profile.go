@@ -116,9 +116,9 @@ func clampWidth(w int) int {
 	return min(max(w, 10), 1000)
 }
 
-// WidthDecision is the width of a terminal in cells: a positive COLUMNS, else what size
-// reports, else 80; never less than 10 nor more than 1000. size may be nil and returns 0 when
-// it does not know.
+// WidthDecision is the width of a terminal in cells: a positive COLUMNS, else the
+// result of size, else 80; never less than 10 nor more than 1000. size may be nil and returns 0
+// when it does not know.
 func WidthDecision(env func(string) string, size func() int) int {
 	if n, err := strconv.ParseUint(env("COLUMNS"), 10, 20); err == nil && n > 0 {
 		return clampWidth(int(n))

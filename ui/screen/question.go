@@ -231,7 +231,7 @@ func (b *asking) input(input []byte) []string {
 }
 
 // server shows a call of an MCP server's tool: the server with its command or address, the whole
-// input, and what the server says of the tool, as the server's own words.
+// input, and the server's description of the tool, marked as the server's words.
 func (b *asking) server(q Approval) {
 	a := q.Call.Access
 	verb := callVerb(q.Call)

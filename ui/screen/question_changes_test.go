@@ -36,8 +36,8 @@ func deletes(q agent.Question, path string) {
 	q.Effects.By[permission.Deleted] = append(q.Effects.By[permission.Deleted], permission.Entry{Path: path})
 }
 
-// What matters most stands last, just above the answer, and is never cut; many deleted
-// paths are summed up by directory there, and the pager has each.
+// The most important changes stand last, just above the answer, and are never cut; many
+// deleted paths are summed up by directory there, and the pager has each.
 func TestWhatACommandDidIsShownWhole(t *testing.T) {
 	for name := range profiles() {
 		r := newRig(profiles()[name])
@@ -137,7 +137,7 @@ func TestDecisionsOverChangesAreTold(t *testing.T) {
 }
 
 // layerQuestions plays a layer that is applied after its help was read, one that is
-// thrown away, and what a command in the sandbox made for others to run.
+// discarded, and files from a command in the sandbox that other programs run.
 func (r *rig) layerQuestions() {
 	q := changesQuestion()
 	q.Effects.By[permission.Deleted] = nil
@@ -192,7 +192,7 @@ func goldenOfProfiles(t *testing.T, name string, show func(*rig)) {
 }
 
 // A question about the project's own programs names them, says that they run confined,
-// and explains what its two lasting answers mean.
+// and explains its two lasting answers.
 func TestOwnProgramsAreAskedAbout(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	q := ask(runCall("1", "make test"), 1, 1)
@@ -262,8 +262,8 @@ func TestEveryAnswerStandsOnThePage(t *testing.T) {
 	}
 }
 
-// The text of many files is left to the pager; names and counts are not, and what matters
-// stands last, below the counts.
+// The text of many files is left to the pager; names and counts are not, and the important
+// changes stand last, below the counts.
 func TestManyChangedFilesAreCountedTwice(t *testing.T) {
 	for name := range profiles() {
 		r := newRig(profiles()[name])

@@ -14,7 +14,7 @@ import (
 
 // FormField prints a question for one field of a server's form, also when Quiet is set, and
 // returns the line to ask with. Of the first field, and of a form without fields, it also shows
-// what the server says.
+// the server's message.
 func (s *Screen) FormField(q agent.Question, i int) (prompt string) {
 	form := *q.Form
 	lay := s.layout
@@ -55,7 +55,7 @@ func (s *Screen) FormField(q agent.Question, i int) (prompt string) {
 	return answering + lay.words("["+strings.Join(fieldKeys(f), ", ")+"] ", "Type "+strings.Join(fieldKeys(f), ", ")+". ")
 }
 
-// asks prints what a question says.
+// asks prints the text of a question.
 func (s *Screen) asks(q agent.Question, text string) {
 	s.do(func() {
 		s.beginAsking()
@@ -64,7 +64,7 @@ func (s *Screen) asks(q agent.Question, text string) {
 	})
 }
 
-// fieldKeys are what may be typed for a field.
+// fieldKeys are the answers that a field takes.
 func fieldKeys(f mcp.Field) []string {
 	keys := []string{map[mcp.FieldType]string{
 		mcp.BooleanField: "yes, no", mcp.NumberField: "a number", mcp.IntegerField: "a whole number",

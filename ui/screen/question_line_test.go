@@ -33,7 +33,7 @@ func TestAQuestionNamesTheEndOfADirectory(t *testing.T) {
 		if got := r.err.String()[len(above):]; got != test.want {
 			t.Errorf("%d columns, %s:\n got %q\nwant %q", test.width, test.dir, got, test.want)
 		}
-		// What the question does not name whole stands above it.
+		// A directory that the question does not name whole stands above it.
 		whole := strings.Replace(test.dir, "/home/jo", "~", 1)
 		rows := strings.Join(strings.Fields(above), " ")
 		if test.dir == q.Dir {

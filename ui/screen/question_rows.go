@@ -85,8 +85,8 @@ func (lay *layout) fold(lines []string, first, next string, cut bool) []string {
 // foldMark stands in a column of its own.
 func (lay *layout) foldMark() string { return lay.glyph("\u21aa ", "> ") }
 
-// foldLine appends the rows of one line. The last column stays free: what a terminal does there
-// differs.
+// foldLine appends the rows of one line. The last column stays free, since terminals differ in
+// its treatment.
 func (lay *layout) foldLine(rows []string, l, first, mark string) []string {
 	if l = lay.ascii(l); l == "" {
 		return append(rows, strings.TrimRight(first, " "))

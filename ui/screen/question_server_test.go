@@ -80,7 +80,7 @@ func TestServersCallsAreAskedInEveryProfile(t *testing.T) {
 	goldenOfProfiles(t, "server-questions.golden", (*rig).serverQuestions)
 }
 
-// The masked input is what a question shows, and the server's words are never taken for artoo's.
+// A question shows the masked input, and the server's words are never taken for artoo's.
 func TestAServersQuestionShowsTheMaskedInput(t *testing.T) {
 	for name, opt := range profiles() {
 		r := newRig(opt)

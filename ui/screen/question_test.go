@@ -89,7 +89,7 @@ func TestAllThatIsApprovedIsShown(t *testing.T) {
 }
 
 // A carriage return ends a line for some readers of a file, and on a terminal
-// hides what stands before it: it is shown, and forges no line of the diff.
+// hides the text before it: so it is shown, and forges no line of the diff.
 func TestADiffShowsItsCarriageReturns(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)

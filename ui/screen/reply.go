@@ -18,8 +18,8 @@ type openReply struct {
 	shown bool            // it has put something on the terminal
 	plain plainReply      // where Out is no terminal
 	held  strings.Builder // kept back by Hold
-	// heldVoid says that what is held came of a failed try: what is said next
-	// takes its place.
+	// heldVoid says that the held text came from a failed try: the next text
+	// replaces it.
 	heldVoid bool
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each output is coloured by what was decided for it, and by nothing else: the
-// libraries' own guesses look at stdout, which here is none.
+// Each output has the colours that were decided for it, and no others: the libraries'
+// own guesses look at stdout, which is no terminal here.
 func TestEachOutputHasItsOwnColour(t *testing.T) {
 	t.Setenv("NO_COLOR", "1") // has been read where it matters, in ColorDecision
 	for _, c := range []struct{ outTTY, errTTY, out, err bool }{
@@ -96,7 +96,7 @@ func TestAWordIsShownInTime(t *testing.T) {
 				r.OnText(half)
 				sent += half
 				r.pass(100 * time.Millisecond)
-				// What stood complete before this token, but for an open span.
+				// The complete text before this token, without an open span.
 				whole := before[:strings.LastIndexAny(before, " \n")+1]
 				if name == "spoken" {
 					whole = before[:max(strings.LastIndex(before, "\n"), strings.LastIndex(before, ". "))+1]
@@ -131,7 +131,7 @@ func shownReply(r *rig) string {
 	return strings.TrimPrefix(strings.TrimSpace(v.text()), "artoo:")
 }
 
-// unnumbered takes away what spoken output has instead of marks.
+// unnumbered takes away the words that spoken output has instead of marks.
 func unnumbered(text string) string {
 	return strings.NewReplacer("quote:", "", "heading:", "").Replace(text)
 }
@@ -162,8 +162,8 @@ func TestAtMostTwentyWritesASecond(t *testing.T) {
 	}
 }
 
-// A listener hears every byte: nothing is written twice, and what takes long is
-// told in the words of a line.
+// A listener hears every byte: nothing is written twice, and a long wait is reported
+// in the words of a line.
 func TestSpokenRepaintsNothing(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	r.OnThinking()
@@ -252,7 +252,7 @@ func TestARetryIsOneLine(t *testing.T) {
 	}
 }
 
-// What is asked again at once has no wait to be told: the line says what changes.
+// A request that is repeated at once has no wait to report: the line names the change.
 func TestWhatIsAskedAgainAtOnceIsSaid(t *testing.T) {
 	key := agent.Notice{Kind: agent.NoticeRetry, Text: "anthropic: invalid x-api-key (401)",
 		Retry: &provider.Retry{Try: 2, Tries: 2, NewKey: true,

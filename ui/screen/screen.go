@@ -3,20 +3,20 @@
 // all the rest (calls, questions, status) to the second, both sanitised, in a
 // scrolling transcript whose finished lines are never touched again. The words are
 // the same on every terminal; colour, alignment and one progress line at the
-// bottom are all that a rich one has more. There, what a style says needs no mark:
-// headings and inline code lose theirs.
+// bottom are all that a rich one has more. There a style replaces a mark: headings
+// and inline code lose theirs.
 //
 // The use of the libraries, and where they end:
 //
 //   - fatih/color has every style, see palette.go.
 //   - spinner drives the progress line. It erases and writes the whole line for each frame,
-//     colours the frame and counts its width in bytes, so gate draws what has changed instead
+//     colours the frame and counts its width in bytes, so gate draws only the changes instead
 //     (TestASpinnerWritesWholeLines).
 //   - glamour renders Markdown that arrives whole, on a rich terminal: plans, summaries, the
 //     last exchange of a resumed session. It breaks no row of Chinese, joins the paragraphs of an
 //     item and makes an escape byte of "&#27;": such texts are rendered as answers are, and no
 //     sequence but the palette's passes (TestWhatGlamourDoesNotKeep).
-//   - goldmark reads inline Markdown while an answer streams; what was written there is never
+//   - goldmark reads inline Markdown while an answer streams; text written there is never
 //     touched again, which no renderer of whole texts can promise.
 package screen
 

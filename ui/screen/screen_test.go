@@ -126,8 +126,8 @@ func TestPendingTextIsShownInTime(t *testing.T) {
 	}
 }
 
-// What an interrupt throws away is only what waits, and only on a terminal. Who
-// throws it away begins a new row.
+// An interrupt drops only text that waits, and only on a terminal. The next output
+// begins a new row.
 func TestDroppedTextIsNotWritten(t *testing.T) {
 	r := newRig(nil)
 	r.OnText("one ")

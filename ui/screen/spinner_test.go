@@ -15,7 +15,7 @@ import (
 	"github.com/fatih/color"
 )
 
-// watched is what was written, piece by piece.
+// watched keeps the written pieces.
 type watched struct {
 	mu     sync.Mutex
 	pieces []string
@@ -52,8 +52,8 @@ func (w *watched) await(t *testing.T, n int) []string {
 	}
 }
 
-// A Spinner runs while something goes on, and only then; what it writes reaches the terminal
-// as changes of one line, without its colours.
+// A Spinner runs while something goes on, and only then; its frames reach the terminal as
+// changes of one line, without its colours.
 func TestASpinnerRunsTheProgressLine(t *testing.T) {
 	slave := coloredTerminal(t)
 	out := &watched{more: make(chan struct{}, 1)}

@@ -11,7 +11,7 @@ import (
 )
 
 // teeRig is a plain screen whose Out is a pipe that ends on the terminal of Err,
-// or that terminal itself. both is what that terminal shows.
+// or that terminal itself. both is that terminal's text.
 func teeRig(piped, headless bool) (r *rig, both *strings.Builder) {
 	both = &strings.Builder{}
 	r = newRig(func(o *Options) {
@@ -22,8 +22,8 @@ func teeRig(piped, headless bool) (r *rig, both *strings.Builder) {
 	return r, both
 }
 
-// What a reader behind the pipe prints on the same terminal stands between the
-// same blank lines as an answer that is written there.
+// Output of a reader behind the pipe on the same terminal stands between the same
+// blank lines as an answer that is written there.
 func TestBlankLinesAroundAnAnswerAreTheSameBehindAPipe(t *testing.T) {
 	read := func(r *rig) {
 		r.OnToolCall(call("1", "read", "a"))
@@ -72,7 +72,7 @@ func TestBlankLinesAroundAnAnswerAreTheSameBehindAPipe(t *testing.T) {
 	}
 }
 
-// The answers that a pipe carries do not depend on what its reader does with them.
+// The answers that a pipe carries do not depend on its reader.
 func TestAPipeCarriesTheSameBytesAsAFile(t *testing.T) {
 	for _, headless := range []bool{false, true} {
 		var outs [2]string

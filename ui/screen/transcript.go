@@ -140,8 +140,8 @@ func (s *Screen) Stopped(words, queued int) {
 	})
 }
 
-// Failure prints "artoo: what: why", then "  try: …", also when Quiet is set. A nil f prints
-// nothing.
+// Failure prints "artoo: THING: problem", then "  try: …", also when Quiet is set. A nil f
+// prints nothing.
 func (s *Screen) Failure(f *agent.Failure) {
 	if f == nil {
 		return

@@ -12,7 +12,7 @@ import (
 )
 
 // calm plays the conversation on one profile without time passing, so that
-// nothing is told of what takes long.
+// no long wait is reported.
 func calm(profile string) string {
 	r := newRig(profiles()[profile])
 	r.calm = true
@@ -20,8 +20,8 @@ func calm(profile string) string {
 	return r.err.String()
 }
 
-// saidOtherwise are the parts that a listener is told in other words: what is
-// seen, and what is said instead.
+// saidOtherwise are the parts with other words for a listener: the visible text, and
+// the spoken one.
 var saidOtherwise = [][2]string{
 	{"artoo 0.9.0  claude-sonnet-4-5  ~/src/shop (main)\nPlain terminal (TERM=dumb): no colours, no line editing. /help for commands.\n",
 		"Screen reader mode: on, from ACCESSIBLE.\nartoo 0.9.0, model claude-sonnet-4-5, directory ~/src/shop, branch main.\nType /help for commands.\n"},
@@ -74,8 +74,8 @@ func content(text string) []string {
 	return words
 }
 
-// One script, three profiles, the same words: what is told otherwise to a
-// listener is listed, and what is left has to be equal.
+// One script, three profiles, the same words: the parts with other words for a
+// listener are listed, and the rest has to be equal.
 func TestProfilesSayTheSameWords(t *testing.T) {
 	var v vt
 	v.write(calm("rich"))
@@ -126,8 +126,8 @@ func TestSpokenAnnouncesItselfFirst(t *testing.T) {
 	}
 }
 
-// Every line of a spoken transcript begins with a label or belongs to what one
-// began, and none has a mark that a voice would spell.
+// Every line of a spoken transcript begins with a label or continues a labelled one,
+// and none has a mark that a voice would spell.
 func TestSpokenLinesAreLabelled(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	r.opt.Width = wide(1000)
@@ -159,8 +159,8 @@ func TestAFailureIsSpoken(t *testing.T) {
 	}
 }
 
-// What comes in the middle of an answer stands between two of its sentences, and
-// the label says that the answer goes on.
+// A note in the middle of an answer stands between two of its sentences, and the
+// label says that the answer goes on.
 func TestTheLabelIsSaidAgain(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	r.OnText("zero ")

@@ -37,7 +37,7 @@ func statusKinds(r *rig) {
 // The line of a call and the lines of a diff, which stay whole.
 var verbatim = regexp.MustCompile(`^(  edit |tool: edit |added line|removed line)`)
 
-// folded is what stands where a line of a diff goes on in the next row.
+// folded is the mark where a line of a diff goes on in the next row.
 var folded = regexp.MustCompile("\n(?:↪|>) ")
 
 func TestChromeBreaksAtBlanks(t *testing.T) {
@@ -83,7 +83,7 @@ func TestNarrowChrome(t *testing.T) {
 	golden(t, "narrow.golden", r.err.String())
 }
 
-// What a user approves or copies keeps its blanks and its line.
+// Text that a user approves or copies keeps its spaces and its line.
 func TestVerbatimIsNotBroken(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	r.opt.Width = func() int { return 40 }
@@ -164,8 +164,8 @@ func FuzzWrap(f *testing.F) {
 	})
 }
 
-// What runs while artoo is stopped leaves the cursor anywhere; the reply must
-// not count on it.
+// Programs that run while artoo is stopped leave the cursor anywhere; the reply must
+// not rely on it.
 func TestAReplyGoesOnInARowOfItsOwn(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	r.OnThinking()

@@ -235,10 +235,10 @@ func (v *VT) Joined() string {
 }
 
 // Resize gives the terminal another width. One that rewraps (tmux, VTE) joins
-// the rows that it broke itself and breaks them anew, the cursor stays on its
+// the rows that it broke itself and breaks them again, the cursor stays on its
 // character, and rows beyond the top go to the scrollback. One that does not
-// (xterm, the Linux console) cuts what is too wide, for good, and leaves every
-// row where it was.
+// (xterm, the Linux console) permanently cuts rows that are too wide, and leaves
+// every row where it was.
 func (v *VT) Resize(cols int, rewraps bool) {
 	if !rewraps {
 		for i, cells := range v.Cells {
