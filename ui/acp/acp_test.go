@@ -360,7 +360,7 @@ func validator(t *testing.T) func(name string, value json.RawMessage) {
 	}
 }
 
-// A session from initialize to its end: what is said, asked, called and planned reaches the editor.
+// A session from initialize to its end: texts, questions, calls and plans reach the editor.
 func TestASession(t *testing.T) {
 	h := &host{steps: []fake.Step{
 		{Text: []string{"I ", "note."}, Calls: []provider.ToolCall{fake.ToolCall("1", "note", `{"text":"new"}`),
@@ -478,7 +478,7 @@ func TestLoadReplaysEverything(t *testing.T) {
 	}
 }
 
-// A cancelled turn is answered within a second, also while a question stands, and what it asked for does not run.
+// A cancelled turn is answered within a second, also while a question stands, and the call in question does not run.
 func TestCancel(t *testing.T) {
 	h := &host{steps: []fake.Step{fake.Call("1", "note", `{"text":"x"}`), {Gate: fake.NewGate()}}}
 	c := serve(t, h)
@@ -651,7 +651,7 @@ func TestQuestionsOfTheModel(t *testing.T) {
 	}
 }
 
-// Prompts carry texts, links, images and resources; what cannot be sent is refused.
+// Prompts carry texts, links, images and resources; other content is refused.
 func TestPrompts(t *testing.T) {
 	m, err := agentMessage([]contentBlock{textBlock("look at "), {Type: "resource_link", URI: "file:///p/a%20b.txt", Name: "a b.txt"},
 		{Type: "resource_link", URI: "https://example.org/x", Name: "x"}, {Type: "image", Data: []byte("data"), MimeType: "image/png"},
@@ -670,7 +670,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// FuzzLines is what an editor may send: each answer is a message, the end comes, and nothing crashes.
+// FuzzLines sends an editor's lines, broken ones too: each answer is a message, the end comes, and nothing crashes.
 func FuzzLines(f *testing.F) {
 	for _, lines := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true}}}}`,

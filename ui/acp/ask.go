@@ -14,7 +14,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// ask puts a question to the client. What it answers counts as agent.Question.Read says.
+// ask puts a question to the client. agent.Question.Read decides the meaning of the answer.
 func (s *session) ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	switch {
 	case q.Kind == agent.QuestionForm || q.Kind == agent.QuestionChoice && (s.elicits() || q.Choices == nil):

@@ -8,7 +8,7 @@ import (
 	"artoo/agent"
 )
 
-// Editor is what the host may ask of the editor during a turn. Any goroutine calls it.
+// Editor carries requests of the host to the editor during a turn. Any goroutine calls it.
 type Editor interface {
 	// Approve asks whether a server or another program of a third party may run: with yes from now
 	// on. detail is shown whole, untrusted.

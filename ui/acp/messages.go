@@ -242,14 +242,14 @@ type commandsUpdate struct {
 	Commands []Command `json:"availableCommands"`
 }
 
-// Command is what the user can call with a slash.
+// Command is a command that the user can call with a slash.
 type Command struct {
 	Name        string `json:"name"` // without the slash
 	Description string `json:"description"`
 	Input       *Hint  `json:"input,omitempty"` // nil for a command without arguments
 }
 
-// Hint says what a command's arguments are.
+// Hint describes a command's arguments.
 type Hint struct {
 	Hint string `json:"hint"`
 }

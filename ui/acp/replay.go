@@ -43,7 +43,7 @@ func (t *turn) replayMessage(m provider.Message) {
 			if m.Role == provider.RoleUser {
 				kind = "user_message_chunk"
 			}
-			if p.Note == "" && (m.Role != provider.RoleUser || i == 0) { // What is attached was not typed.
+			if p.Note == "" && (m.Role != provider.RoleUser || i == 0) { // Attachments were not typed.
 				t.chunks(kind, p.Text)
 			}
 		case provider.Image:
@@ -84,7 +84,7 @@ func (t *turn) replayedCall(c provider.ToolCall) toolCall {
 	return out
 }
 
-// replayedDiff is what a call was to write into one file, as far as its input says it; nil for another call.
+// replayedDiff is the change that a call was to make to one file, as far as its input has it; nil for another call.
 func (t *turn) replayedDiff(input json.RawMessage) (list []callContent) {
 	type replacement struct {
 		Old *string `json:"old_string"`

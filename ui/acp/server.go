@@ -1,5 +1,5 @@
 // Package acp lets an editor talk to artoo by the Agent Client Protocol, version 1: JSON-RPC, a line a
-// message. The wire and its messages are artoo's own; docs/acp.md says what is supported.
+// message. The wire and its messages are artoo's own; docs/acp.md lists the supported parts.
 package acp
 
 import (
@@ -66,25 +66,25 @@ type Program interface {
 type Models interface {
 	Models() []string // PROVIDER/MODEL, the present one among them
 	SwitchModel(name string) error
-	// Notes are what the user should know before the first message, untrusted.
+	// Notes are shown to the user before the first message; they are untrusted.
 	Notes() []string
 }
 
 // ErrNotFound is the error for a session that is not there.
 var ErrNotFound = errors.New("no such session")
 
-// Options are what Serve needs.
+// Options configure Serve.
 type Options struct {
 	In      io.Reader
 	Out     io.Writer
-	Log     func(text string) // gets what no message can say; any goroutine calls it
+	Log     func(text string) // gets the errors that no message can carry; any goroutine calls it
 	Host    Host
 	Version string
 }
 
 // The times within which turns end.
 const (
-	// killAfter is how long a cancelled turn may take before what it runs is killed.
+	// killAfter is the time a cancelled turn has before its processes are killed.
 	killAfter = 300 * time.Millisecond
 	// endAfter is how long sessions may take to end once the editor is gone.
 	endAfter = 1500 * time.Millisecond

@@ -102,7 +102,7 @@ func (s *session) offer(ctx context.Context) {
 	}
 }
 
-// state is what a client needs of a session that was opened.
+// state is the response to the opening of a session: its modes and options.
 func (s *session) state() sessionResponse {
 	return sessionResponse{Modes: modeState{string(s.agent.Policy().Mode), s.modes()}, Options: s.options()}
 }
@@ -241,7 +241,7 @@ func (s *session) chosen() [3]string {
 	return [3]string{string(s.agent.Policy().Mode), m.String(), string(m.Defaults.Effort)}
 }
 
-// report reports what a turn changed: its cost, the title, and what was chosen before it.
+// report reports the changes of a turn: its cost, the title, and the choices that differ from before.
 func (s *session) report(before [3]string) {
 	s.reportUsage()
 	if saved := s.agent.Conversation().Session(); saved != nil {

@@ -13,7 +13,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// Bounds of what a line holds, in bytes. A text may grow by JSON's escapes.
+// Bounds of the parts of a line, in bytes. A text may grow by JSON's escapes.
 const (
 	mostText   = 100 << 10 // of a message's piece and of a call's result
 	mostOutput = 32 << 10  // of a call's live output: its end is shown
@@ -32,7 +32,7 @@ type turn struct {
 	changed map[string]bool // The client has a diff of these replayed calls.
 }
 
-// liveOutput is what a running call has printed.
+// liveOutput is the output of a running call so far.
 type liveOutput struct {
 	text string
 	sent time.Time

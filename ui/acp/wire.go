@@ -59,7 +59,7 @@ var errGone = errors.New("the editor is gone")
 // wire is a connection: one goroutine reads it, any goroutine writes.
 type wire struct {
 	in  *bufio.Reader
-	log func(text string) // gets what cannot be sent
+	log func(text string) // gets the errors that cannot be sent
 
 	writing sync.Mutex // One line is written at a time.
 	out     io.Writer

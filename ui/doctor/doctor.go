@@ -32,9 +32,9 @@ type Finding struct {
 // Check looks at one thing.
 type Check func(ctx context.Context) []Finding
 
-// Exec finds a program on PATH, runs it without input and returns its path and what it
-// printed on both its outputs. The path is "" for a program that is not there. It ends
-// when ctx does.
+// Exec finds a program on PATH, runs it without input and returns its path and the text of
+// both its outputs. The path is "" for a program that is not there. Exec ends when ctx
+// does.
 type Exec func(ctx context.Context, name string, args ...string) (path, output string, err error)
 
 // Run makes the checks in their order and reports each finding as it comes. The error is

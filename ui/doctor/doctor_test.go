@@ -48,7 +48,7 @@ type failing struct{ error }
 // RoundTrip implements http.RoundTripper.
 func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.error }
 
-// report is what Run reports, a line each.
+// report returns the findings of Run, a line each.
 func report(t *testing.T, checks ...Check) (lines string, failed int) {
 	t.Helper()
 	var b strings.Builder
@@ -83,13 +83,13 @@ func TestAllIsWell(t *testing.T) {
 	}
 }
 
-// hinted is an error that knows what to do.
+// hinted is an error with a hint.
 type hinted struct{ hint string }
 
 func (hinted) Error() string       { return "it is broken" }
 func (h hinted) ErrorHint() string { return h.hint }
 
-// troubles are what is worth a word.
+// troubles are the states that lead to a warning or a failure.
 var troubles = []struct {
 	name  string
 	env   map[string]string

@@ -16,7 +16,7 @@ import (
 	"artoo/tool/text"
 )
 
-// Terminal is what artoo takes its terminal for.
+// Terminal has artoo's assumptions about its terminal.
 type Terminal struct {
 	Input, Output bool   // stdin and stderr are terminals
 	Profile       string // rich, plain, spoken
@@ -36,7 +36,7 @@ func CheckTerminal(t Terminal, run Exec) Check {
 	return func(ctx context.Context) []Finding { return append(t.check(), checkTmux(ctx, run)...) }
 }
 
-// check looks at what the terminal can show.
+// check looks at the abilities of the terminal.
 func (t Terminal) check() []Finding {
 	const topic = "terminal"
 	words := []string{"TERM=" + os.Getenv("TERM"), strconv.Itoa(t.Columns) + " columns", t.Profile}
@@ -121,9 +121,9 @@ func CheckProject(root, problem string) Check {
 }
 
 // CheckCLIs asks the coding CLIs that can stand in for a provider for their versions, side
-// by side. chosen is the program of the chosen provider, "" where it needs none. tooOld
-// returns the least version needed and the command that updates the program, where what
-// the program says of its version is older.
+// by side. chosen is the program of the chosen provider, "" where it needs none. If the
+// program's version, said, is older than needed, tooOld returns the least version needed
+// and the command that updates the program.
 func CheckCLIs(chosen string, offline bool, run Exec, tooOld func(name, said string) (least, update string)) Check {
 	return func(ctx context.Context) []Finding {
 		var names []string
@@ -166,8 +166,8 @@ func CheckCLIs(chosen string, offline bool, run Exec, tooOld func(name, said str
 	}
 }
 
-// SandboxText says what confines commands, or that nothing does and why. setting is that of
-// ARTOO_SANDBOX.
+// SandboxText names the sandbox of commands, or the reason why there is none. setting is that
+// of ARTOO_SANDBOX.
 func SandboxText(facts sandbox.Facts, setting string) string {
 	switch {
 	case setting == "off":
@@ -182,7 +182,7 @@ func unconfined(facts sandbox.Facts) bool {
 	return facts.Mechanism == "" || facts.Mechanism == sandbox.None
 }
 
-// CheckSandbox says what confines commands. For what is missing it says why, and what helps.
+// CheckSandbox names the sandbox of commands. For each missing part it gives the reason and the cure.
 func CheckSandbox(facts sandbox.Facts, setting string) Check {
 	var all []Finding
 	if !unconfined(facts) || len(facts.Missing) == 0 {
@@ -220,7 +220,7 @@ func CheckPolicy(policy string) Check {
 	return found(ok("policy", "%s", policy))
 }
 
-// Hook is a hook with what its program needs.
+// Hook is a hook with the problem of its program, if it has one.
 type Hook struct {
 	Text  string // one line
 	Wrong string // why its program cannot be started; "" for nothing
@@ -368,7 +368,7 @@ func either(name string) (spelling, text string) {
 	return name, os.Getenv(name)
 }
 
-// CheckCertificates looks at the files that say whom to trust: caFile is ARTOO_CA_FILE, and
+// CheckCertificates looks at the files of trusted certificates: caFile is ARTOO_CA_FILE, and
 // err says why there is no HTTP client.
 func CheckCertificates(caFile string, err error) Check {
 	return func(context.Context) []Finding {

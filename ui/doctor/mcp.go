@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// MCPServer is what is known of an MCP server without starting it.
+// MCPServer has the facts about an MCP server that are known without starting it.
 type MCPServer struct {
 	Name, Address string // Address is its command line or its address
 	Required      bool

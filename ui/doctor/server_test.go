@@ -25,7 +25,7 @@ func server(name, address string) *Server {
 		Key: func(context.Context) (string, string, error) { return key, "OPENAI_API_KEY", nil }}
 }
 
-// askServer is what the report says of a server, the clock included.
+// askServer is the report on a server, the clock included.
 func askServer(t *testing.T, s *Server, client *http.Client) string {
 	t.Helper()
 	lines, _ := report(t, CheckServer(s, nil, client))
@@ -116,7 +116,7 @@ func TestServerCannotBeReached(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused handshake is what is tested
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the test is about the refused handshake
 	secure.StartTLS()
 	defer secure.Close()
 	withPassword := strings.Replace(gone.URL, "http://", "http://me:hunter22@", 1)

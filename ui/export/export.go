@@ -1,6 +1,6 @@
-// Package export writes a whole session for people and programs who do not have artoo: as Markdown, as
+// Package export writes a whole session for people and programs that do not have artoo: as Markdown, as
 // JSON, or as one page of HTML. Text masked in the session stays masked. The system prompt, the data of
-// images and what belongs to a provider only (signatures, encrypted reasoning) are left out.
+// images and the parts for a provider only (signatures, encrypted reasoning) are left out.
 package export
 
 import (
@@ -64,7 +64,7 @@ type Error struct {
 	Hint string // the remedy
 }
 
-// Error is "what: why".
+// Error is "THING: problem".
 func (e *Error) Error() string { return e.What + ": " + e.Why }
 
 // ErrorKind is usage.

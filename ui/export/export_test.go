@@ -229,7 +229,7 @@ func FuzzHTML(f *testing.F) {
 	})
 }
 
-// No format moves a terminal that shows it, or hides what it says.
+// No format controls a terminal that shows it, or hides its text.
 func TestExportsAreSafeToShow(t *testing.T) {
 	for _, text := range hostile {
 		for _, format := range Formats {
@@ -247,7 +247,7 @@ func TestExportsAreSafeToShow(t *testing.T) {
 	}
 }
 
-// What a tool said cannot end the block it stands in.
+// The output of a tool cannot end the block it stands in.
 func TestMarkdownFences(t *testing.T) {
 	var b bytes.Buffer
 	s := Session{Messages: []provider.Message{answer(provider.Text{Text: "~~~~\nopen"},

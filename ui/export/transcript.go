@@ -161,8 +161,8 @@ func (c *item) object() string {
 	return string(c.Input)
 }
 
-// change is what a call was to write as a diff without line numbers, which are unknown; ""
-// without a change.
+// change is the change that a call was to make, as a diff without line numbers, which are
+// unknown; "" without a change.
 func (c *item) change() string {
 	in, ok := c.arguments()
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"artoo/provider/fake"
 )
 
-// programDesk is a run whose questions a program answers with what the shell lines say.
+// programDesk is a run whose questions a program of these shell lines answers.
 func programDesk(t *testing.T, lines string) (d *desk, dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"artoo/tool/text"
 )
 
-// Host is what a conversation with a program needs besides the agent. The goroutine of Run calls it, between turns.
+// Host serves a conversation with a program, beside the agent. The goroutine of Run calls it, between turns.
 type Host interface {
 	// Attach reads the files of a message. The error names one that cannot come along.
 	Attach(ctx context.Context, paths []string) ([]provider.Part, error)
@@ -26,7 +26,7 @@ type Host interface {
 	Info() Info
 }
 
-// Talk is how a turn of a program's is reported, and what joins it. Steering is that of agent.Message.
+// Talk has the callbacks of a program's turn and the source of messages that join it. Steering is that of agent.Message.
 type Talk struct {
 	agent.Callbacks
 	Steering func() []agent.Message
@@ -91,9 +91,9 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// Run reads in and does what it says until it has ended and nothing is left to do. It returns what
-// all turns came to, and the failure that decides the exit code, as Runner.Run does. After a
-// signal, or when the output was lost, the goroutine that reads is left to the end of the process.
+// Run carries out the lines of in until it has ended and all of them are done. It returns the sum
+// of all turns, and the failure that decides the exit code, as Runner.Run does. After a signal,
+// or when the output was lost, the goroutine that reads lives until the end of the process.
 func (c *Conversation) Run(ctx context.Context, in io.Reader) (*agent.Response, *agent.Failure) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -374,7 +374,7 @@ func (c *Conversation) answer(a agent.AnswerEvent, number int) error {
 	return nil
 }
 
-// add adds a turn to what all turns came to.
+// add adds a turn to the sum of all turns.
 func add(sum, r *agent.Response) {
 	cost := sum.CostUSD
 	switch {

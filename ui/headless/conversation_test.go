@@ -54,7 +54,7 @@ func (h hostOf) Command(ctx context.Context, line string, talk Talk) (string, *a
 
 func (h hostOf) Info() Info { return h.Conversation.Info }
 
-// eventsOf splits what is written into events.
+// eventsOf splits written bytes into events.
 type eventsOf struct {
 	mu   sync.Mutex
 	rest []byte
@@ -153,7 +153,7 @@ func TestAProgramAnswersAQuestion(t *testing.T) {
 	}
 }
 
-// A message that is sent now joins the turn that runs; what comes behind it waits.
+// A message that is sent now joins the turn that runs; later ones wait.
 func TestAMessageNowJoinsTheTurn(t *testing.T) {
 	h := newHall(t.Context(), nil, asking(), fake.Say("Both."), fake.Say("Later."))
 	h.say(t, `{"type":"user","text":"go","id":"a"}`)
@@ -235,8 +235,8 @@ func randomLine(r *rand.Rand) string {
 	return strings.ReplaceAll(line, "\n", " ")
 }
 
-// unapproved are the lines of randomLine that would let the tool run: they are not sent. What a
-// change of a line made of them is looked at as the program's object.
+// unapproved reports whether a line of randomLine would let the tool run: such lines are not sent.
+// It reads changed lines as objects, as the program does.
 func unapproved(line string) bool {
 	var in struct {
 		Type, Answer string
@@ -292,7 +292,7 @@ func endless(n int) (steps []fake.Step) {
 	return steps
 }
 
-// TestRandomLines sends 10,000 lines: ten conversations get 1,000 each, as requests grow with what was said.
+// TestRandomLines sends 10,000 lines: ten conversations get 1,000 each, since requests grow with each message.
 func TestRandomLines(t *testing.T) {
 	count := 1000
 	if testing.Short() {
@@ -318,7 +318,7 @@ func TestRandomLines(t *testing.T) {
 	}
 }
 
-// FuzzInput is what a program may send: each line out is an event, the end comes, and nothing crashes.
+// FuzzInput sends arbitrary input: each line out is an event, the end comes, and nothing crashes.
 func FuzzInput(f *testing.F) {
 	for _, line := range []string{
 		`{"type":"user","text":"hi","when":"now"}`, `{"type":"user","text":"a","attach":["x"],"id":"1"}`,

@@ -77,7 +77,7 @@ func output() []object {
 	}
 }
 
-// What several objects have.
+// Descriptions that several objects share.
 const (
 	subAgent  = "sub-agent whose call it is; left out otherwise"
 	worksFor  = "id of the call that the sub-agent works for; left out otherwise"
@@ -171,7 +171,7 @@ func isInput(o object) bool {
 	return slices.ContainsFunc(inputs(), func(in object) bool { return in.name == o.name })
 }
 
-// TestEventsDoc keeps docs/events.md what the structs and this table say.
+// TestEventsDoc compares docs/events.md with the structs and this table.
 func TestEventsDoc(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(eventsHead)

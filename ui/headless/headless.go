@@ -40,9 +40,9 @@ type Runner struct {
 	Stopped func(error)
 }
 
-// Run sends the message with what is attached to it. It returns what came of it and the failure
-// that decides the exit code: nil, the error of the turn, that stdout could not be written, or
-// that a call was refused because no one could be asked. The answer is on stdout when it returns;
+// Run sends the message with its attachments. It returns the response and the failure that decides
+// the exit code: nil, the error of the turn, that of writing to stdout, or that of a call that was
+// refused because no one could answer. The answer is on stdout when it returns;
 // the result object is not, see NewResult.
 func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.Part) (*agent.Response, *agent.Failure) {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -60,7 +60,7 @@ func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.P
 	cb.checkScreen()
 	var signal *SignalError
 	if err != nil && errors.As(context.Cause(ctx), &signal) {
-		err = signal // and not what it broke
+		err = signal // not the errors that it caused
 	}
 	failure := agent.Classify(err)
 	switch {
@@ -76,7 +76,7 @@ func (r *Runner) callbacks(stop context.CancelCauseFunc) *callbacks {
 	return &callbacks{Screen: r.Screen, runner: r, stop: stop, output: map[string]int{}}
 }
 
-// begin says which session it is, and who answers in it.
+// begin writes the event with the session, its provider and its model.
 func (c *callbacks) begin(i Info) {
 	c.event(sessionEvent{"session", 1, i.SessionID, i.Provider, i.Model, cmp.Or(i.Sandbox, "none"), i.Mode})
 }
@@ -92,8 +92,8 @@ const noRule = "run it yourself, or start artoo without -p and answer its questi
 // mostHints is how many ways a hint names.
 const mostHints = 3
 
-// hint is what would have let refused calls pass: for each its narrowest rule, if there is
-// one that a line of text can hold.
+// hint names a way to allow each refused call: its narrowest rule, if there is one that a
+// line of text can hold.
 func hint(denied ...agent.Denial) string {
 	var rules, ways []string
 	for _, d := range denied {

@@ -145,7 +145,7 @@ func TestNoOneCanAnswer(t *testing.T) {
 	}
 }
 
-// A user who says no is there, and an error counts over one.
+// A refusal by the user is no failure, one without a user is, and an error counts over both.
 func TestWhatDecidesTheExit(t *testing.T) {
 	no := func(context.Context, agent.Question) (agent.Answer, error) { return agent.Answer{Reason: "later"}, nil }
 	fails := fake.Step{Err: &provider.Error{Kind: provider.KindAuth, Provider: "fake"}}
@@ -204,7 +204,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// Arguments come in many small pieces: what is said of them is little, and in the end true.
+// Arguments come in many small pieces: the reports on them are few, and the last one is exact.
 func TestACallThatIsWrittenIsToldNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(JSONL, nil)
@@ -245,7 +245,7 @@ func TestDiscardCountsAllTriesThatFailed(t *testing.T) {
 	})
 }
 
-// What an earlier request said is not void.
+// The text of an earlier request is not void.
 func TestDiscardCountsOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := fake.Step{Text: []string{"not "}, Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake"}}

@@ -7,8 +7,8 @@ import (
 	"artoo/agent/permission"
 )
 
-// The hint of a run in which no one could answer names what would have let each refused
-// call pass, in words that work as they are.
+// The hint of a run in which no one could answer names a way to allow each refused call,
+// in commands that work unchanged.
 func TestTheHintNamesWhatWouldAllowTheCalls(t *testing.T) {
 	own := agent.Denial{Rule: "bash(make)", Nobody: true, Code: permission.OwnPrograms}
 	other := agent.Denial{Rule: "write(x)", Nobody: true}

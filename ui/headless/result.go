@@ -59,7 +59,7 @@ type Info struct {
 	Mode                       string // the approval mode; "" until there is one
 	Stdin                      string // Input.State
 	Began                      time.Time
-	Patch                      string // the file with what did not land, or ""
+	Patch                      string // the file with the changes that did not land, or ""
 	Schema                     bool   // answers have to fit a schema
 }
 
@@ -89,7 +89,7 @@ func NewResult(info Info, response *agent.Response, failure *agent.Failure, code
 	return r
 }
 
-// answer is what response answers, in the form that results have it; response may be nil.
+// answer is the answer of response in the form of results; response may be nil.
 func (i Info) answer(response *agent.Response) any {
 	switch {
 	case response == nil && i.Schema, i.Schema && response.JSON == nil:

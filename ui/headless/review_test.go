@@ -13,8 +13,8 @@ import (
 	"artoo/agent"
 )
 
-// testdata/sarif.json is the part of the schema of SARIF 2.1.0 that a review has, with what code scanning
-// requires besides.
+// testdata/sarif.json is the part of the schema of SARIF 2.1.0 that a review uses, with the further
+// requirements of code scanning.
 func TestSARIFFitsItsSchema(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "sarif.json"))
 	if err != nil {

@@ -88,7 +88,7 @@ func TestOnlyOutputsBreak(t *testing.T) {
 	if s.Caught() != nil {
 		t.Fatalf("caught %v", s.Caught())
 	}
-	// Signals come in order: what follows the pipe's is the first that counts.
+	// Signals come in order: the one after the pipe's is the first that counts.
 	kill(t, syscall.SIGHUP)
 	over(t, ctx)
 	if s.Caught() != syscall.SIGHUP {

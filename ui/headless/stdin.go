@@ -29,7 +29,7 @@ const (
 	StdinNever StdinMode = "never"
 )
 
-// patientWait is how long artoo waits before it says what it waits for.
+// patientWait is how long artoo waits before it reports that it waits for stdin.
 const patientWait = 3 * time.Second
 
 // reportEvery is the time between two reports of a long read.

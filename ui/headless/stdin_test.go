@@ -226,7 +226,7 @@ func TestASilentPipeIsNotWaitedFor(t *testing.T) {
 		!strings.Contains(notices[0], "--stdin=never") {
 		t.Errorf("notices %q", notices)
 	}
-	// What comes now came too late.
+	// Input from now on is too late.
 	if _, err := io.WriteString(w, "wait for me"); err != nil {
 		t.Fatal(err)
 	}

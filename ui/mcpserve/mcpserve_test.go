@@ -25,7 +25,7 @@ import (
 	"artoo/ui/headless"
 )
 
-// host does what the prompt of a call says: "wait" until the end of its context, "crash", or ask its question.
+// host obeys the prompt of a call: "wait" until the end of its context, "crash", or ask its question.
 type host struct {
 	question agent.Question
 	began    chan Call // gets the calls that wait
@@ -121,7 +121,7 @@ func textOf(result *sdk.CallToolResult) string {
 	return strings.Join(all, "\n")
 }
 
-// A result is text and an object that its schema allows, in both eras; what is wrong with a call is its result.
+// A result is text and an object that its schema allows, in both eras; the error of a call is its result.
 func TestResults(t *testing.T) {
 	for name, version := range eras {
 		t.Run(name, func(t *testing.T) {
@@ -357,7 +357,7 @@ func TestAnAnswerThatNeverComes(t *testing.T) {
 	}
 }
 
-// A cancelled call ends its run, and answers what came of it. So does the end of the input, in bounded time.
+// A cancelled call ends its run, and answers with the run's result. So does the end of the input, in bounded time.
 func TestCancel(t *testing.T) {
 	h := &host{began: make(chan Call)}
 	s := serve(t, h, 0)
@@ -478,7 +478,7 @@ func TestRandomLines(t *testing.T) {
 	}
 }
 
-// FuzzLines is what a client may send: each answer is a message, the end comes, and nothing crashes.
+// FuzzLines sends a client's lines, broken ones too: each answer is a message, the end comes, and nothing crashes.
 func FuzzLines(f *testing.F) {
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`,

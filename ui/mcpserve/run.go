@@ -158,7 +158,7 @@ func message(q agent.Question) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// lasting says what the answers mean that hold for more than this question, "" for none.
+// lasting explains the answers that hold for more than this question; it is "" if there are none.
 func lasting(q agent.Question) string {
 	switch {
 	case q.Kind == agent.QuestionPlan:
@@ -193,7 +193,7 @@ func schema(q agent.Question) map[string]any {
 	return map[string]any{"type": "object", "properties": fields, "required": []string{"answer"}}
 }
 
-// read is the answer in what a client returned. Nothing but an accepted form approves.
+// read is the answer in a client's result. Only an accepted form approves.
 func read(q agent.Question, result *sdk.ElicitResult) (agent.Answer, error) {
 	event := agent.AnswerEvent{ID: q.ID, Answer: agent.No.String()}
 	text := func(name string) string { value, _ := result.Content[name].(string); return value }

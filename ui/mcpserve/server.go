@@ -1,6 +1,6 @@
 // Package mcpserve offers artoo as a tool to an MCP client, on stdin and stdout: one call is one
-// headless run. The wire is the library's, in both eras of the protocol; docs/headless.md says what
-// is supported.
+// headless run. The wire is the library's, in both eras of the protocol; docs/headless.md lists the
+// supported parts.
 package mcpserve
 
 import (
@@ -36,10 +36,10 @@ type Call struct {
 type Client interface {
 	// Answers reports whether the client answers questions.
 	Answers() bool
-	// Ask puts a question to the client's user; mask replaces keys in what it shows. The error is
-	// agent.ErrNobody where none can answer, or does.
+	// Ask puts a question to the client's user; mask replaces keys in its texts. The error is
+	// agent.ErrNobody if the user cannot answer, or does not.
 	Ask(ctx context.Context, q agent.Question, mask func(string) string) (agent.Answer, error)
-	// Report says what the run does now, in a few words.
+	// Report reports the present step of the run, in a few words.
 	Report(step string)
 }
 
@@ -49,7 +49,7 @@ type Host interface {
 	Run(ctx context.Context, call Call, client Client) headless.Result
 }
 
-// Options are what Serve needs.
+// Options configure Serve.
 type Options struct {
 	In      io.Reader
 	Out     io.Writer
@@ -78,7 +78,7 @@ const (
 	errLate      interruption = "the client did not bring the answer to a question"
 )
 
-// Error says who ended the run.
+// Error names the cause of the run's end.
 func (i interruption) Error() string { return string(i) }
 
 // ErrorKind is that of a turn that a program interrupted.
