@@ -417,7 +417,7 @@ func (a *Agent) take(s *conversation.Session) error {
 	a.session.todo = nil
 	var history []provider.Message
 	if s != nil {
-		history = s.Messages() // with the messages that are no longer sent
+		history = s.Messages() // They include messages that are no longer sent.
 		a.session.todo = a.session.todoOf(history)
 	}
 	a.session.conv = conversation.New(conversation.Config{

@@ -183,7 +183,8 @@ func (r *requests) trim(ctx context.Context) error {
 	return r.trimBy(r.session.conv.Trim, nil)
 }
 
-// summaryForm is the request for a summary; its blanks are the number of words and the facts that the user wants kept.
+// summaryForm is the request for a summary; its placeholders are the number of words and the facts that the user wants
+// kept.
 //
 //go:embed summary.md
 var summaryForm string

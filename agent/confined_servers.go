@@ -25,7 +25,7 @@ type confinedServers struct {
 	confiner *confine.Confiner // nil where nothing confines them
 	layered  bool              // Each works on a layer of its own.
 	notify   func(text string)
-	made     *madeGuarded // the files that servers make; nothing tells which server made one
+	made     *madeGuarded // the files that servers make; it is unknown which server made one
 
 	mu      sync.Mutex
 	running map[confine.Confined]string // their names

@@ -403,7 +403,7 @@ func TestDenialsAreNamedWhereTheyMatter(t *testing.T) {
 }
 
 // Where the place that was decided is not to be had, nothing runs without a
-// question, and the user is told once.
+// question, and the user is notified once.
 func TestWhatCannotBeConfinedIsAskedAbout(t *testing.T) {
 	c := &confinement{fails: map[permission.Place]error{permission.PlaceLayer: errors.New("no overlay"),
 		permission.PlaceSandbox: errors.New("no namespaces")}}

@@ -49,7 +49,7 @@ func TestEveryKindHasOneRowOfTheExitTable(t *testing.T) {
 			t.Errorf("%q: exit %d", k, k.ExitCode())
 		}
 	}
-	// Every kind a provider can report, but for the caller's own interrupt.
+	// Every kind a provider can report, except the caller's own interrupt.
 	for _, k := range []provider.ErrorKind{provider.KindAuth, provider.KindBilling, provider.KindConfig,
 		provider.KindProvider, provider.KindNetwork, provider.KindTimeout,
 		provider.KindInvalid, provider.KindRateLimit, provider.KindOverloaded, provider.KindContext, provider.KindRefused} {

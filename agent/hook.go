@@ -48,7 +48,7 @@ type hooks struct {
 	environ  []string
 	approved func(h extension.Hook) error
 	running  chan struct{}  // holds one while a hook runs: they run one at a time
-	notices  sync.WaitGroup // hooks on notify, which nobody waits for
+	notices  sync.WaitGroup // hooks on notify, which no caller waits for
 
 	mu       sync.Mutex
 	list     []hook
@@ -432,7 +432,7 @@ func runHook(ctx context.Context, cmd *exec.Cmd, start shell.Start, data []byte,
 // beginning reads a pipe to its end, or to its deadline, and keeps a byte more than an answer may have.
 func beginning(from io.Reader) []byte {
 	data, _ := io.ReadAll(io.LimitReader(from, maxHookOutput+1))
-	_, _ = io.Copy(io.Discard, from) // else the hook would wait for somebody to read
+	_, _ = io.Copy(io.Discard, from) // Otherwise the hook would wait for a reader.
 	return data
 }
 

@@ -298,7 +298,7 @@ func (r *requests) beforeCompact(ctx context.Context, trigger, keep string) erro
 	return nil
 }
 
-// notifyHooks calls the user through hooks, which nobody waits for. Where no one can answer no one
+// notifyHooks calls the user through hooks, which no caller waits for. Where no one can answer no one
 // is called.
 func (s *session) notifyHooks(cb *serial, kind, text string) {
 	w := s.opt.Workspace

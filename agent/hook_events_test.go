@@ -113,7 +113,7 @@ func TestAHookHasASubAgentGoOn(t *testing.T) {
 	wantLines(t, history(a), "user go", "assistant call:t1", "tool result:t1 error=false there are still three", "assistant three")
 }
 
-// A hook keeps old messages from being summed up, whoever wanted it, and one that fails does not.
+// A hook keeps old messages from being summed up, by the user or by artoo, and one that fails does not.
 func TestAHookDeniesACompaction(t *testing.T) {
 	for _, row := range []struct{ name, line, want string }{
 		{"manual", `grep -q '"text":"the bug".*"trigger":"manual"' && { echo not now >&2; exit 2; }`, "not now"},

@@ -55,7 +55,7 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 		sees bool
 		text string
 	}{{false, "and now"}, {true, "and now?"}, {true, "what?"}, {false, "still?"}} {
-		if step.text != "still?" { // nobody says it again after the refusal
+		if step.text != "still?" { // no notice comes again after the refusal
 			a.Asked().Info.Images = step.sees
 		}
 		mustSend(t, a, cb, step.text)

@@ -378,7 +378,7 @@ func TestTheSameFailingCall(t *testing.T) {
 		t.Errorf("the third result does not say so: %q", results)
 	}
 
-	// Another call that changes something starts the count anew.
+	// Another call that changes something restarts the count.
 	n := 0
 	p = &fake.Provider{Then: func(req provider.Request) fake.Step {
 		n++

@@ -374,7 +374,7 @@ type promptInfo struct {
 	Dir, Root    string    // the working directory and the project root, absolute
 	Platform     string    // such as "linux/amd64"
 	Date         time.Time // The model learns the day, not the hour.
-	Shell        string    // the shell commands run in, "" when there is none
+	Shell        string    // the shell commands run in, "" without a shell
 	Programs     string    // Programs names the usual programs that PATH has and lacks; "" where no command can run.
 	Git          bool      // the project root is a git work tree
 	Branch       string    // the branch that is checked out, "" for none

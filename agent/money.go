@@ -32,7 +32,7 @@ type spending struct {
 	// pending is the highest cost of the requests under way: several side by side cannot
 	// spend the same rest of a cap.
 	pending  map[*session]pendingCost
-	released chan struct{} // closed with the next release; nil while nobody waits for it
+	released chan struct{} // closed with the next release; nil without a waiter
 }
 
 // pendingCost is the highest cost of one request, in the run and in the ledger of the day.

@@ -221,7 +221,7 @@ type Check struct {
 // Compaction is the action when a history passes its budget.
 type Compaction string
 
-// The ways there are. CompactAsk is CompactTrim where nobody can be asked.
+// These are the compactions. CompactAsk is CompactTrim where no one can answer.
 const (
 	CompactTrim Compaction = "trim" // the oldest is shortened and left out
 	CompactAuto Compaction = "auto" // the model sums it up

@@ -119,7 +119,7 @@ func (a *Agent) BeforePlan() permission.Mode {
 	return mode
 }
 
-// runEnterPlan sets plan mode. It only restricts, so nobody is asked.
+// runEnterPlan sets plan mode. It only restricts, so there is no question.
 func (t *turn) runEnterPlan(context.Context, *pending) (tool.Result, error) {
 	if t.session.opt.Policy.Mode == permission.ModePlan {
 		return tool.Result{Text: "Plan mode is on already.", Summary: "on already"}, nil

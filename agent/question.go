@@ -222,7 +222,7 @@ type QuestionEvent struct {
 	Title     string          `json:"title"`             // the question in a few words
 	Answers   []string        `json:"answers"`           // those that count
 	Call      string          `json:"call,omitempty"`    // the id of the call in question
-	Tool      string          `json:"tool,omitempty"`    // that call's tool
+	Tool      string          `json:"tool,omitempty"`    // the tool of that call
 	Input     json.RawMessage `json:"input,omitempty"`   // its whole input, masked
 	Object    string          `json:"object,omitempty"`  // its command, path or address
 	Dir       string          `json:"dir,omitempty"`     // the directory that commands start in
@@ -253,7 +253,7 @@ type AnswerEvent struct {
 	Reason string          `json:"reason,omitempty"`
 	Rule   string          `json:"rule,omitempty"`
 	Text   string          `json:"text,omitempty"`
-	Input  json.RawMessage `json:"input,omitempty"` // of QuestionApproval the edited input, of QuestionForm the values
+	Input  json.RawMessage `json:"input,omitempty"` // the edited input of QuestionApproval, or the values of QuestionForm
 }
 
 // Event is the question as programs get it. mask replaces keys in the call's input; nil masks nothing.

@@ -41,7 +41,7 @@ func (r *requests) request(ctx context.Context) (provider.Request, error) {
 		messages = append(slices.Clip(messages), provider.UserText(r.attempt.nudge))
 	}
 	var schema []byte
-	if s := r.session.schema(); s != nil && !r.closing && r.answer.Len() == 0 { // a server would begin the rest of an answer anew
+	if s := r.session.schema(); s != nil && !r.closing && r.answer.Len() == 0 { // a server would restart the answer
 		schema = s.text
 	}
 	return provider.Request{
@@ -247,7 +247,7 @@ type incoming struct {
 
 	text strings.Builder // The last try that delivered text wrote it.
 	void bool            // That try failed, so new text replaces it.
-	// worded reports that some of the text is more than blanks.
+	// worded reports that some of the text is more than spaces.
 	worded bool
 
 	answers bool // the current try has begun to answer
@@ -261,7 +261,7 @@ type incoming struct {
 }
 
 // say adds a piece of text and returns the text to show now. Blanks wait for a word, since a reply
-// of blanks alone is requested again.
+// of spaces alone is requested again.
 func (in *incoming) say(text string) (show string) {
 	if in.void {
 		in.void, in.worded = false, false

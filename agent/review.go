@@ -43,10 +43,10 @@ func (s Severity) AtLeast(other Severity) bool {
 
 // Finding is a problem that a review found. Path, Rule and Text are the model's, unsanitised.
 type Finding struct {
-	Path     string   `json:"path"` // from the top of the repository, with slashes
-	Line     int      `json:"line"` // from 1, in the file as the change leaves it
+	Path     string   `json:"path"` // relative to the top of the repository, with slashes
+	Line     int      `json:"line"` // counts from 1, in the changed file
 	EndLine  int      `json:"end_line"`
-	Column   int      `json:"column"`     // It is the first that is not blank, from 1.
+	Column   int      `json:"column"`     // It is the first that is not a space, from 1.
 	EndCol   int      `json:"end_column"` // behind the last character of EndLine
 	Severity Severity `json:"severity"`
 	Rule     string   `json:"rule"` // small letters, digits and hyphens
@@ -61,7 +61,7 @@ type Unreviewed struct {
 
 // Review is the outcome of a review; with an error, as far as it came.
 type Review struct {
-	Findings []Finding // in the order of the files, then of lines
+	Findings []Finding // sorted by file and line
 	Files    int       // so many were looked at
 	Left     []Unreviewed
 	Response *Response // It has the usage; its Text is empty.

@@ -62,7 +62,7 @@ func TestACutReplyRunsNothing(t *testing.T) {
 	}
 }
 
-// TestACallWrittenAsText is text: nobody can tell it from an example.
+// TestACallWrittenAsText is text: it looks like an example.
 func TestACallWrittenAsText(t *testing.T) {
 	for _, text := range []string{
 		`<function_calls><invoke name="look"><parameter name="arg">x</parameter></invoke></function_calls>`,

@@ -122,7 +122,7 @@ func TestSchemaIsAskedForOrHeld(t *testing.T) {
 	}
 }
 
-// A reply that was cut is asked for in whole where that is possible, since the rest of JSON would begin anew; else the
+// A reply that was cut is asked for in whole where that is possible, since the rest of JSON would start over; else the
 // rest is, and then no server holds the model to the schema.
 func TestSchemaAndCutReplies(t *testing.T) {
 	schema, err := agent.NewSchema([]byte(`{"type":"array"}`))

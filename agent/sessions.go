@@ -225,7 +225,7 @@ type Resumed struct {
 	Model   string // Model answers now.
 	Before  string // the model that was asked last, "" when it is Model
 	Mode    permission.Mode
-	User    string   // the last message; "" when there is none
+	User    string   // the last message; "" without one
 	Answer  string   // the last reply, as far as it came
 	Cut     bool     // it broke off
 	Changed []string // files that changed since
@@ -458,7 +458,7 @@ func (a *Agent) Spent() (provider.Usage, *float64) { return a.spent.sum() }
 func (a *Agent) Spend(elapsed time.Duration) { a.session.elapsed += elapsed }
 
 // Today is the spending of all runs of the user on the present local day (2006-01-02),
-// in US dollars as far as prices are known; ok is false where nobody counts it.
+// in US dollars as far as prices are known; ok is false if it is not counted.
 func (a *Agent) Today() (date string, spent float64, ok bool) {
 	if a.session.opt.Ledger == nil {
 		return "", 0, false

@@ -124,7 +124,7 @@ type subAgentCall struct {
 
 func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	w := t.subAgents[p]
-	free := t.session.alone(ctx) // a rule may just be allowed to another one for good
+	free := t.session.alone(ctx) // Another agent may just have got a permanent rule.
 	sub, err := guard(func() (*Agent, error) { return t.subAgent(w.name, w.kind) })
 	free()
 	if err != nil {
@@ -232,7 +232,7 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	return sub, nil
 }
 
-// joined are the texts that are not blank, one a paragraph.
+// joined are the texts that are not empty, one a paragraph.
 func joined(texts ...string) string {
 	said := slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 	return strings.Join(said, "\n\n")
@@ -277,7 +277,7 @@ func (w *subAgentCall) OnNotice(n Notice) {
 		w.turn.cb.OnNotice(Notice{Kind: n.Kind, Answered: &of})
 		return
 	}
-	if n.Kind == NoticeRetry { // none of its text was shown, so no text is void
+	if n.Kind == NoticeRetry { // A sub-agent's text is not shown, so no text is void.
 		n.Kind = NoticeInfo
 	}
 	w.turn.cb.OnNotice(Notice{Kind: n.Kind, Text: w.name + ": " + n.Text})

@@ -91,7 +91,7 @@ type Trial struct {
 	Exit    shell.Exit
 	Limit   string // the limit that ended it, in words; "" for none
 	Effects permission.Effects
-	Diff    string   // for people
+	Diff    string   // readable form of the changes
 	Never   []string // its changes that are never applied
 	Stopped error    // why its changes cannot be kept as they are; nil if they can
 
@@ -240,7 +240,7 @@ func ObjectHash(p repository.Project) func() hash.Hash {
 
 // LayerContents are the files of a project as they are, and as a layer has them.
 type LayerContents struct {
-	Root  string // of the project
+	Root  string // the project's root
 	Layer interface {
 		Open(path string) (*os.File, error)
 	}

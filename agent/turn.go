@@ -456,12 +456,12 @@ func (t *turn) offerPlan() {
 	}
 }
 
-// planned ends the turn with a plan that nobody can approve.
+// planned ends the turn with a plan that no one can approve.
 func (t *turn) planned() (*Response, error) {
 	t.response.Text, t.response.Stop = t.requests.answer.String(), provider.StopComplete
 	t.cb.OnText(t.response.Text)
 	return t.response, t.session.conv.Sync()
 }
 
-// errPlan ends a turn whose plan nobody can approve: the plan is its answer.
+// errPlan ends a turn whose plan no one can approve: the plan is its answer.
 var errPlan = errors.New("the plan is the answer")

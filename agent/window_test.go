@@ -144,7 +144,7 @@ func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
 	}
 }
 
-// A note is told once. It goes along with the next message if its own was too long.
+// A note is sent once. It goes along with the next message if its own was too long.
 func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 	a := newAgent(narrow(t, 2000, 1))
 	a.Asked().Info.Context = 2000

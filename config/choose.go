@@ -157,7 +157,7 @@ func (c *Config) atHand(name string, key provider.KeyNeed) (bool, error) {
 	}
 	places, err := c.KeyPlaces(name)
 	for _, place := range places {
-		// Where no provider is chosen, the general key could be anybody's.
+		// Where no provider is chosen, the general key could be of any provider.
 		if place != c.Origin("api_key") && place != c.Origin("api_key_file") {
 			return true, err
 		}

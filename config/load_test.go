@@ -193,7 +193,7 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
-// An unknown ARTOO_ variable is told with the nearest name.
+// An unknown ARTOO_ variable is reported with the nearest name.
 func TestUnknownVariablesWarnOnce(t *testing.T) {
 	world(t)
 	t.Setenv("ARTOO_MODLE", "x")

@@ -210,7 +210,7 @@ func ServerAt(address string) (extension.Server, error) {
 	return s, CheckServer(s, func(text string) string { return text })
 }
 
-// validServerName keeps the full names of tools short, and tells their parts apart. Those of bundles
+// validServerName keeps the full names of tools short, and separates their parts. Those of bundles
 // begin with the bundle's name.
 func validServerName(name string) bool {
 	if _, own, bundled := strings.Cut(name, ":"); bundled {

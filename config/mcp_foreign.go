@@ -178,7 +178,7 @@ func serverName(name string) string {
 func plainJSON(data []byte) []byte {
 	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	out := make([]byte, 0, len(data))
-	comma := -1 // where a comma stands behind which only blanks came
+	comma := -1 // the place of a comma that only spaces followed
 	for i := 0; i < len(data); i++ {
 		c := data[i]
 		switch {

@@ -219,7 +219,7 @@ func (c *Config) NeedsKey(name string) bool {
 	return c.IsProvider(name) && f.Key != provider.KeyNever && !c.Form(name).Keyless()
 }
 
-// CheckKeyShape tells whether a text can be a key of the named provider: an *Error of kind auth
+// CheckKeyShape reports whether a text can be a key of the named provider: an *Error of kind auth
 // where not, or another provider's; a doubt in a line, "" for none. The user's own address may
 // take any key.
 func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error) {

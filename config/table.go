@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// table reads the keys of one TOML table, and knows afterwards which nobody asked for.
+// table reads the keys of one TOML table, and knows afterwards which were not read.
 type table struct {
 	doc   *document
 	path  []string
@@ -149,7 +149,7 @@ func (t *table) keys() []string {
 	})
 }
 
-// leftover warns of the keys nobody asked for, or refuses them when strict.
+// leftover warns of the keys that were not read, or refuses them when strict.
 func (t *table) leftover(strict bool) {
 	known := slices.Sorted(maps.Keys(t.asked))
 	for _, k := range t.keys() {

@@ -190,7 +190,7 @@ func (p *planner) replace(n int) (dropped int) {
 	for i := range p.items {
 		p.setNote(i, "") // the summary says the same
 	}
-	p.past.Said = nil // the summary tells it
+	p.past.Said = nil // the summary has it
 	return dropped
 }
 

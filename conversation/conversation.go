@@ -41,7 +41,7 @@ type Conversation struct {
 	known   known
 	before  *checkpoint // the history before the user's latest message; nil once it is answered
 	past    pastWork
-	// compactions that can be taken back, the last one last.
+	// compactions that can be undone, the last one last.
 	compactions []compaction
 	reserve     int // tokens above the budget that a request may have at worst
 }

@@ -58,7 +58,7 @@ func grepFile(info Info, words []string, do func(Match) bool) error {
 	defer f.Close()
 	done := false
 	_, _, err = eachLine(f, func(_ place, _ int, line []byte) {
-		// Lines that somebody else wrote are read whole: words may be escaped in them.
+		// Lines that another program wrote are read whole: words may be escaped in them.
 		if b, own := parseBeginning(line); done || own && (string(b.kind) != typeMessage || !mayHold(line, words)) {
 			return
 		}

@@ -10,7 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// picture1 and picture2 are images of a session; nobody looks into them.
+// picture1 and picture2 are images of a session; no code decodes them.
 func picture1() provider.Image {
 	return provider.Image{MediaType: "image/png", Name: "one.png", Data: []byte("\x89PNG one")}
 }
@@ -237,7 +237,7 @@ func TestATornImageIsWrittenAnew(t *testing.T) {
 	}
 }
 
-// TestASumThatIsNoSumNamesNoFile is a line of somebody else's making.
+// TestASumThatIsNoSumNamesNoFile is a line of another program.
 func TestASumThatIsNoSumNamesNoFile(t *testing.T) {
 	st := testStore(t)
 	s, _ := withPictures(t, st)

@@ -227,7 +227,7 @@ func (b beginning) kindOf() kind {
 	return k
 }
 
-// canonical is the line as the encoder writes it, for one that somebody else wrote.
+// canonical is the line as the encoder writes it, for one of another program.
 func canonical(line []byte) ([]byte, error) {
 	e, err := decodeEntry(line)
 	if err != nil {

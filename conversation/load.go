@@ -50,7 +50,7 @@ func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	if err := l.checkLast(); err != nil {
 		return nil, err
 	}
-	if l.broken { // it is told in words of its own
+	if l.broken { // a message of its own reports it
 		l.damaged = l.damaged[:len(l.damaged)-1]
 	}
 	l.empty = len(l.lines) == 0
@@ -102,7 +102,7 @@ func (l *loader) sum() {
 	}
 	for line := range bytes.Lines(l.usage) {
 		var u UsageRecord
-		if json.Unmarshal(line, &u) == nil { // else it is told where the history is read
+		if json.Unmarshal(line, &u) == nil { // The reader of the history reports other lines.
 			l.totals.add(u)
 		}
 	}

@@ -93,7 +93,7 @@ func TestWhatNoWindowHoldsIsLeftOut(t *testing.T) {
 	add(t, f, user("and on"))
 	must(t, forked.Close())
 	for i, id := range []string{s.ID(), forked.ID()} {
-		st.live = 0 // the line in the file holds whoever reads it
+		st.live = 0 // the line in the file decides for every reader
 		resumed, err := st.Open(id)
 		must(t, err)
 		got := New(Config{}, resumed).Messages()

@@ -186,7 +186,7 @@ func shorten(s string, limit int, where location) string {
 	return b.String()
 }
 
-// gapLine stands for the omitted text. It tells the model how to get it.
+// gapLine stands for the omitted text. It names the way to get it.
 func gapLine(first, gap string, inLine bool, where location) string {
 	size := text.Bytes(int64(len(gap)))
 	if n := strings.Count(gap, "\n"); n > 0 {

@@ -280,7 +280,7 @@ func lockFile(path string) (*flock.Flock, error) {
 		if !got {
 			return nil, errInUse
 		}
-		// The holder may have removed the file before this lock was taken: then nobody else sees it.
+		// The holder may have removed the file before this lock was taken: then no other process sees it.
 		held, err := lock.Stat()
 		if err == nil {
 			var now os.FileInfo

@@ -135,7 +135,7 @@ func (s *Session) open() error {
 		return err
 	}
 	lock, err := s.store.lockFile(s.path)
-	if err != nil && !errors.Is(err, errNoLocks) { // a new name is nobody else's
+	if err != nil && !errors.Is(err, errNoLocks) { // no other process has a new name
 		return err
 	}
 	f, err := s.store.openFile(s.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
@@ -183,7 +183,7 @@ func (s *Session) copy(out io.Writer, from io.ReaderAt, at place) error {
 	b, ok := parseBeginning(line)
 	if !ok {
 		if line, err = canonical(line); err != nil {
-			return nil // it was told when the history was read
+			return nil // the reader of the history has reported it
 		}
 		b, _ = parseBeginning(line)
 	}

@@ -112,7 +112,7 @@ type pieces struct {
 	digits                 int // groups of three
 	signs, moreSigns       int // runs, and signs after the first of one
 	quotes                 int // quotes among the signs
-	lines, blanks          int // runs of line ends, of more than one blank
+	lines, blanks          int // runs of line ends, of more than one space
 	accented               int // Latin letters beyond ASCII
 	wide                   int // Chinese, Japanese and Korean
 	alphabet, letters, odd int // Cyrillic and Greek; other letters; symbols
@@ -218,7 +218,7 @@ func isSign(c byte) bool {
 }
 
 const (
-	// usualBytes are the bytes of a token where there is nothing to tell it from.
+	// usualBytes are the bytes of a token without counts to learn it from.
 	usualBytes = 3.5
 	// minSample is the least text in tokens that corrects the estimate: in less, unknown marks
 	// weigh too much.

@@ -139,7 +139,7 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 	return p.did, nil
 }
 
-// recordTrim writes a trim's line. One at the user's wish can be taken back.
+// recordTrim writes a trim's line. One at the user's wish can be undone.
 func (c *Conversation) recordTrim(p *planner) error {
 	if !p.all {
 		_, err := c.writeLine(typeTrim, &p.record)
@@ -227,7 +227,7 @@ const (
 	pastDecided  = 12
 	pastSaid     = 8
 	pastChars    = 120  // also of a sentence
-	pastLeast    = 200  // bytes of the line that tells it, in the smallest windows
+	pastLeast    = 200  // bytes of the line on it, in the smallest windows
 	pastMost     = 1500 // bytes of it in large ones
 )
 

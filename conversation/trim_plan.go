@@ -109,7 +109,7 @@ func (p *planner) oldUsers(stay bool) {
 		}
 	}
 	p.items = kept
-	if user := lastUser(p.items); unsaid && user >= 0 { // it stood behind one that is gone
+	if user := lastUser(p.items); unsaid && user >= 0 { // it stood after one that is gone
 		p.report(user, messagesLeftOut)
 	}
 }

@@ -30,8 +30,8 @@ type CallDelta struct {
 // unsanitised, never empty. The text before a step is not the answer.
 type Step struct{ Text string }
 
-// Refused is a call of such a tool that was not let run, since somebody would
-// have to be asked. Object is the call's object, unsanitised; Reason may be "".
+// Refused is a call of such a tool that was not let run, since a user would have to approve it. Object is the call's
+// object, unsanitised; Reason may be "".
 type Refused struct{ Tool, Object, Reason string }
 
 // Retry says that a try failed and another follows after Wait. The retry wrapper sends it,
@@ -48,7 +48,7 @@ type Retry struct {
 	// NewKey means that the key was refused and the next try uses another.
 	NewKey bool
 	// Lower sets a lower limit, in tokens, for the replies of the tries that come.
-	// To be called while the event is handled; nil where nobody can.
+	// To be called while the event is handled; nil if that is impossible.
 	Lower func(maxTokens int)
 }
 
@@ -70,7 +70,7 @@ type Done struct {
 	// Unread means that the doubt is a call in the text, which nothing runs.
 	Unread bool
 	Usage  Usage
-	// Several says that Usage is the sum of several requests, so it tells nothing of the history.
+	// Several says that Usage is the sum of several requests, so it does not measure the history.
 	Several   bool
 	RequestID string
 	Tries     int // 1 unless the retry wrapper counted more

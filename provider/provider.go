@@ -72,7 +72,7 @@ type Request struct {
 	SessionID string // a stable, meaningless name of the conversation for providers that route caches by it; may be empty
 }
 
-// ToolSpec tells the model of one tool. Schema is a JSON Schema object whose
+// ToolSpec describes one tool to the model. Schema is a JSON Schema object whose
 // bytes never change during a session: prompt caches depend on it.
 type ToolSpec struct {
 	Name        string

@@ -139,7 +139,7 @@ type Tool struct {
 type Def struct {
 	Name        string
 	Description string
-	Kind        Kind // the most it ever does; Plan tells of one call
+	Kind        Kind // the most it ever does; Plan is of one call
 	// Fix changes the fields of an input, after their names are those of the
 	// schema, where the model's input can mean only one thing. It reports
 	// whether it did. May be nil.

@@ -238,7 +238,7 @@ func (r *command) Exit() shell.Exit {
 	}
 }
 
-// Signal passes a signal on. One that cannot be sent finds nobody: it has ended.
+// Signal passes a signal on. One that cannot be sent came after the command's end.
 func (r *command) Signal(signal syscall.Signal) { _ = r.Process.Signal(signal) }
 
 // Runs reports whether it, or anything that it started, runs.

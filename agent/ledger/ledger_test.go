@@ -16,7 +16,7 @@ import (
 	"artoo/provider"
 )
 
-// TestMain makes this binary one of several processes, where it is told to be.
+// TestMain makes this binary one of several processes, if the environment says so.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("LEDGER_SPENDER"); dir != "" {
 		spender(dir)
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 // spender spends a 128th of a dollar at a time as long as the day's dollar lasts, prints how often,
-// and keeps a reservation until its input ends where it is told to.
+// and keeps a reservation until its input ends if the environment says so.
 func spender(dir string) {
 	l := Open(dir, time.Now)
 	if os.Getenv("LEDGER_HOLD") != "" {

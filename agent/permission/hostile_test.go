@@ -44,7 +44,7 @@ func TestHostileLinesAreAsked(t *testing.T) {
 	}
 }
 
-// TestWhatAUserWouldExpectIsReading has more lines that must bother nobody, in
+// TestWhatAUserWouldExpectIsReading has more lines that must raise no question, in
 // the strictest mode.
 func TestWhatAUserWouldExpectIsReading(t *testing.T) {
 	root, p := harmlessTree(t, ModePlan)

@@ -263,7 +263,7 @@ func (w *weigher) asked(c sandbox.Change) string {
 // writeRules are the deny or ask rules for writing, for many paths.
 type writeRules struct {
 	rules []Rule
-	globs [][]string     // of each rule
+	globs [][]string     // one list per rule
 	dirs  map[string]int // the rule that covers a directory, -1 for none, as far as they were looked at
 }
 

@@ -93,7 +93,7 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	return reasons, slices.Compact(keep)
 }
 
-// trimLine is a command without the blanks around it that a shell ignores.
+// trimLine is a command without the spaces around it that a shell ignores.
 func trimLine(command string) string {
 	if text := strings.Trim(command, " \t\n"); !strings.HasSuffix(text, `\`) {
 		return text

@@ -295,7 +295,7 @@ func withoutOptions(words []line.Word) []line.Word {
 	return slices.DeleteFunc(slices.Clone(words), func(w line.Word) bool { return w.Known && line.IsOption(w.Text) })
 }
 
-// asText compares both as texts, in which a * of the rule stands for blanks too.
+// asText compares both as texts, in which a * of the rule also matches spaces.
 func (m match) asText() bool {
 	pattern := strings.Join(line.Each(m.expected, func(w patternWord) string { return w.Text }), " ")
 	if m.open {

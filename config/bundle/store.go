@@ -25,7 +25,7 @@ import (
 	"artoo/tool/text"
 )
 
-// Bounds of a bundle: more nobody looks through, and its content is summed at each start.
+// These bound a bundle: no user reads more, and its content is hashed at each start.
 const (
 	mostEntries  = 5000
 	mostBytes    = 4 << 20 // a file's

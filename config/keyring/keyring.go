@@ -67,7 +67,7 @@ func (s System) ask(ctx context.Context, question func() (string, error)) (strin
 	came := make(chan answer, 1)
 	go func() {
 		// The library falls over a bus that goes away while the user is asked,
-		// which may be long after anybody waited for it.
+		// which may be long after the last caller gave up.
 		defer func() {
 			if why := recover(); why != nil {
 				came <- answer{err: fmt.Errorf("%v", why)}

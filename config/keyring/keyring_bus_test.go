@@ -217,7 +217,7 @@ func TestKeyring(t *testing.T) {
 	}
 }
 
-// TestALockedKeyringIsNotWaitedFor: nobody may be there to unlock it.
+// TestALockedKeyringIsNotWaitedFor: no user may be there to unlock it.
 func TestALockedKeyringIsNotWaitedFor(t *testing.T) {
 	b := &bus{items: map[string][]byte{"openai": []byte("sk-1")}, locked: true}
 	startBus(t, b)

@@ -24,7 +24,7 @@ import (
 	"artoo/tool/atomicfile"
 )
 
-// Bounds of settings that can be trusted, in bytes and entries: nobody looks through more.
+// These bound settings that can be trusted, in bytes and entries: no user reads more.
 const (
 	mostBytes    = 16 << 20 // one file's
 	mostTogether = 64 << 20

@@ -214,7 +214,7 @@ func (d *claudeEvents) system(r *reply, e claudeEvent) {
 	}
 }
 
-// limit tells of a limit that is near, and keeps when one that is reached ends.
+// limit reports a limit that is near, and keeps when one that is reached ends.
 func (d *claudeEvents) limit(r *reply, e claudeEvent) {
 	info := e.RateLimit
 	if info == nil {

@@ -59,7 +59,7 @@ type CLI struct {
 	MaxRetry time.Duration
 	// Caps is asked before each run; nil means that there are none.
 	Caps func() Caps
-	// Trace is told of each run ("request") and line ("body"); may be nil.
+	// Trace gets each run ("request") and line ("body"); may be nil.
 	Trace func(event, text string)
 	// Withheld are variables with keys of the tool's that Environ left out.
 	Withheld []string
@@ -72,7 +72,7 @@ type CLI struct {
 	broken   map[string]broken // runs that were cut off, by Request.SessionID
 	leaving  []<-chan struct{} // closed when the processes of a stopped run are gone
 	capped   bool              // the user was notified of caps that are not kept
-	changed  string            // why the project's settings are left out now, as the user was told
+	changed  string            // why the project's settings are left out now, as in the notice to the user
 	policy   string            // the file of the dialect's policy, "" until it is needed
 }
 

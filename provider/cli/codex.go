@@ -151,7 +151,7 @@ func (d *codexEvents) trouble(r *reply, text string) {
 	}
 }
 
-// notify tells of trouble that was not the end.
+// notify reports trouble that was not the end.
 func (d *codexEvents) notify(r *reply) {
 	if d.held != "" {
 		r.notify("codex: " + d.held)

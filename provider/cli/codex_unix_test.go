@@ -182,7 +182,7 @@ func TestInterruptIsIgnored(t *testing.T) {
 	}
 }
 
-// Whoever breaks out of the sequence stops the tool too.
+// A consumer that breaks out of the sequence also stops the tool.
 func TestBreakingOffStopsTheTool(t *testing.T) {
 	s := newStandIn(t, CodexName, "echo $$ >$DIR/pid\n"+events(codexBegin, codexText("Half"))+"exec sleep 100\n")
 	for e := range s.cli.Stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}}) {

@@ -38,7 +38,7 @@ type dialect struct {
 	events  func() decoder
 	guard   func(prompt string) string // keeps the text from being taken for commands
 	https   map[int]int                // exit statuses that are HTTP's, cut to a byte
-	exits   map[int]provider.ErrorKind // exit statuses that tell the kind
+	exits   map[int]provider.ErrorKind // exit statuses that show the kind
 	remark  string                     // words of a line of a good run's stderr to show the user; may be ""
 }
 

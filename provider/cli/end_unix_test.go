@@ -31,7 +31,7 @@ func TestEmptyAnswerKeepsItsSession(t *testing.T) {
 	}
 }
 
-// In its plan mode claude hands its plan to a tool that nobody answers: that is
+// In its plan mode claude hands its plan to a tool that gets no answer: that is
 // the answer.
 func TestClaudePlanIsShown(t *testing.T) {
 	plan := `{"type":"assistant","message":{"id":"m9","content":[{"type":"tool_use","id":"t1","name":"ExitPlanMode","input":{"plan":"# Plan\n\n1. Mend it."}}]}}`

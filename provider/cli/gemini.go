@@ -207,7 +207,7 @@ func noAt(prompt string) string {
 }
 
 // beginsPath reports whether gemini takes the beginning of a text for that of a path: neither
-// a blank nor punctuation, and a dot only where something follows it.
+// a space nor punctuation, and a dot only where something follows it.
 func beginsPath(text string) bool {
 	text = strings.TrimPrefix(text, ".")
 	return text != "" && !strings.ContainsAny(text[:1], " \t\n\r,;!?()[]{}")

@@ -44,7 +44,7 @@ type plan struct {
 	images  int    // images that cannot be passed on
 }
 
-// plan decides which session is resumed, or none (anew), and its prompt.
+// plan decides which session is resumed, or none (a new one), and its prompt.
 func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	p := plan{}
 	from := 0

@@ -63,7 +63,7 @@ func trustLevel(p place, trusted bool) string {
 	return "projects={" + strings.Join(entries, ",") + "}"
 }
 
-// tomlString is a basic string of TOML, which is one of JSON but for DEL.
+// tomlString is a basic string of TOML, which is one of JSON except for DEL.
 func tomlString(text string) string {
 	data, _ := json.Marshal(text) // no string fails
 	return strings.ReplaceAll(string(data), "\x7f", `\u007F`)

@@ -44,7 +44,7 @@ func (r *run) send(e provider.Event) {
 
 func (r *run) notify(text string) { r.send(provider.Notice{Text: text}) }
 
-// once runs the tool and passes on its events. The error is nil after Done, or if nobody listens.
+// once runs the tool and passes on its events. The error is nil after Done, or without a consumer.
 func (r *run) once(p plan) error {
 	r.reply, r.noise, r.lost = &reply{send: r.send, mayBeStuck: r.waits().stuck, mayWait: max(cmp.Or(r.MaxRetry, mostWait), 0)}, nil, false
 	path, err := r.path(r.dialect)
@@ -93,7 +93,7 @@ func (r *run) once(p plan) error {
 	return r.verdict(p, path, proc, ended, errs.String())
 }
 
-// trusted reports whether the project's settings count, and tells the user why no longer.
+// trusted reports whether the project's settings count, and notifies the user why no longer.
 func (r *run) trusted() bool {
 	if r.Trusted == nil {
 		return false
@@ -179,7 +179,7 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 		case exited:
 			return ended, nil
 		}
-		if taken > 0 { // whoever takes them may have been slow
+		if taken > 0 { // the consumer may have been slow
 			again(idle, silent)
 			again(quiet, waits.still)
 			began = time.Now()
@@ -345,7 +345,7 @@ func (r *run) spent() provider.Usage {
 	if r.dialect.price == nil || u.CostUSD != nil || u.Total() == 0 {
 		return u
 	}
-	u.Output = max(u.Output, r.reply.size/4) // it tells no number before a reply's end
+	u.Output = max(u.Output, r.reply.size/4) // it reports no number before a reply's end
 	if price := r.dialect.price(r.Catalog, r.reply.model); price != nil {
 		u.CostUSD, u.Estimated = provider.Cost(u, price), true
 	}
@@ -405,7 +405,7 @@ func (r *run) passed(p plan) error {
 	return e
 }
 
-// stopped is the error of a run that ctx ended; nil when nobody listens.
+// stopped is the error of a run that ctx ended; nil without a consumer.
 func (r *run) stopped() error {
 	if r.left {
 		return nil

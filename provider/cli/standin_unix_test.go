@@ -69,7 +69,7 @@ func (s *standIn) ask(messages ...provider.Message) outcome {
 		provider.Request{Messages: messages, Options: provider.Options{Model: DefaultModel}, SessionID: "one"}, nil)
 }
 
-// stream collects a reply; on is told of each event and may be nil.
+// stream collects a reply; on gets each event and may be nil.
 func (s *standIn) stream(ctx context.Context, req provider.Request, on func(provider.Event)) (o outcome) {
 	s.t.Helper()
 	s.n++

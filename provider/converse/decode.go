@@ -50,7 +50,7 @@ type replyThinking struct {
 	Text      string         `json:"text"`
 	Signature string         `json:"signature"`
 	Redacted  string         `json:"redactedContent"`
-	Whole     *reasoningText `json:"reasoningText"` // in a document
+	Whole     *reasoningText `json:"reasoningText"` // only in a document
 }
 
 // Feed implements wire.Decoder.

@@ -129,7 +129,7 @@ func tools(n int) (specs []provider.ToolSpec) {
 }
 
 // TestOneBadToolDoesNotBreakATurn: its schema is rewritten, then the tool
-// is left out, and the user is told; the next request knows.
+// is left out, and the user is notified; the next request knows.
 func TestOneBadToolDoesNotBreakATurn(t *testing.T) {
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, `"tool1"`) {

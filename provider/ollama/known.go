@@ -37,7 +37,7 @@ func (k *known) notices(req provider.Request, f facts) (texts []string) {
 // badCall matches the server's words about a call that it cannot read itself.
 const badCall = "error parsing tool call"
 
-// badCall counts unreadable calls in a row ("" is readable). On the second the model is told.
+// badCall counts unreadable calls in a row ("" is readable). The second is reported to the model.
 func (k *known) badCall(message string, req provider.Request) bool {
 	key := fmt.Sprintf("%s %s", req.Model, req.SessionID)
 	k.mu.Lock()

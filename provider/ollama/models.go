@@ -91,7 +91,7 @@ func (f facts) info(name, model string) provider.ModelInfo {
 		info.Tools, info.Images, info.Reasoning = f.tools, f.vision, f.thinking
 	}
 	if f.cloud {
-		info.Price, info.PriceFrom = nil, provider.Source{} // somebody charges for it
+		info.Price, info.PriceFrom = nil, provider.Source{} // another company charges for it
 	}
 	return info
 }

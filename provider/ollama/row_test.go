@@ -169,9 +169,8 @@ func TestCallsWithoutIDs(t *testing.T) {
 	}
 }
 
-// TestACallTheServerCannotRead: as a status, in the stream, and under a key
-// of its own. The first is a slip that another try mends; the second time the
-// model is told.
+// TestACallTheServerCannotRead: as a status, in the stream, and under a key of its own. The first is a slip that
+// another try fixes; the second is reported to the model.
 func TestACallTheServerCannotRead(t *testing.T) {
 	const raw = `error parsing tool call: raw='{\"command\":\"ls' -la}', err=invalid character`
 	for name, reply := range map[string]providertest.Reply{
@@ -184,7 +183,7 @@ func TestACallTheServerCannotRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := provide(server(t, able(32768), always(reply)))
 			req := request(provider.UserText("hi"))
-			for range 2 { // once told, it counts anew
+			for range 2 { // after the report the count restarts
 				r := send(t, p, req)
 				if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindProvider || !e.Temporary() {
 					t.Fatalf("the first time: %+v", r)

@@ -391,7 +391,7 @@ func TestASchemaThatIsNotUnderstood(t *testing.T) {
 	}
 }
 
-// TestMistralsOrderAndIDs: its servers, whoever runs them, take a user's message
+// TestMistralsOrderAndIDs: its servers, self-hosted or not, take a user's message
 // behind a result only with a word of the model's between, and ids of nine letters
 // and digits. A history that came from elsewhere, or broke off, goes on all the same.
 func TestMistralsOrderAndIDs(t *testing.T) {

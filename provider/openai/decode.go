@@ -266,7 +266,7 @@ func (d *decoder) reasoning(form, s string) {
 // Held implements wire.Decoder.
 func (d *decoder) Held() int { return d.Reply.Held() + d.refusal.Len() + d.details.size }
 
-// finish takes the words for the end, some of which tell of a failure.
+// finish takes the words for the end, some of which report a failure.
 func (d *decoder) finish(word, native string) error {
 	for _, w := range []string{word, native} {
 		switch w {

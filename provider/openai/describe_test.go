@@ -26,7 +26,7 @@ func pages(t *testing.T, answers map[string]providertest.Reply) *providertest.Se
 type describeTest struct {
 	name       string
 	answers    map[string]providertest.Reply
-	window     int // 0 where nobody says
+	window     int // 0 if unknown
 	reply      int
 	sees       bool
 	asked, two int // requests for one description, and for two

@@ -233,7 +233,7 @@ func TestIDsAreKeptApart(t *testing.T) {
 }
 
 // TestBadArgumentsGoBackAsAnObject: a call whose arguments were no JSON is
-// in the history for good.
+// in the history permanently.
 func TestBadArgumentsGoBackAsAnObject(t *testing.T) {
 	body := encoded(t, asked("gpt-5.6-sol",
 		said(provider.ToolCall{ID: "c1", Name: "read", Input: json.RawMessage(`{}`), Raw: `{"path":`})...))

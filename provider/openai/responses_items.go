@@ -24,7 +24,7 @@ type outputItem struct {
 	// How events speak of it: by the place in the output, -1 where none is named, and the newest ID.
 	index     int
 	id        string
-	announced bool // its start was told
+	announced bool // its start was reported
 	place     int  // among all items
 }
 
@@ -194,7 +194,7 @@ func (d *responsesDecoder) dropCustomCalls() {
 	}
 }
 
-// How many kinds of items are told of, and how much of a name, in bytes.
+// These bound the kinds of items that are reported, and the length of a name, in bytes.
 const (
 	maxUnrecognized = 8
 	maxKind         = 60

@@ -14,7 +14,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// TestWhoSpeaksResponses: OpenAI does, and whoever is said to.
+// TestWhoSpeaksResponses: OpenAI does, and servers configured so.
 func TestWhoSpeaksResponses(t *testing.T) {
 	for address, want := range map[string]string{
 		"":                               "https://api.openai.com/v1/responses",
@@ -155,7 +155,7 @@ func TestTextComesOnce(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotAskedFor: the server's own tools are told of, and a reply that
+// TestWhatWasNotAskedFor: the server's own tools are reported, and a reply that
 // holds nothing else is no answer.
 func TestWhatWasNotAskedFor(t *testing.T) {
 	item := func(rest string) string { return `output_item.done ,"item":{` + rest + `}` }

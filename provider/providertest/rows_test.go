@@ -117,7 +117,7 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestSilenceAndNothingElse ends a request: every byte starts the wait
-// anew, comments too. A local server may be silent for as long as it likes.
+// again, also comments. A local server may be silent for as long as it likes.
 func TestSilenceAndNothingElse(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for _, tc := range []struct {
@@ -316,7 +316,7 @@ func TestArgumentsArriveInAnyForm(t *testing.T) {
 	})
 }
 
-// TestACallThatWasCut is told from one that is to be run, though its
+// TestACallThatWasCut: a cut call differs from one that is to be run, though its
 // arguments may be whole by chance.
 func TestACallThatWasCut(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
@@ -329,7 +329,7 @@ func TestACallThatWasCut(t *testing.T) {
 	})
 }
 
-// TestARefusalIsTold is an end of its own; so that nobody runs its calls, it is
+// TestARefusalIsTold is an end of its own; so that its calls never run, it is
 // none that calls for tools.
 func TestARefusalIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {

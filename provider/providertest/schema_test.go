@@ -74,7 +74,7 @@ func (r schemas) object(depth int) map[string]any {
 	return m
 }
 
-// TestAnySchemaIsTaken: a tool of somebody's server must not make each
+// TestAnySchemaIsTaken: a tool of a third party's server must not make each
 // request a refused one, whatever its schema says.
 func TestAnySchemaIsTaken(t *testing.T) {
 	r := schemas{rand.New(rand.NewSource(7))}

@@ -152,7 +152,7 @@ func result(call provider.ToolCall, text string) provider.Message {
 		provider.ToolResult{CallID: call.ID, Name: call.Name, Text: text}}}
 }
 
-// some is how much of n is tried: all of it, but for a part with -short, as under the
+// some is how much of n is tried: all of it, or a part with -short, as under the
 // race detector, which finds nothing in code of one goroutine.
 func some(n int) int {
 	if testing.Short() {

@@ -1,6 +1,6 @@
 // Package registry makes the providers: a constructor for each row of
 // provider.Known. The program that wires everything is the only one to import it;
-// all others tell providers apart by their provider.Facts.
+// all others distinguish providers by their provider.Facts.
 package registry
 
 import (
@@ -34,7 +34,7 @@ func New(s Settings) provider.Provider {
 	if wire == "" {
 		switch s.Name {
 		case "openai":
-			if openai.SpeaksResponses(s.BaseURL) { // whoever else calls itself so is asked as its address says
+			if openai.SpeaksResponses(s.BaseURL) { // another server of this name gets the wire of its address
 				wire = provider.WireResponses
 			}
 		case "ollama":

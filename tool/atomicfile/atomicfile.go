@@ -1,5 +1,5 @@
 // Package atomicfile replaces artoo's own files, such as settings, whole: a reader, or
-// whoever comes after a crash, finds the old content or the new. Files of a project are
+// a reader after a crash, finds the old content or the new. Files of a project are
 // written by package tool, which watches its borders too.
 package atomicfile
 

@@ -69,7 +69,7 @@ func planPatch(ctx context.Context, env *tool.Env, in patchInput) (tool.Access, 
 	return access, nil
 }
 
-// planKey tells patches from paths among the kept plans.
+// planKey separates patches from paths among the kept plans.
 func planKey(in patchInput) string { return "\x00" + in.Input }
 
 func runPatch(ctx context.Context, env *tool.Env, in patchInput, _ io.Writer) (tool.Result, error) {

@@ -18,8 +18,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// awaitGone fails unless all processes end within some seconds. A zombie
-// nobody waits for counts as ended.
+// awaitGone fails unless all processes end within some seconds. A zombie without a waiter counts as ended.
 func awaitGone(t *testing.T, pids []int) {
 	t.Helper()
 	deadline := time.NewTimer(10 * time.Second)
@@ -123,7 +122,7 @@ func TestBashCancelKillsTheTree(t *testing.T) {
 	awaitGone(t, readPIDs(t, env.Dir, 3))
 }
 
-// A program whose output is no terminal holds it back, unless it is told not to.
+// A program whose output is no terminal holds it back, unless configured otherwise.
 func TestBashKeepsWhatAProgramSaidBeforeItsTimeWasUp(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {

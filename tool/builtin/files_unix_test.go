@@ -205,7 +205,7 @@ func TestSpecialFiles(t *testing.T) {
 			t.Errorf("ls does not show %q:\n%s", line, text)
 		}
 	}
-	// A pipe that takes the place of a file after it was judged blocks nobody,
+	// A pipe that takes the place of a file after it was judged blocks no caller,
 	// not even in the moment between the last look and the opening.
 	place, err := w.env.Files.Resolve("f", false)
 	if err != nil {

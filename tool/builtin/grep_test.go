@@ -176,7 +176,7 @@ func TestGrepStopsWhereAFileBecomesBinary(t *testing.T) {
 	}
 }
 
-// Of a denied file nothing is told, not even that it is there.
+// Nothing of a denied file is reported, not even its existence.
 func TestGrepTellsNothingOfDeniedFiles(t *testing.T) {
 	env := treeEnv(t, map[string]string{".env": "needle=1\n", "a.env/x": "needle\n", "b.txt": "hay\n",
 		"c/prod.env": "needle\n", "k.pem": "needle\n-----BEGIN PRIVATE " + "KEY-----\n",

@@ -41,7 +41,7 @@ type picture struct {
 	shownH        int
 }
 
-// size tells the dimensions, and those that are shown if they are others.
+// size gives the dimensions, and those that are shown if they are others.
 func (p picture) size() string {
 	text := fmt.Sprintf("%dx%d", p.width, p.height)
 	if p.width != p.shownW || p.height != p.shownH {

@@ -189,7 +189,7 @@ func drawMap(top files.Place, sources []outline.Source, ranked []outline.Ranked,
 		if most -= len(line); most < 0 {
 			break
 		}
-		at, _ := slices.BinarySearch(chosen[r.Source], r.Symbol) // in the order of the file
+		at, _ := slices.BinarySearch(chosen[r.Source], r.Symbol) // Symbols keep the order of the file.
 		chosen[r.Source] = slices.Insert(chosen[r.Source], at, r.Symbol)
 		lines[r.Source] = slices.Insert(lines[r.Source], at+1, line)
 		shown++

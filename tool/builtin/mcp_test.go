@@ -216,5 +216,5 @@ func TestResourcesAreReadAsTheListsSay(t *testing.T) {
 	}
 }
 
-// nothing is what a request has besides the tools of servers.
+// nothing is a request without the tools of servers.
 func nothing() int { return 0 }

@@ -88,7 +88,7 @@ func nearest(name string, others []string) []string {
 const elsewhereTimeout = time.Second
 
 // elsewhere is the only file of the project with the name of a missing one, for tools; "" where there
-// is not one, or the project is too large to tell soon.
+// is not one, or the project is too large to search soon.
 func elsewhere(ctx context.Context, env *tool.Env, t files.Place) string {
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
 	defer cancel()

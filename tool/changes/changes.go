@@ -53,7 +53,7 @@ const (
 
 // Set is a change.
 type Set struct {
-	Files []File // in git's order, untracked ones last
+	Files []File // ordered as by git, untracked ones last
 	git   git.Git
 	Root  string // the top of the repository, absolute
 	side  string // the new side for git: a commit, ":" for the index; "" is the working tree
@@ -61,7 +61,7 @@ type Set struct {
 
 // File is a changed file.
 type File struct {
-	Path  string // from the top of the repository, with slashes
+	Path  string // relative to the top of the repository, with slashes
 	From  string // its name before, for Renamed; else ""
 	Kind  Kind
 	Left  string // why its lines are not here; "" where they are

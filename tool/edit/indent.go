@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// indentOf is the blanks and tabs that a line begins with.
+// indentOf is the spaces and tabs that a line begins with.
 func indentOf(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
 
 // indenter knows how a file indents lines that a model indented in another way.
@@ -70,7 +70,7 @@ func (in indenter) rule(added []string) func(string) (string, bool) {
 	}
 }
 
-// mixed is the result of alike for tabs and blanks together.
+// mixed is the result of alike for tabs and spaces together.
 const mixed = 'x'
 
 // alike is the one character that s is made of, 0 for an empty s.
@@ -101,7 +101,7 @@ func (in indenter) scale(added []string) func(string) (string, bool) {
 	}
 	at := func(x int) int { return len(in.known[strings.Repeat(string(alike(its)), x)]) }
 	dx, dy := x1-x0, at(x1)-at(x0)
-	if dx == 0 { // one depth only: its step is known where tabs stand for blanks, or the reverse
+	if dx == 0 { // one depth only: its step is known where tabs stand for spaces, or the reverse
 		dx, dy = oneStep(x0, at(x0), kind, alike(its), added)
 	}
 	if dx <= 0 || dy <= 0 {

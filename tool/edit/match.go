@@ -25,7 +25,7 @@ var degrees = []degree{
 	{"the kind of quotes, dashes or blanks", func(s string) string { return Typewritten(strings.TrimSpace(s)) }},
 }
 
-// Typewritten writes typographic quotes, dashes and blanks as on a typewriter, a
+// Typewritten writes typographic quotes, dashes and spaces as on a typewriter, a
 // character for each; text that is not UTF-8 stays.
 func Typewritten(s string) string {
 	if text.IsASCII(s) || !utf8.ValidString(s) {
@@ -134,7 +134,7 @@ func (b bodyLines) find(first int, wanted []string, plain func(string) string) (
 	return places
 }
 
-// findTypewritten finds old, also in parts of lines, where only quotes, dashes or blanks differ
+// findTypewritten finds old, also in parts of lines, where only quotes, dashes or spaces differ
 // in kind.
 func findTypewritten(body, old, replacement string) (edits []udiff.Edit) {
 	if text.IsASCII(body) && text.IsASCII(old) || !utf8.ValidString(body) || !utf8.ValidString(old) {

@@ -141,7 +141,7 @@ func showLines(lines []string, at, n int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// linesOf tells on which lines the edits begin, in words.
+// linesOf names the lines on which the edits begin, in words.
 func linesOf(body string, at []udiff.Edit) string {
 	const most = 10
 	numbers := make([]string, 0, len(at))

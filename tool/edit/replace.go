@@ -13,7 +13,7 @@ import (
 	"artoo/tool/git"
 )
 
-// Replacement is one edit; pointers tell an empty string from none.
+// Replacement is one edit; pointers separate an empty string from none.
 type Replacement struct {
 	OldString  *string `json:"old_string"`
 	NewString  *string `json:"new_string"`

@@ -22,7 +22,7 @@ type Withholding struct {
 
 // ChildEnviron makes the environment of commands from environ, which is as os.Environ gives it, without
 // artoo's own variables and without those that hold names. Variables that could make a command read other
-// files first, open an editor or a pager, or ask somebody, are set so that it does not: see quietVariables,
+// files first, open an editor or a pager, or ask the user, are set so that it does not: see quietVariables,
 // which hold whatever environ says, and quietDefaults, which do not. withheld names the credential-like
 // variables that were left out, sorted; it is for Env.Withheld.
 func ChildEnviron(environ []string, hold Withholding) (env []string, withheld []string) {
@@ -63,7 +63,7 @@ func WithoutKeys(environ []string, keys ...string) []string {
 	})
 }
 
-// quietVariables keep commands from waiting for somebody.
+// quietVariables keep commands from waiting for a user.
 func quietVariables() map[string]string {
 	return map[string]string{
 		"TERM":                "dumb",

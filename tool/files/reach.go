@@ -17,7 +17,7 @@ const ReachLimit = 20000
 
 var errReachTooMuch = errors.New("it reads more files than could be looked at beforehand")
 
-// Reach returns nil if a command that runs in dir may read what arg names: inside the granted directories and not on
+// Reach returns nil if a command that runs in dir may read the paths of arg: inside the granted directories and not on
 // the deny list. Links and ".." count as the kernel takes them. Globs stand for all that a shell could make of them,
 // which must not look like options. A missing path is judged by its place. With recursive, a directory must not hold
 // anything denied either, nor links to directories elsewhere. The policy asks before a command runs unasked.

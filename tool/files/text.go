@@ -118,7 +118,7 @@ func Decode(raw []byte) (Text, error) {
 	return t, nil
 }
 
-// cutReturns turns \r\n into \n and tells which ones were.
+// cutReturns turns \r\n into \n and reports which ones were.
 func cutReturns(s string) (body string, crlf []bool) {
 	if !strings.Contains(s, "\r\n") {
 		return s, nil

@@ -29,7 +29,7 @@ type Indexes struct {
 	now map[string]*indexList
 }
 
-// maxIndexes is how many indexes are kept; with more, all are read anew.
+// maxIndexes is how many indexes are kept; with more, all are read again.
 const maxIndexes = 16
 
 type indexList struct {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// besideAndElsewhere are directories outside of a project: beside it, and on another file system
+// besideAndElsewhere are directories outside a project: beside it, and on another file system
 // where there is one.
 func (p *project) besideAndElsewhere() map[string]string {
 	p.t.Helper()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apply carries out the plan, as a step of its own that can be taken back. A file that has changed since
+// Apply carries out the plan, as a step of its own that can be undone. A file that has changed since
 // the plan was made is left alone and reported; where the system refuses a part, or ctx ends, nothing is
 // done. Nothing is deleted: the files go to the quarantine, from where it can be brought back.
 func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
@@ -38,7 +38,7 @@ func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 	}
 	report := Report{Step: s.ID}
 	ops := slices.Clone(p.Restore)
-	for i, c := range ops { // so that this can be taken back in its turn
+	for i, c := range ops { // so that this can itself be undone
 		k := keepAll
 		if j.movable(c.Path) {
 			k = hashOnly
@@ -140,7 +140,7 @@ func (s *Step) unstage() error {
 }
 
 // perform makes the changes written down and records the end of the step. If the system refuses a part,
-// check does not accept the changes left out, or the step that follows fails, all is taken back. Where even
+// check does not accept the changes left out, or the step that follows fails, all is undone. Where even
 // that fails the step stays unfinished, and the next Open tries again.
 func (s *Step) perform(ctx context.Context, ops []Change, check func([]Lack) error, then Then) ([]Change, error) {
 	r := &restore{j: s.j, ctx: ctx, step: s.ID, ops: ops, from: s.from}
@@ -263,7 +263,7 @@ func (s *Step) intend(ops []Change) error {
 
 func (s *Step) abandon() error { return s.abandonAt(nil) }
 
-// abandonAt ends a step that was taken back; back is how.
+// abandonAt ends a step that was undone; back is how.
 func (s *Step) abandonAt(back []Change) error {
 	s.j.mu.Lock()
 	defer s.j.mu.Unlock()
@@ -291,7 +291,7 @@ func damaged(path string) error {
 	return fmt.Errorf("its copy is damaged: without %s the rest can be restored", path)
 }
 
-// openKept opens, from the kept contents, the one that a path shall have.
+// openKept opens, from the kept contents, the one that a path is to have.
 func (j *Journal) openKept(c Change) (*os.File, error) {
 	if !j.files.objects.has(c.After.Hash) {
 		if q, err := j.openQuarantine(false); err != nil {

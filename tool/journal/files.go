@@ -27,7 +27,7 @@ const (
 )
 
 // openFiles opens the files, or makes them, and completes steps left unfinished.
-// It is called with j.mu held, or before anybody else knows j.
+// It is called with j.mu held, or before other goroutines have j.
 func (j *Journal) openFiles() error {
 	if j.files != nil {
 		return nil

@@ -280,7 +280,7 @@ func TestAFileThatDoesNotReachTheDiskIsAnError(t *testing.T) {
 	}
 }
 
-// At the end of a turn nobody waits for the next moment.
+// The end of a turn does not wait for the next tick.
 func TestWhatIsToBeSyncedSoonDoesNotWaitForOtherSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t, map[string]string{"a": "0\n"})

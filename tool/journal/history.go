@@ -8,8 +8,8 @@ import (
 
 // History are the states of a project between the steps of a journal.
 type History struct {
-	Steps   []StepInfo // those that changed something and were not taken back, in order
-	Changes [][]Change // of each step, without the paths of Left
+	Steps   []StepInfo // those that changed something and were not undone, in order
+	Changes [][]Change // one list per step, without the paths of Left
 	// Left lists paths that have no place in the states: they changed since, or a state of theirs is not kept.
 	Left []Lack
 }

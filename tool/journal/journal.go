@@ -88,10 +88,10 @@ func (r *record) own() bool {
 	return r.kind != kindUndo && r.kind != kindRedo && r.kind != kindQuarantine
 }
 
-// counts reports whether the step can be taken back with its turn.
+// counts reports whether the step can be undone with its turn.
 func (r *record) counts() bool { return r.stands() && r.own() }
 
-// stands reports whether the step changed something and was not taken back.
+// stands reports whether the step changed something and was not undone.
 func (r *record) stands() bool { return !r.Undone && len(r.changes) > 0 }
 
 // Dir is where the journal of a session and a project lies below the state

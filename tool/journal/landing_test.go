@@ -180,7 +180,7 @@ func TestAStepThatFollowsBelongsToTheLanding(t *testing.T) {
 	p.backAndForth(start, end)
 }
 
-// A file that somebody has open for writing is not replaced: their writes would be lost. If it is opened meanwhile,
+// A file that a program has open for writing is not replaced: their writes would be lost. If it is opened meanwhile,
 // everything goes back before they write.
 func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
 	if runtime.GOOS != "linux" {

@@ -217,7 +217,7 @@ func (j *Journal) addedDirs(changes []sandbox.Change) []string {
 }
 
 // refuse is why a layer is not applied where something was left as it was. A directory
-// that is not empty may stay, unless something else shall be in its place.
+// that is not empty may stay, unless something else is to take its place.
 func (j *Journal) refuse(ops []Change, left []Lack) (err error) {
 	for _, lack := range left {
 		stays := func(op Change) bool { return op.Path == lack.Path && op.After.Kind == Absent }

@@ -253,7 +253,7 @@ func (r *restore) bringDir(op Change) (bool, error) {
 	return true, changedSince(err)
 }
 
-// stage makes in the quarantine, of the kept contents, the file that a path shall become.
+// stage makes in the quarantine, of the kept contents, the file that a path is to become.
 func (r *restore) stage(q *quarantine, op *Change) error {
 	slot, err := q.slot(r.step, op.Path)
 	if err != nil {
@@ -372,7 +372,7 @@ func stripAttributes(fd int) bool {
 		return false
 	}
 	for name := range strings.SplitSeq(strings.TrimRight(string(buf[:size]), "\x00"), "\x00") {
-		// Every file has this one where there are such labels, and nobody can remove it.
+		// Every file has this one where there are such labels, and no process can remove it.
 		if name != "security.selinux" && unix.Fremovexattr(fd, name) != nil {
 			return false
 		}

@@ -167,7 +167,7 @@ func (b *backwards) add(r *record) {
 		switch {
 		case path.stopped:
 		case same(path.target, c.Before) && !same(path.target, c.After):
-			// Somebody took it back already.
+			// It was undone already.
 		case !same(path.target, c.After), path.target == path.now && b.replaced(c.Path, path.now):
 			if b.merge(path, c) || b.err != nil {
 				continue
@@ -299,7 +299,7 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 }
 
 // Diff lists the changes of the turns, all of them if none is named: the state of each path before the
-// first of their steps and after the last, sorted by path. Changes taken back are not in it.
+// first of their steps and after the last, sorted by path. Changes that were undone are not in it.
 func (j *Journal) Diff(turns ...int) []Change {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -326,7 +326,7 @@ func (j *Journal) Diff(turns ...int) []Change {
 	return changes
 }
 
-// Turns are the turns that changed something and were not taken back, in order.
+// Turns are the turns that changed something and were not undone, in order.
 func (j *Journal) Turns() (turns []int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -266,8 +266,8 @@ func (j *Journal) sinceBefore(u *unfinished) (ops, restored []Change, left []Lac
 	return ops, restored, left, nil
 }
 
-// later reports whether a file changed after the time. Nobody knows when a file that is
-// gone went, and a directory changes with its entries.
+// later reports whether a file changed after the time. The time of a removal is unknown, and a directory changes with
+// its entries.
 func later(now State, death int64) bool {
 	return (now.Kind == File || now.Kind == Special) && now.Stamp.Ctime > death
 }

@@ -204,7 +204,7 @@ func (r *restore) loosen(op Change) error {
 	return r.chmod(op, now.Mode|0o700)
 }
 
-// remove moves a file away that shall not be there, or makes room for one of another kind. A
+// remove moves a file away that is not to be there, or makes room for one of another kind. A
 // directory that is empty by now is nothing to be kept.
 func (r *restore) remove(op Change) error {
 	// Its directory may have been renamed by now, with all that it held.
@@ -300,7 +300,7 @@ func (r *restore) put(op Change) error {
 	return r.swap(op, now)
 }
 
-// replace makes a path the file or link that it shall be under another name, and renames that over it: for file systems
+// replace makes a path the file or link that it is to be under another name, and renames that over it: for file systems
 // that cannot exchange names. The present file is kept, or it stays.
 func (r *restore) replace(op Change) error {
 	now, _, err := r.there(op)
@@ -337,7 +337,7 @@ func (r *restore) chmod(op Change, mode fs.FileMode) error {
 	return r.inParent(op, func(dir int, name string) error { return chmodAt(dir, name, mode) })
 }
 
-// make makes the file that a path shall be under another name.
+// make makes the file that a path is to be under another name.
 func (r *restore) make(dir int, name string, op Change) (stat, error) {
 	if !r.linkPeer(dir, name, op) {
 		if err := r.build(dir, name, op); err != nil {
@@ -353,7 +353,7 @@ func (r *restore) make(dir int, name string, op Change) (stat, error) {
 	return statAt(dir, name)
 }
 
-// build makes, of the kept contents, the file or link that a path shall be.
+// build makes, of the kept contents, the file or link that a path is to be.
 func (r *restore) build(dir int, name string, op Change) error {
 	if err := r.j.at("temp"); err != nil {
 		return err

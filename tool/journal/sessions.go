@@ -19,7 +19,7 @@ import (
 )
 
 // Ephemeral is how the name of the directory begins that holds the journal of a session
-// which is not kept: whoever made it removes it at the end, Recover after a kill.
+// which is not kept: its maker removes it at the end, Recover after a kill.
 const Ephemeral = "ephemeral-"
 
 func (s Session) ephemeral() bool { return strings.HasPrefix(s.ID, Ephemeral) }
@@ -78,7 +78,7 @@ func Orphans(state string, kept func(id string) bool) (list []Session, err error
 
 // Recover finishes or takes back steps that killed processes left unfinished in the
 // project, whatever their session: for the start of the next artoo. cfg is as for
-// Open, but for Dir. It reads a few bytes of each journal of the project.
+// Open, except for Dir. It reads a few bytes of each journal of the project.
 func Recover(state string, cfg Config) ([]Report, error) {
 	var reports []Report
 	err := eachSession(state, cfg.Root, func(s Session) error {
@@ -103,7 +103,7 @@ func Recover(state string, cfg Config) ([]Report, error) {
 	return reports, err
 }
 
-// forget removes the journal of a session that is not kept, once nobody has it open.
+// forget removes the journal of a session that is not kept, once no process has it open.
 func (s Session) forget() error {
 	if !s.ephemeral() {
 		return nil
@@ -264,7 +264,7 @@ func Copy(from, to string) error {
 	if used, err := inUse(from); err != nil || used {
 		return errors.Join(err, ErrInUse)
 	}
-	// A copy that is cut off has another name, under which nobody looks for it.
+	// A copy that is cut off has another name, which no reader looks for.
 	part, err := os.MkdirTemp(filepath.Dir(to), ".copy-*")
 	if err != nil {
 		return err

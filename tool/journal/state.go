@@ -32,7 +32,7 @@ func same(a, b State) bool {
 	return a.Mode == b.Mode && sameStamp(a.Stamp, b.Stamp)
 }
 
-// sameStamp compares the stamps that tell a file from another. The time of its last change is not
+// sameStamp compares the stamps that distinguish files. The time of its last change is not
 // part of that: a rename is one.
 func sameStamp(a, b Stamp) bool { return a.Inode == b.Inode && a.Mtime == b.Mtime }
 

@@ -44,7 +44,7 @@ func takeLease(fd int) error {
 	return err
 }
 
-// leaseHolds reports whether nobody asked to write since the lease was taken.
+// leaseHolds reports whether no process tried to write since the lease was taken.
 func leaseHolds(fd int) bool {
 	kind, err := unix.FcntlInt(uintptr(fd), unix.F_GETLEASE, 0)
 	return err == nil && kind == unix.F_RDLCK

@@ -67,7 +67,7 @@ func (s stat) unchanged(now stat) bool {
 
 func (s stat) kind() Kind { return KindOf(s.mode) }
 
-// state is the state as far as the stat tells it.
+// state is the state as far as the stat shows it.
 func (s stat) state() State {
 	st := State{Kind: s.kind(), UID: s.uid, GID: s.gid, Stamp: Stamp{Inode: s.inode}}
 	if st.Kind != Link {

@@ -20,10 +20,10 @@ import (
 
 // Config names a journal's project. Dir and Root are required.
 type Config struct {
-	// Dir is the journal's own directory, outside of the project; it is made
+	// Dir is the journal's own directory, outside the project; it is made
 	// with mode 0700 when something is first written. [Dir] names one.
 	Dir string
-	// Root is the project, absolute and without links. Nothing outside of it, and of
+	// Root is the project, absolute and without links. Nothing outside it, and of
 	// the directories of Added, is kept or restored.
 	Root string
 	// Added are directories outside the project, absolute and without links, that artoo
@@ -102,7 +102,7 @@ type State struct {
 	// read. Target is the target of a link.
 	Hash   string `json:"hash,omitempty"`
 	Target string `json:"target,omitempty"`
-	// Stamp tells a file from another where Hash is empty.
+	// Stamp distinguishes files where Hash is empty.
 	Stamp Stamp `json:"stamp,omitzero"`
 	// Peer is another path of the same file (a hard link), "" if there is none
 	// in the project.
@@ -124,7 +124,7 @@ type Stamp struct {
 }
 
 // Change is the change of one path, relative to the root, with slashes, or absolute in
-// a directory outside of it. It need not be UTF-8.
+// a directory outside it. It need not be UTF-8.
 type Change struct {
 	Path          string
 	Before, After State
@@ -181,7 +181,7 @@ type StepInfo struct {
 	Time time.Time
 	// Paths is how many paths it changed.
 	Paths int
-	// Undone says that it was taken back.
+	// Undone says that it was undone.
 	Undone bool
 }
 
@@ -207,7 +207,7 @@ type Plan struct {
 // Report describes the outcome of Apply or ApplyLayer.
 type Report struct {
 	Step int // the step it was recorded as
-	// Finished says, of what Open put right, that it finished an undo or redo, and Kept that it left the changes of a
+	// Finished says that Open finished an interrupted undo or redo, and Kept that it left the changes of a
 	// run (see [Journal.BeginRun]); it took back any other step.
 	Finished, Kept bool
 	Done           []Change

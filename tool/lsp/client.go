@@ -36,7 +36,7 @@ type client struct {
 	mu        sync.Mutex
 	shaken    bool // it may be told of files
 	documents map[string]*document
-	published chan struct{} // closed and made anew with each publication
+	published chan struct{} // closed and made again with each publication
 	runs      int
 	loading   map[string]bool
 	settling  bool // it says so of itself
@@ -286,7 +286,7 @@ func (c *client) publish(params json.RawMessage) {
 	defer c.mu.Unlock()
 	d := c.documents[pathOf(in.URI)]
 	if d == nil {
-		return // a file that nobody asked about
+		return // a file without a request
 	}
 	d.of = d.version
 	if in.Version != nil {

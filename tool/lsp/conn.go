@@ -42,7 +42,7 @@ func (e *rpcError) Error() string { return e.Message }
 type conn struct {
 	notified func(method string, params json.RawMessage)             // called one after another
 	asked    func(method string, params json.RawMessage) (any, bool) // answers the server's requests; false for no such method
-	writes   chan []byte                                             // frames on their way: a server that does not read holds nobody up
+	writes   chan []byte                                             // frames on their way: a server that does not read blocks no caller
 	life     context.Context                                         // done when nothing more will come; its cause says why
 	end      context.CancelCauseFunc
 
@@ -158,7 +158,7 @@ func (c *conn) send(f frame) {
 	}
 }
 
-// notify tells the server something.
+// notify sends the server a notification.
 func (c *conn) notify(method string, params any) {
 	c.send(frame{Method: method, Params: raw(params)})
 }

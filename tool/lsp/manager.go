@@ -1,6 +1,6 @@
 // Package lsp asks language servers about the project's files: their problems after an edit, where a name
 // is defined and used, the symbols of a file. A server is started when the first file of its kind is asked
-// about; one that is late, dies or floods holds nobody up. It knows nothing of tools or models.
+// about; one that is late, dies or floods blocks no caller. It knows nothing of tools or models.
 package lsp
 
 import (
@@ -36,7 +36,7 @@ type Manager struct {
 	closed  bool
 }
 
-// edit is a change of a file whose problems nobody was told of yet.
+// edit is a change of a file whose problems are not reported yet.
 type edit struct {
 	client  *client
 	version int
@@ -191,7 +191,7 @@ func (m *Manager) Loads(path string) bool {
 
 // Place is a line of a file.
 type Place struct {
-	Path string // absolute; it may be outside of the project
+	Path string // absolute; it may be outside the project
 	Line int    // counts from 1
 }
 

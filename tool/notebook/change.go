@@ -166,7 +166,7 @@ func (n *Notebook) between() string {
 	return "," + n.blank()
 }
 
-// blank is the blank that a file of one line has after commas and colons, "" where it has none.
+// blank is the space that a file of one line has after commas and colons, "" where it has none.
 func (n *Notebook) blank() string {
 	if first := n.root.items[0].value.from; n.text[first-1] == ' ' {
 		return " "

@@ -13,7 +13,7 @@ import (
 // Symbol is one definition.
 type Symbol struct {
 	Name string
-	Line int    // from 1
+	Line int    // counts from 1
 	Text string // the line, trimmed and maybe cut
 	hash uint32
 	// local means that only files of the same directory can use it; plain that the name may as
@@ -31,7 +31,7 @@ type File struct {
 const (
 	maxLine    = 2000 // bytes; a program wrote a file with a longer line
 	maxText    = 100  // bytes of a line that are kept
-	maxSymbols = 1000 // of one file
+	maxSymbols = 1000 // bound of one file
 	maxIndent  = 12   // columns in front of a definition
 	minName    = 3    // bytes; a shorter name says nothing
 )
@@ -39,7 +39,7 @@ const (
 // language is how definitions are recognised. A pattern matches the beginning of a line without its
 // indentation, and its groups hold the name.
 type language struct {
-	extensions string // with a space on both sides of each
+	extensions string // each has a space on both sides
 	comment    string // begins one that ends with the line
 	beside     bool   // files of one directory use each other's names without an import
 	anywhere   string // matches definitions, indented or not; "" for none
@@ -183,7 +183,7 @@ func (f *File) mention(line string, seen *[1 << 12]uint32) {
 	}
 }
 
-const prime = 16777619 // of FNV-1a
+const prime = 16777619 // the prime of FNV-1a
 
 // hashOf is the hash of a name of a language. Two names of one hash cost no more than a wrong rank.
 func hashOf(language int, name string) uint32 {

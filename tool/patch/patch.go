@@ -30,7 +30,7 @@ type Change struct {
 // File is one side of a change.
 type File struct {
 	Mode   fs.FileMode // type and permission bits
-	Target string      // of a link
+	Target string      // a link's target
 }
 
 // Contents opens the regular files of changes.
@@ -131,7 +131,7 @@ type patch struct {
 // renames pairs files that went with those that came with the same content: the former by the path of the
 // latter. A link is none of them: git apply would not see that it went.
 func (p *patch) renames(changes []Change) (map[string]Change, error) {
-	went := map[string][]Change{} // by git's name of the content
+	went := map[string][]Change{} // keyed by git's name of the content
 	types := map[string]int{}     // A path of two changes has another type now, and is not renamed.
 	renamed := map[string]Change{}
 	for _, c := range changes {

@@ -287,7 +287,7 @@ func (p Project) status(ctx context.Context, environ []string, each func(letters
 	}, slices.Concat([]string{"--literal-pathspecs", "status", "--porcelain", "-z"}, args)...)
 }
 
-// gitStateTimeout is how long git may take to tell its state: a note is not
+// gitStateTimeout is how long git may take to report its state: a note is not
 // worth a pause that a user feels.
 const gitStateTimeout = time.Second
 
@@ -295,7 +295,7 @@ const gitStateTimeout = time.Second
 const maxGitState = 20
 
 // GitState is the branch of the project's work tree and which files differ from
-// the last commit, in a few lines; "" outside of git, and where git does not say
+// the last commit, in a few lines; "" outside git, and where git does not say
 // in time or would run programs of the repository's. environ is the environment
 // git gets.
 func (p Project) GitState(ctx context.Context, environ []string) string {

@@ -20,7 +20,7 @@ import (
 // Describe explains changes of the data of repositories in the project at root, as git sees them: refs from
 // where to where, with the subjects of their commits, and the paths whose place in the index changes.
 // before opens the old content of a file, and is nil if nothing has been done yet: then the files hold it
-// themselves. after opens what a file will hold. No program that the repository names runs.
+// themselves. after opens the new content of a file. No program that the repository names runs.
 func Describe(ctx context.Context, root string, changes []Change,
 	before, after func(path string) (io.ReadCloser, error)) (rows []string) {
 	ctx, cancel := context.WithTimeout(ctx, git.Timeout)

@@ -317,7 +317,7 @@ func (b *bench) move(from, to string) {
 	}
 }
 
-// state is a repository's state in git's words. Its history follows from its refs and what fsck finds.
+// state is a repository's state in git's words. Its history follows from its refs and the findings of fsck.
 const state = `refs=$(git for-each-ref --format='%(refname) %(objectname)'); echo "$refs"; case $refs in *refs/stash*) git stash list;; esac
 	git ls-files -s -v; git status --porcelain=v2; sort .git/config
 	cat .git/HEAD .git/MERGE_HEAD .git/MERGE_MSG .git/MERGE_MODE .git/SQUASH_MSG .git/CHERRY_PICK_HEAD .git/REVERT_HEAD 2>/dev/null || true

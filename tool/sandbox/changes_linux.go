@@ -313,7 +313,7 @@ func (d *differ) below(lower spot, path string) (Before, error) {
 // mostCompared bounds the bytes of a file that are compared: a longer one counts as different.
 const mostCompared = 64 << 20
 
-// content tells whether a regular file differs from the one below.
+// content reports whether a regular file differs from the one below.
 func (d *differ) content(upper, lower spot, now *Change) (differs bool, err error) {
 	if !now.Before.Exists() || !now.Before.Mode.IsRegular() || now.Size != now.Before.Size || now.Size > mostCompared {
 		return true, nil

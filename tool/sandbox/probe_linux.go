@@ -157,7 +157,7 @@ func probe(ctx context.Context, news func()) Facts {
 	return facts
 }
 
-// try confines one command, and tells how far it is.
+// try confines one command, and reports its progress.
 func try(ctx context.Context, news func(), facts Facts, options Options) error {
 	defer news()
 	base, err := os.MkdirTemp("", "artoo-probe-")
@@ -374,7 +374,7 @@ func mountPoints() []string {
 	return list
 }
 
-// unescape takes back how the kernel writes blanks in paths: as \040.
+// unescape reverts the kernel's form of spaces in paths: \040.
 func unescape(path string) string {
 	plain, err := strconv.Unquote(`"` + path + `"`)
 	if err != nil {

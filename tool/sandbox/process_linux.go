@@ -71,7 +71,7 @@ func (p *Process) attend() {
 	p.err = errors.Join(p.err, p.failed, err)
 }
 
-// hear reads frames until the one that tells the end.
+// hear reads frames until the one that reports the end.
 func (p *Process) hear() (Exit, error) {
 	for {
 		said, _, err := p.socket.receive()
@@ -287,7 +287,7 @@ func forward(listener net.Listener, address string) {
 	}
 }
 
-// pipe copies until one side ends, and tells the other.
+// pipe copies until one side ends, and then ends the other.
 func pipe(to, from net.Conn) {
 	_, _ = io.Copy(to, from) // either side may end it at any time
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
@@ -297,7 +297,7 @@ func pipe(to, from net.Conn) {
 
 // sockets are the unix sockets that programs of this machine bound, by absolute paths, in the commands'
 // view of it: the system's directories too, which are too large to be searched as Config.Denied searches
-// the project. A namespace keeps nobody from connecting to one by its path.
+// the project. A namespace keeps no process from connecting to one by its path.
 func (p places) sockets() ([]string, error) {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
@@ -311,7 +311,7 @@ func (p places) sockets() ([]string, error) {
 	}
 	var list []string
 	for line := range strings.Lines(string(table)) {
-		// The path comes last, and may hold blanks.
+		// The path comes last, and may hold spaces.
 		if at := strings.Index(line, " /"); at >= 0 {
 			if path := strings.TrimSuffix(line[at+1:], "\n"); within(path, dirs) {
 				list = append(list, path)

@@ -122,9 +122,9 @@ type Options struct {
 // OverConfig is how artoo runs itself once more, in layers over directories.
 type OverConfig struct {
 	Dirs    []string                     // absolute, each with a layer of its own
-	Layers  string                       // as Config.Layers
+	Layers  string                       // see Config.Layers
 	Dir     string                       // its working directory
-	Args    func(layers string) []string // with the program's name; layers is the directory for them, which goes with Over
+	Args    func(layers string) []string // includes the program's name; layers is the directory for them, which ends with Over
 	Env     []string
 	Streams [3]*os.File
 }

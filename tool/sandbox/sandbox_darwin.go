@@ -145,7 +145,7 @@ func (p *Process) Wait() (Exit, error) {
 	}
 	deadline := time.Now().Add(p.grace)
 	for p.Signal(0) == nil && time.Now().Before(deadline) {
-		time.Sleep(5 * time.Millisecond) // no event tells that a group is empty
+		time.Sleep(5 * time.Millisecond) // no event reports that a group is empty
 	}
 	if p.Kill() == nil {
 		exit.Stopped = 1 // at least
@@ -167,7 +167,7 @@ func (p *Process) Protect() error { return nil }
 // Changes are the changes a command made on a layer.
 func (p *Process) Changes(context.Context) (*Changes, error) { return nil, ErrUnconfined }
 
-// Wrote reports whether the command changed something on a layer: there is none.
+// Wrote reports whether the command changed something on a layer, which does not exist here.
 func (p *Process) Wrote(context.Context) bool { return false }
 
 // Denials lists the kernel's denials, as far as the system reports them.

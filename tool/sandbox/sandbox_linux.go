@@ -445,7 +445,7 @@ func (c channel) receive() (said launcher.Answer, files []*os.File, err error) {
 	return said, files, err
 }
 
-// end has whoever waits at either end go on.
+// end lets the waiters at both ends go on.
 func (c channel) end() error {
 	return c.use(func(fd int) error { return unix.Shutdown(fd, unix.SHUT_RDWR) })
 }

@@ -47,7 +47,7 @@ func (p *Process) Protect() error { return ErrUnconfined }
 // Changes are the changes a command made on a layer.
 func (p *Process) Changes(context.Context) (*Changes, error) { return nil, ErrUnconfined }
 
-// Wrote reports whether the command changed something on a layer: there is none.
+// Wrote reports whether the command changed something on a layer, which does not exist here.
 func (p *Process) Wrote(context.Context) bool { return false }
 
 // Denials lists the kernel's denials, as far as the system reports them.

@@ -43,7 +43,7 @@ func newFileFilter(glob, language string) (fileFilter, error) {
 	return f, nil
 }
 
-// splitGlobs splits at commas and blanks outside of braces.
+// splitGlobs splits at commas and spaces outside braces.
 func splitGlobs(s string) []string {
 	depth := 0
 	return strings.FieldsFunc(s, func(r rune) bool {

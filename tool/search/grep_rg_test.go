@@ -15,8 +15,8 @@ import (
 	"artoo/tool/git/gittest"
 )
 
-// ripgrep runs rg in dir as it searches where it is told to look at hidden files, and
-// at ignore files outside of a repository too; the lines of its answer, sorted.
+// ripgrep runs rg in dir as it searches with the option to search hidden files, and
+// at ignore files outside a repository too; the lines of its answer, sorted.
 func ripgrep(t *testing.T, rg, dir string, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command(rg, append([]string{"--no-config", "--hidden", "--glob", "!.git", "--no-require-git",

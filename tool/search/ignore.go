@@ -20,7 +20,7 @@ type ignoreRule struct {
 	fold    bool // ignores case, as git does on such file systems
 }
 
-// ignoreKind tells how a pattern is matched: most need no matcher.
+// ignoreKind says how a pattern is matched: most need no matcher.
 type ignoreKind byte
 
 const (
@@ -80,7 +80,7 @@ func parseIgnoreLine(line string) (ignoreRule, bool) {
 	return r, true
 }
 
-// trimIgnoreSpaces takes off trailing blanks that no backslash protects.
+// trimIgnoreSpaces takes off trailing spaces that no backslash protects.
 func trimIgnoreSpaces(line string) string {
 	for strings.HasSuffix(line, " ") {
 		head := strings.TrimSuffix(line, " ")

@@ -47,7 +47,7 @@ type Listing struct {
 
 // List looks at the files and links below the absolute, link-free directory dir that
 // no ignore rule names, and at those git tracks all the same. An ignored directory is
-// searched when it is dir itself: whoever asks for it by name wants it. Whatever
+// searched when it is dir itself: a search that names it wants it. Whatever
 // happens first, the answer is the same each time.
 func List(ctx context.Context, files *files.Files, dir string, keep keepFile) (Listing, error) {
 	var l Listing

@@ -50,7 +50,7 @@ func (p *processTree) Release() {
 }
 
 // left reports whether a process left the session and was orphaned. While other commands run, the
-// mark in its environment tells whose it is; one without a mark is left to the last of them.
+// mark in its environment shows whose it is; one without a mark is left to the last of them.
 func (p *processTree) left(q Process) bool {
 	adoption.Lock()
 	alone := len(adoption.shells) <= 1
@@ -84,10 +84,10 @@ func (q Process) later(than Process) bool {
 
 var ownSession = sync.OnceValue(func() int { return Stat(os.Getpid()).Session })
 
-// reap takes the status of orphans that have ended: nobody else waits for them.
+// reap takes the status of orphans that have ended: no other code waits for them.
 func reap() {
 	var info unix.Siginfo
-	// Most often there is none, and one call tells it.
+	// Most often there is none, and one call shows that.
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	if err != nil || info.Signo == 0 {
 		return

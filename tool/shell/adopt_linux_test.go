@@ -108,7 +108,7 @@ func TestOtherChildrenAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Whoever got the output's pipe without descending from the command cannot be
+// A process that got the output's pipe without descending from the command cannot be
 // found: that is said, and the call ends all the same.
 func TestOutputHeldFromOutside(t *testing.T) {
 	ready := make(chan struct{})

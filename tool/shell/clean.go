@@ -16,7 +16,7 @@ type Cleaner struct {
 	out    io.Writer // its errors are ignored
 	line   []byte    // not ended yet
 	state  cleanState
-	wiped  bool // a carriage return came: the next character begins the line anew
+	wiped  bool // a carriage return came: the next character restarts the line
 	length int
 	last   byte // the byte before, in a string sequence
 }
@@ -183,7 +183,7 @@ func (c *Cleaner) byte(b byte) {
 	}
 }
 
-// text takes a byte outside of sequences.
+// text takes a byte outside sequences.
 func (c *Cleaner) text(b byte) {
 	switch {
 	case b == '\n':

@@ -21,7 +21,7 @@ type Waits struct {
 	Live time.Duration // between two pieces of live output
 }
 
-// DefaultWaits are those that hold outside of tests.
+// DefaultWaits are those used outside tests.
 func DefaultWaits() Waits {
 	return Waits{Kill: 2 * time.Second, Pipe: 200 * time.Millisecond, Live: 50 * time.Millisecond}
 }

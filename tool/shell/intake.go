@@ -15,7 +15,7 @@ import (
 const maxPiece = 16 << 10
 
 // live shows output as it comes, without escapes, in pieces that are not too many and
-// hold whole characters. A piece that begins with a carriage return writes the line anew
+// hold whole characters. A piece that begins with a carriage return rewrites the line
 // that stood open, as progress bars do. Its methods need the intake's lock.
 type live struct {
 	screen io.Writer

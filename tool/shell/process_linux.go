@@ -49,7 +49,7 @@ func everyProcess() ([]Process, error) {
 }
 
 // parseStat reads /proc/PID/stat: pid (command) state parent group session, and
-// further on the time it began. The command may hold blanks and
+// further on the time it began. The command may hold spaces and
 // parentheses itself (proc(5)).
 func parseStat(pid int, stat []byte) (Process, bool) {
 	i := bytes.LastIndexByte(stat, ')')

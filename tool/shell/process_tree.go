@@ -18,7 +18,7 @@ import (
 type Process struct {
 	PID, Parent, Group, Session int
 	Began                       uint64 // ticks since the system started; 0 where not looked up
-	Dead                        bool   // it has ended, and nobody has asked how
+	Dead                        bool   // it has ended, but was not waited for
 }
 
 // Grow adds to a set of process numbers those of all their descendants.
@@ -169,7 +169,7 @@ func (p *processTree) KillAll() (stopped, left int) {
 }
 
 // rest are the processes of the command that still run: those of the session that the shell began, whatever
-// group they are in and whoever their parent is now, those that left it, and their descendants. Where
+// group they are in and whatever their parent is now, those that left it, and their descendants. Where
 // processes cannot be listed it is the shell's group as a whole. It sets unsure.
 func (p *processTree) rest() []Process {
 	p.unsure = false

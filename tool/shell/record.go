@@ -24,7 +24,7 @@ type record struct {
 	open   string // the line that has not ended
 	shown  string
 	found  string
-	seen   int // bytes that came, to tell whether there were more
+	seen   int // bytes that came, to report whether there were more
 	watch  *watch
 }
 
@@ -145,7 +145,7 @@ func (r *record) spend(pattern *regexp.Regexp) {
 	}
 }
 
-// bytes is how much came, to tell whether there was more.
+// bytes is how much came, to report whether there was more.
 func (r *record) bytes() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

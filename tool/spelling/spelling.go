@@ -1,4 +1,4 @@
-// Package spelling says how near two words are, for whoever asks "did you mean".
+// Package spelling measures how near two words are, for hints such as "did you mean".
 package spelling
 
 // Distance is how many characters have to be inserted, removed, exchanged for

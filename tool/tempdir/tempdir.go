@@ -1,5 +1,5 @@
 // Package tempdir makes the directories of a session. The kernel's lock on one ends with
-// its process, so that files of a killed artoo are told from those in use.
+// its process, so that files of a killed artoo differ from those in use.
 package tempdir
 
 import (

@@ -118,7 +118,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, unit)
 }
 
-// CutLine shortens a line to about limit bytes and tells how many were left out.
+// CutLine shortens a line to about limit bytes and reports how many were left out.
 func CutLine(line string, limit int) (kept string, cut int) {
 	kept = Cut(line, limit)
 	return kept, len(line) - len(kept)

@@ -82,7 +82,7 @@ type Page struct {
 	Cut   bool
 }
 
-// OwnError is a host that was not connected to: it is not public, and nobody allowed it.
+// OwnError is a host that was not connected to: it is not public, and no rule or user allowed it.
 type OwnError struct {
 	Host string // includes the port, as a rule has to name it to allow that
 	Why  string

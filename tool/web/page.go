@@ -265,7 +265,7 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// textLen counts the characters of a part of a page, blanks left out.
+// textLen counts the characters of a part of a page, without spaces.
 func textLen(n *html.Node) (length int) {
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode {

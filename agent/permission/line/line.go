@@ -287,7 +287,7 @@ func Each[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
-// In reports whether a list of words with blanks between them holds a word.
+// In reports whether a list of words, separated by spaces, holds a word.
 func In(list, word string) bool {
 	return slices.Contains(strings.Fields(list), word)
 }

@@ -169,7 +169,7 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// checkType tells a stream from a document and from a page, by the type or the first byte.
+// checkType separates a stream from a document and from a page, by the type or the first byte.
 func (c *call) checkType() error {
 	// net/http has undone the gzip that it asked for
 	switch packed := strings.ToLower(c.resp.Header.Get("Content-Encoding")); packed {
@@ -224,14 +224,14 @@ func (c *call) checkType() error {
 	return c.pageError(given)
 }
 
-// firstByte is the first byte of the body that is not blank, or 0.
+// firstByte is the first byte of the body that is no space, or 0.
 func (c *call) firstByte() byte {
 	for {
 		b, err := c.body.Peek(1)
 		if err != nil {
 			return 0
 		}
-		if strings.IndexByte(" \t\r\n\xef\xbb\xbf", b[0]) < 0 { // blanks and a byte order mark
+		if strings.IndexByte(" \t\r\n\xef\xbb\xbf", b[0]) < 0 { // spaces and a byte order mark
 			return b[0]
 		}
 		if _, err := c.body.Discard(1); err != nil {

@@ -17,7 +17,7 @@ import (
 // MaxEvent is the largest event that is read, in bytes.
 const MaxEvent = 32 << 20
 
-// ErrEventTooLarge tells that one event was larger than MaxEvent.
+// ErrEventTooLarge says that one event was larger than MaxEvent.
 var ErrEventTooLarge = fmt.Errorf("an event of the reply is larger than %d MiB", MaxEvent>>20)
 
 // Events yields the data of each server-sent event; empty ones are left out. One that a clean
@@ -123,7 +123,7 @@ func (s *splitter) split(data []byte, atEOF bool) (advance int, line []byte, err
 
 // Extent follows a JSON value piece by piece and knows when it has come to its end.
 type Extent struct {
-	Begun           bool // something but blanks came
+	Begun           bool // something except spaces came
 	depth           int
 	quoted, escaped bool // inside a string; after a backslash
 	bare            bool // it is a number or a word, whose end cannot be seen

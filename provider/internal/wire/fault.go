@@ -154,7 +154,7 @@ func (c *call) transport(err error) *provider.Error {
 	case strings.Contains(err.Error(), "invalid header field"):
 		e.Kind, e.Hint = provider.KindConfig, "check extra_headers in config.toml: names are words, values are one line"
 	}
-	// without both ends' addresses, which tell nobody anything
+	// without both ends' addresses, which help no one
 	if known == nil && errors.As(err, &op) && e.Message == err.Error() {
 		e.Message = "the connection to " + host + " broke: " + op.Err.Error()
 	}

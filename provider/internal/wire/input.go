@@ -149,7 +149,7 @@ func (m *IDs) Call(id, from string) string {
 	return to
 }
 
-// exactly is an id of the given length that ends in suffix: the end of id tells most.
+// exactly is an id of the given length that ends in suffix: the end of id differs most.
 func exactly(id string, length int, suffix string) string {
 	word := make([]byte, 0, length+len(id))
 	for range length {
@@ -194,7 +194,7 @@ func LikelyTool(raw string, tools []provider.ToolSpec) string {
 	return best
 }
 
-// Tool is a function as Chat Completions and Ollama are told of it.
+// Tool is a function in the form of Chat Completions and Ollama.
 type Tool struct {
 	Type     string `json:"type"`
 	Function struct {

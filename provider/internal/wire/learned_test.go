@@ -154,7 +154,7 @@ func TestWhatMakesNoOtherRequestIsNotLearned(t *testing.T) {
 }
 
 // TestNamedToolsFallBackOneByOne: first to the plain form of the schema, then they
-// are left out, and the user is told.
+// are left out, and the user is notified.
 func TestNamedToolsFallBackOneByOne(t *testing.T) {
 	x := exchange(Gemini)
 	for i, tc := range []struct {

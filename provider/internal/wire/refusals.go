@@ -173,7 +173,7 @@ var refusals = []refusal{
 	{at: Gemini, says: []string{`function_?declarations\[(?P<tool>\d+)\]`}, omit: namedTools, notice: noticeTools},
 	{at: Gemini, says: []string{`thinking`}, omit: Thinking, notice: noticeEffort},
 
-	// A model that was not described, or wrongly; the wire tells the user.
+	// A model that was not described, or wrongly; the wire notifies the user.
 	{at: Ollama, says: []string{`does not support tools`}, omit: Tools},
 	{at: Ollama, says: []string{`does not support thinking`}, omit: Thinking},
 	{at: Ollama, says: []string{`think value`}, omit: ThinkingLevels},

@@ -28,7 +28,7 @@ type structurer struct {
 	parts int // so many more are looked at
 }
 
-// part is one schema, as far as it decides on the reply's text.
+// part has the facts of one schema that decide whether it may be sent.
 type part struct {
 	out        []Field
 	kinds      []string
@@ -37,7 +37,7 @@ type part struct {
 	defs       int // fields that only define
 	ref, items bool
 	choice     bool
-	values     []any // of an enum
+	values     []any // the enum's values
 }
 
 // node rewrites a schema. on are the references on the way to it, so that it is found whether it contains itself.

@@ -8,11 +8,11 @@ const (
 	thinkCloses = "</think>"
 )
 
-// Thinker tells the reasoning that a text begins with, between its marks, from the answer.
+// Thinker separates the reasoning that a text begins with, between its marks, from the answer.
 type Thinker struct {
-	held   string // may be a mark, or the blanks before one
+	held   string // may be a mark, or the spaces before one
 	within bool   // the opening mark came
-	blank  bool   // only blanks came behind the closing mark
+	blank  bool   // only spaces came after the closing mark
 	over   bool   // the answer has begun
 }
 

@@ -25,7 +25,7 @@ func (e idleError) Error() string {
 // Is makes a silence a deadline that passed.
 func (e idleError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// watchdog is a body that cancels its request when it is silent for too long while somebody reads.
+// watchdog is a body that cancels its request when it is silent for too long while its reader waits.
 type watchdog struct {
 	io.Reader               // the body, once it has begun
 	limit     time.Duration // 0 = no limit
@@ -33,7 +33,7 @@ type watchdog struct {
 	begun     bool // a byte has come
 
 	mu    sync.Mutex
-	timer *time.Timer // nil while nobody waits
+	timer *time.Timer // nil without a waiting reader
 }
 
 // wait begins a wait of at most d for the next byte, in place of the one before; 0 ends it.

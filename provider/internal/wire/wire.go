@@ -82,11 +82,11 @@ const (
 	maxReply = 256 << 20
 )
 
-// ErrReplyTooLarge tells that a reply was larger than any can be.
+// ErrReplyTooLarge says that a reply was larger than any can be.
 var ErrReplyTooLarge = fmt.Errorf("the reply is larger than any can be: more than %d MiB of text, or %d MiB of data",
 	maxHeld>>20, maxReply>>20)
 
-// ErrCut tells that the stream ended before its terminal event.
+// ErrCut says that the stream ended before its terminal event.
 var ErrCut = errors.New("the stream ended before the reply was complete")
 
 // How long a complete reply may deliver a usage event, and its connection end by itself.

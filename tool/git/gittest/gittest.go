@@ -25,7 +25,7 @@ func WriteTree(t testing.TB, dir string, tree map[string]string) {
 }
 
 // Repo turns the directory into a git repository, untouched by the
-// configuration of whoever runs the tests.
+// configuration of the user who runs the tests.
 func Repo(t testing.TB, dir string) {
 	t.Helper()
 	Git(t, dir, "init", "-q")

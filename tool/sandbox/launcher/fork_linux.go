@@ -27,7 +27,7 @@ type birth struct {
 
 // Descriptors of the first process.
 const (
-	reportFD = 3 // tells how the command ended
+	reportFD = 3 // reports how the command ended
 	execFD   = 4 // names the call that failed, and ends when the command runs
 	rulesFD  = 5 // Landlock's rules for the command
 )
@@ -53,7 +53,7 @@ func afterFork()
 
 // cloneOn is clone, with the child on a stack that grows down from an address.
 // There it calls live, by its address: by its name the compiler would put a function
-// between them, which tells the race detector's runtime of the call. The error is a
+// between them, which informs the race detector's runtime of the call. The error is a
 // negative number.
 //
 //go:noescape

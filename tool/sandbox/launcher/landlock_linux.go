@@ -304,7 +304,7 @@ func protect(fd int, _ uint32) error {
 	return bindOver(fd, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, 0)
 }
 
-// mask covers an open file with an empty one that nobody can open.
+// mask covers an open file with an empty one that no process can open.
 func mask(fd int, mode uint32) error {
 	void := voidDir + "/file"
 	if isDir(mode) {

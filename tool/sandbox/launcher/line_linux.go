@@ -23,8 +23,8 @@ type job struct {
 	born     *birth // stays as long as the first process
 	keep     *pins
 	first    int            // the first process
-	exec     int            // its end tells that the command runs
-	report   int            // tells how it ended
+	exec     int            // its end shows that the command runs
+	report   int            // reports how it ended
 	listener int            // a descriptor of its filter, or -1
 	layer    int            // the directory that holds its layer, or -1
 	name     string         // its directory below Setup.Disk; "" in memory
@@ -271,7 +271,7 @@ func (j *job) bounds(keep *pins) []call {
 	calls := []call{limit(unix.RLIMIT_NPROC, processes)}
 	if j.bounded() {
 		// A process may reserve twice the memory that it may use: watch sees the difference,
-		// and can tell why it ended.
+		// and can report why it ended.
 		calls = append(calls, limit(unix.RLIMIT_DATA, 2*j.Memory))
 	}
 	if j.layer >= 0 { // Room reserved for a file counts nothing until it is filled.

@@ -198,7 +198,7 @@ func (l layers) mount(to, proc string, flags uintptr) error {
 
 // Places of the launcher's own in the finished tree.
 const (
-	voidDir   = "/run/void"  // an empty "file" and an empty "dir" that nobody can open
+	voidDir   = "/run/void"  // an empty "file" and an empty "dir" that no process can open
 	ownDir    = "/run/artoo" // holds those below, and is gone for commands
 	layerDir  = ownDir + "/layer"
 	diskDir   = ownDir + "/disk"   // Setup.Disk: one directory for each command

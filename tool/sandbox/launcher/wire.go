@@ -165,7 +165,7 @@ type Line struct {
 
 // Order is a later frame to a command's launcher: a signal, or the paths to cover by now.
 type Order struct {
-	Signal            int  // without Protect
+	Signal            int  // valid without Protect
 	Protect           bool // covers Denied and Protected, and is answered
 	Denied, Protected []string
 }
@@ -173,9 +173,9 @@ type Order struct {
 // Answer is a frame of the launcher's. The meaning of the fields depends on Say.
 type Answer struct {
 	Say     string
-	Why     string // of SayFailed; of SayProtected, "" where it did not fail; of SayReady, why layers lie nowhere
-	Where   string // of SayReady: where layers lie, "" for nowhere; of SayStarted: the name below Setup.Disk of its writes, or ""
-	Status  int    // of SayExit, as Stopped and Limit
+	Why     string // the reason of SayFailed, of SayProtected ("" if it did not fail), or of SayReady (why there are no layers)
+	Where   string // SayReady: the place of layers, "" for none; SayStarted: the name below Setup.Disk of its writes, or ""
+	Status  int    // set for SayExit, like Stopped and Limit
 	Stopped int
 	Limit   string
 	Denials []Denial // so far; of SayExit and SayDenials
