@@ -47,7 +47,7 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case t.prompt.Over() != nil:
-		err = agent.ErrNobody // and nobody will be
+		err = agent.ErrNobody // the conversation ends, so no one will answer
 	case q.Kind == agent.QuestionChoice || q.Kind == agent.QuestionCompact:
 		err = nil // Ctrl-D is no answer
 	default:

@@ -259,7 +259,7 @@ type atWord struct {
 	literal  bool // written \@: from is the backslash, to behind the @, path empty
 }
 
-// atWords finds the @ words of a text: at its start, and behind a blank, an opening bracket or
+// atWords finds the @ words of a text: at its start, and after a space, an opening bracket or
 // a quote. Pasted ones do not count.
 func atWords(text string, pasted []prompt.Span) []atWord {
 	var words []atWord
@@ -440,7 +440,7 @@ func shellWord(text string) (word, rest string) {
 			}
 			b.WriteRune(next)
 			i += n
-		case unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f': // macOS has such a blank in the names of its screenshots
+		case unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f': // macOS has such a space in the names of its screenshots
 			return b.String(), text[i:]
 		default:
 			b.WriteRune(r)

@@ -182,7 +182,7 @@ func promptMessage(server, name string, messages []mcp.Message) (text string, pa
 	return fmt.Sprintf("The prompt %s of the MCP server %s, as the server gives it:\n\n", name, server) + strings.Join(said, "\n\n"), parts
 }
 
-// promptValues reads k=v words. A value in double quotes may hold blanks.
+// promptValues reads k=v words. A value in double quotes may hold spaces.
 func promptValues(arg string) (map[string]string, error) {
 	values := map[string]string{}
 	for arg = strings.TrimSpace(arg); arg != ""; arg = strings.TrimSpace(arg) {

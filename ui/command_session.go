@@ -55,7 +55,7 @@ func (t *Terminal) sessions(which string) ([]conversation.Info, error) {
 	return rows, nil
 }
 
-// isHeadlessRun says whether nobody talked in a session. One with a name is the user's.
+// isHeadlessRun reports whether a session is of a headless run. One with a name is the user's.
 func isHeadlessRun(i conversation.Info) bool { return i.Headless && i.Name == "" }
 
 func (t *Terminal) sessionChoices(rows []conversation.Info) choices {

@@ -24,7 +24,7 @@ func results(t *testing.T, a fileAccess, text string) []string {
 	return got
 }
 
-// Files are completed where an @ word begins, as git sees them, and blanks are
+// Files are completed where an @ word begins, as git sees them, and spaces are
 // escaped.
 func TestFileNamesAreCompleted(t *testing.T) {
 	a := reaching(t, map[string]string{

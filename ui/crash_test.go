@@ -69,8 +69,8 @@ func childCrash() int {
 	return 98
 }
 
-// Wherever a conversation breaks, Crash is told with the trace of the goroutine
-// that broke, on a terminal as it was found and at the start of a line.
+// Wherever a conversation breaks, Crash gets the trace of the goroutine that broke,
+// on a restored terminal and at the start of a line.
 func TestACrashIsToldOnASaneTerminal(t *testing.T) {
 	for _, c := range []struct {
 		message, value string

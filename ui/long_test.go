@@ -189,8 +189,8 @@ func (l *longTalk) terminalSize() (cols, rows int) {
 	return int(size.Cols), int(size.Rows)
 }
 
-// resize changes the terminal's width. Where a prompt stands it returns once that has drawn
-// itself anew: a signal that came later would find the next question there, and unsettle it.
+// resize changes the terminal's width. If a prompt stands, it returns after the prompt was
+// drawn again: a later signal would meet the next question, and unsettle it.
 func (l *longTalk) resize(cols int) {
 	l.Helper()
 	select {

@@ -32,7 +32,7 @@ type NotifyOptions struct {
 	// How is the setting: off, bell, osc9, osc777, osc99, or a command line.
 	How    string
 	Screen *screen.Screen
-	// TTY says that the screen's Err is a terminal; without one nobody is called.
+	// TTY says that the screen's Err is a terminal; without one there are no notifications.
 	TTY bool
 	// Profile Plain gets a bell in place of an escape sequence.
 	Profile screen.Profile
@@ -201,7 +201,7 @@ func (n *Notifier) Close() {
 	}
 }
 
-// splitWords takes a command line apart at blanks; quotes and backslashes keep words together.
+// splitWords takes a command line apart at spaces; quotes and backslashes keep words together.
 func splitWords(line string) ([]string, error) {
 	rest := wordOfLine().ReplaceAllString(line, "")
 	if i := strings.IndexAny(rest, `'"`); i >= 0 {

@@ -75,8 +75,8 @@ func TestEachKindOfNotification(t *testing.T) {
 	}
 }
 
-// A question calls once, however often it is asked again; a turn calls when it
-// took more than ten seconds and nobody stopped it.
+// A question notifies once, however often it repeats; a turn notifies when it took
+// more than ten seconds and was not stopped.
 func TestWhenItCalls(t *testing.T) {
 	var k *talk
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
@@ -249,7 +249,7 @@ func TestACommandHasFiveSeconds(t *testing.T) {
 	}
 }
 
-// A command that cannot be run is told once, in a warning, and stops nothing.
+// A command that cannot be run is reported once, in a warning, and stops nothing.
 func TestAnErrorIsToldOnce(t *testing.T) {
 	n, err := NewNotifier(NotifyOptions{How: "/nowhere/notify", TTY: true})
 	if err != nil {

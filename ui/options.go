@@ -48,8 +48,8 @@ type Options struct {
 	Profile screen.Profile
 	Trust   *Trust // asked before the first message; nil asks nothing
 	First   string // the first message, "" for none
-	// Notify calls the user when a question waits and when a long turn has
-	// ended; nil calls nobody.
+	// Notify notifies the user when a question waits and when a long turn has
+	// ended; nil never does.
 	Notify *Notifier
 	// StatusLine is the command that says the status after each turn; nil for none.
 	StatusLine *StatusLine

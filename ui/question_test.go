@@ -35,7 +35,7 @@ func agentWith(run func(ctx context.Context, env *tool.Env, command string) stri
 	return savingAgent(nil, run, steps...)
 }
 
-// savingAgent hands the rules that hold for good to save.
+// savingAgent passes permanent rules to save.
 func savingAgent(save func(rule string) error, run func(ctx context.Context, env *tool.Env, command string) string,
 	steps ...fake.Step) (*agent.Agent, *fake.Provider) {
 	p := &fake.Provider{Steps: steps}

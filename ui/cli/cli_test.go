@@ -70,7 +70,7 @@ func TestInvocations(t *testing.T) {
 		t.Run(test.args, func(t *testing.T) {
 			args := strings.Fields(test.args)
 			for i := range args {
-				args[i] = strings.ReplaceAll(args[i], "_", " ") // a blank in a word
+				args[i] = strings.ReplaceAll(args[i], "_", " ") // a space in a word
 			}
 			got, err := parse(args)
 			if err != nil {
@@ -250,7 +250,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// A reader that is not there is told of, whatever was asked for.
+// Every command that prints a page reports a failed write.
 func TestAWriterThatFailsIsSaid(t *testing.T) {
 	closed, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {

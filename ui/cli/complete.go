@@ -129,7 +129,7 @@ func offered(list []candidate, begun string) (words []string, _ cobra.ShellCompD
 }
 
 // known are the values of an option, as far as config file, catalogue and the heads
-// of session files tell. It asks nobody.
+// of session files have them. It asks no server.
 func (a *app) known(key string) (words []candidate) {
 	// Faults of the settings are not reported here: the run that follows reports them.
 	cfg, _ := config.Load(config.LoadOptions{Flags: a.flags, System: config.SystemDir})

@@ -108,8 +108,8 @@ func docsPage(t *testing.T, name string) string {
 	return string(data)
 }
 
-// TestVariablesAreDocumented finds the variables that the code outside of config
-// asks the environment for by name: each must be in one of the tables, and so in
+// TestVariablesAreDocumented finds the variables that the code outside config asks
+// the environment for by name: each must be in one of the tables, and so in
 // `artoo help environment`, which is printed by both spellings and fits.
 func TestVariablesAreDocumented(t *testing.T) {
 	known := map[string]bool{}

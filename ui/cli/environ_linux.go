@@ -16,7 +16,7 @@ import (
 func hideEnvironment() {
 	begin, end := environBounds()
 	if begin != 0 && begin < end {
-		// The address is one outside of Go's memory, which cannot move.
+		// The address is outside Go's memory, so its object cannot move.
 		first := *(**byte)(unsafe.Pointer(&begin))
 		for entry := range bytes.SplitSeq(unsafe.Slice(first, end-begin), []byte{0}) {
 			if _, value, ok := bytes.Cut(entry, []byte("=")); ok {
@@ -35,7 +35,7 @@ func environBounds() (begin, end uintptr) {
 	if err != nil {
 		return 0, 0
 	}
-	// The fields behind the command's name, which may hold blanks; the first one
+	// The fields behind the command's name, which may hold spaces; the first one
 	// is number 3.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	const envStart, envEnd = 50 - 3, 51 - 3

@@ -11,7 +11,7 @@ import (
 	"artoo/provider/providertest"
 )
 
-// The bounds of a conversation while nobody types: no byte, and in idleTime at most
+// The bounds of a conversation without keys: no byte, and in idleTime at most
 // idleWakes voluntary context switches of all its threads together.
 const (
 	idleTime  = 10 * time.Second

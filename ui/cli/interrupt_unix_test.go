@@ -87,7 +87,7 @@ func (k *terminal) gone() {
 			k.Fatal(err)
 		}
 		for late := time.Now().Add(endless); syscall.Kill(pid, 0) == nil; {
-			// Whoever has to reap it may not have done so.
+			// Its parent may not have reaped it yet.
 			if out, err := exec.Command("ps", "-o", "stat=", "-p", number).Output(); err != nil ||
 				strings.HasPrefix(string(out), "Z") {
 				break

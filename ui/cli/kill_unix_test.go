@@ -41,7 +41,7 @@ type storyRun struct {
 	env     []string
 	layers  bool                       // commands run on layers here
 	says    []providertest.Reply       // the model's, one request after the other
-	looks   func(providertest.Request) // at each request; nil: nobody
+	looks   func(providertest.Request) // called at each request; may be nil
 
 	states []map[string]string // the project at each request and each prompt
 	begun  []time.Time         // the requests

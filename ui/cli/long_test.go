@@ -28,7 +28,7 @@ type patient struct {
 	perTurn int
 	result  int // bytes of a result
 
-	each         func(requests int) // is told after each turn; may be nil
+	each         func(requests int) // called at each request; may be nil
 	requests     int
 	step         int // of the turn
 	before       []byte

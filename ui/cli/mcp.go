@@ -31,7 +31,7 @@ type mcpCommand struct {
 	form              *string
 	servers           *mcp.Manager // nil before open
 	end               func() error // ends servers; nil before open
-	sign              *signIn      // nil where nobody logs in
+	sign              *signIn      // nil for a command without login
 }
 
 func newMCP(a *app) *cobra.Command {

@@ -51,7 +51,7 @@ func newSignIn(a *app, port int) (*signIn, error) {
 
 func (s *signIn) close() {
 	if s.listener != nil {
-		_ = s.listener.Close() // nobody is left to answer
+		_ = s.listener.Close() // no browser waits for an answer any more
 	}
 }
 

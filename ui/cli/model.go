@@ -276,7 +276,7 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 
 // checkModel is an error if the policy of the machine forbids a model.
 func (a *app) checkModel(choice config.Choice) error {
-	if a.free { // artoo demo asks nobody
+	if a.free { // artoo demo asks no server
 		return nil
 	}
 	return a.cfg.Policy.CheckModel(choice.Provider, choice.Model, isProgram(choice.Provider))

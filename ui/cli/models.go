@@ -92,8 +92,8 @@ func (a modelsCommand) run(ctx context.Context, word string) error {
 
 // listed are the providers whose models are listed: the one that is named, else
 // the one that the settings mean, else all at hand. With none there are all that
-// the catalogue has, and nobody is to be asked. The settings are made to belong
-// to one provider at most: a key or an address must not reach another.
+// the catalogue has, and no server is to be asked. The settings are made to
+// belong to one provider at most: a key or an address must not reach another.
 func (a *app) listed(name string) (names []string, ask bool, err error) {
 	if name != "" {
 		return []string{name}, true, a.tie(name)

@@ -57,7 +57,7 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 	const denied, asks = "policy.toml line 1", "policy.toml line 2"
 	for name, row := range map[string]struct {
 		call  string // of the model, after each message; "" for none
-		args  string // of artoo, split at blanks; -p go where there are none
+		args  string // of artoo, split at spaces; -p go if it is empty
 		env   string // a variable
 		user  string // the user's config.toml
 		setup string // a shell line in the project

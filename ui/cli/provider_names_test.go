@@ -18,7 +18,7 @@ import (
 // is nothing else can mean the provider.
 var ordinary = []string{provider.Compatible, "demo"}
 
-// TestOnlyTheProvidersKnowTheirNames looks at every string of the code outside of
+// TestOnlyTheProvidersKnowTheirNames looks at every string of the code outside
 // provider/: knowledge about a provider belongs in its facts.
 func TestOnlyTheProvidersKnowTheirNames(t *testing.T) {
 	whole, words := map[string]bool{}, []string{}

@@ -65,7 +65,7 @@ func watch(t *testing.T, cmd *exec.Cmd, tty *os.File, answers ...[2]string) stri
 	return seen.String()
 }
 
-// On a terminal a prompt opens a conversation, but for CI: there nobody is.
+// On a terminal a prompt opens a conversation, except in CI, which has no user.
 func TestWhoIsThere(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -35,8 +35,8 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 
 // cmdServer is `server anthropic|chat|responses|gemini|ollama|converse|tls[-lists] FILE`:
 // starts a model on loopback that answers with the replies of FILE, and points
-// artoo at it: provider, model, address and key. tls speaks the Messages API behind a certificate that nobody
-// signed, which is written to ca.pem. The address without scheme is in HOST.
+// artoo at it: provider, model, address and key. tls speaks the Messages API behind an unsigned certificate,
+// which is written to ca.pem. The address without scheme is in HOST.
 // ollama names the address only, and describes its one model by itself: it has a
 // window of 4,096 tokens and calls tools. With -lists the replies answer requests
 // for lists of models as any other; else there are none, and they are not counted.

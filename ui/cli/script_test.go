@@ -39,7 +39,7 @@ func TestScript(t *testing.T) {
 			t.Parallel()
 			p := scriptParams(shipped, server)
 			// Each has a limit of its own, from its own start, so that one which hangs
-			// says where and holds nobody else up.
+			// says where and delays no other.
 			p.Files, p.Deadline = []string{file}, time.Now().Add(scriptLimit)
 			testscript.RunT(scriptTest{t}, p)
 		})
@@ -135,12 +135,12 @@ func setUpScript(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
 	env.Setenv("HOME", home)
 	// Root in a container may work in a project: the scripts then see the same
-	// whoever runs them.
+	// for each user.
 	env.Setenv("container", "testscript")
 	env.Setenv("ARTOO_SANDBOX", "off")                               // machines differ in their sandboxes; scripts of the sandbox switch it on
 	env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir)) // above it may be a repository
 	env.Setenv("DOCS", docs)                                         // pages whose examples are played
-	env.Setenv("OLLAMA_HOST", "127.0.0.1:1")                         // nobody answers there, whatever runs on this machine
+	env.Setenv("OLLAMA_HOST", "127.0.0.1:1")                         // no server answers there, even if this machine runs Ollama
 	if os.Getenv("GORACE") == "" {
 		env.Setenv("GORACE", "atexit_sleep_ms=0") // else each run with the race detector ends a second late
 	}

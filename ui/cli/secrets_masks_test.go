@@ -55,8 +55,8 @@ func (t *tester) withheld(p *play) error {
 }
 
 // ownEnvironment looks where the kernel shows the environment that artoo was started
-// with: there must be no values in it, nor in that of the sandbox's launcher, but for
-// the variable by which Go's runtime is set there.
+// with: there must be no values in it, nor in that of the sandbox's launcher, except for
+// the variable that configures Go's runtime there.
 func (t *tester) ownEnvironment(p *play) error {
 	if runtime.GOOS != "linux" {
 		return untested("only Linux shows it in a file")

@@ -14,7 +14,7 @@ import (
 	"artoo/provider"
 )
 
-// script is a model that makes the calls it is told to.
+// script is a model that makes given calls.
 type script struct {
 	calls []provider.ToolCall // of the next reply
 	sent  strings.Builder     // all that it was sent

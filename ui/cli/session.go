@@ -205,7 +205,7 @@ func (a *app) openLedger() error {
 	return nil
 }
 
-// headlessSteps bound a turn where nobody can be asked to go on.
+// headlessSteps bound the turn of a headless run, in which no one can be asked to go on.
 const headlessSteps = 200
 
 func (a *app) steps() int {

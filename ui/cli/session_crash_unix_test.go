@@ -205,7 +205,7 @@ func (c *crashed) holds(store conversation.Store, id, did string) {
 			c.Errorf("%s was done, and the session holds no call for it", arg)
 		}
 	}
-	for _, id := range c.given { // after a fault the model is told that a result is not known
+	for _, id := range c.given { // after a fault the model gets the note that a result is not known
 		if !c.faulty && !slices.Contains(results, id) {
 			c.Errorf("the model had the result of %s, and the session does not", id)
 		}

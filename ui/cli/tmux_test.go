@@ -294,7 +294,7 @@ func TestTmuxTheQuestionIsLast(t *testing.T) {
 	m.waitFor("the question at the end",
 		func() bool { return strings.HasSuffix(lastLine(m.screen()), "[y,n,a,A,e,p,q,?] (n)") })
 	m.waitFor("the cursor behind it", func() bool {
-		// each character is a cell, and a blank ends it
+		// each character is a cell, and a space ends it
 		return m.format("#{cursor_x}") == strconv.Itoa(len([]rune(lastLine(m.screen())))+1)
 	})
 	<-time.After(settled)

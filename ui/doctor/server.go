@@ -72,7 +72,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 			s.Name)}
 	}
 	a := Answer{Host: r.URL.Host}
-	// A redirect could take the key to a server nobody named.
+	// A redirect could take the key to a server that the user did not name.
 	asking := *cmp.Or(s.HTTP, client) // which may sign its requests
 	asking.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	began := time.Now()

@@ -97,7 +97,7 @@ func closeFence(text string) string {
 	return text
 }
 
-// OpenFence is the line that opens the code block in which a Markdown text ends, "" outside of one.
+// OpenFence is the line that opens the code block in which a Markdown text ends, "" outside one.
 func OpenFence(text string) string {
 	open := ""
 	for line := range strings.Lines(text) {

@@ -150,7 +150,7 @@ func (c *Conversation) wait(ctx context.Context) {
 	}
 }
 
-// changed wakes whoever waits.
+// changed wakes the goroutine that waits.
 func (c *Conversation) changed() {
 	select {
 	case c.wake <- struct{}{}:

@@ -151,10 +151,10 @@ type input struct {
 // inputPause is the least time between two events of a call that is being written.
 const inputPause = 250 * time.Millisecond
 
-// maxOutput is how much of a call's output is told while it runs, in bytes.
+// maxOutput is how much of a call's output is reported while it runs, in bytes.
 const maxOutput = 30 << 10
 
-// Ask asks whoever is there, or says which rule would have done.
+// Ask asks the runner's Asker, or notes the rule that would have allowed the call.
 func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	decides := slices.Contains([]agent.QuestionKind{agent.QuestionApproval, agent.QuestionChanges}, q.Kind)
 	again := slices.Contains([]agent.QuestionKind{agent.QuestionOutside, agent.QuestionWhole}, q.Kind)

@@ -20,7 +20,7 @@ type Signals struct {
 	stop    func()
 	outputs []*os.File
 	last    atomic.Pointer[func()]
-	die     func() // Die, but for tests
+	die     func() // Die, except in tests
 }
 
 // caught is the signal that ended the run, and when it came.

@@ -74,7 +74,7 @@ func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {
 }
 
 // A pipe or a connection that the other side closed raises SIGPIPE as well as an
-// output that nobody reads: only the latter ends the run.
+// output without a reader: only the latter ends the run.
 func TestOnlyOutputsBreak(t *testing.T) {
 	hearHangups(t)
 	ctx, s := Watch(t.Context())

@@ -20,7 +20,7 @@ type Completion struct {
 
 // Candidate is one way to go on. It is sanitised before it is shown.
 type Candidate struct {
-	Text string // replaces the bytes; a closing blank is its own
+	Text string // replaces the bytes; a closing space is its own
 	Help string // beside it in a list; may be ""
 }
 

@@ -409,7 +409,7 @@ func (p *Prompt) watchdog() (stop func()) {
 		}
 		<-p.opt.Clock.After(killWait)
 		if p.modes != nil {
-			_ = p.modes.leave() // there is nobody left to tell
+			_ = p.modes.leave() // the process ends, so no one can read the error
 		}
 		p.opt.Exit((&SignalError{s}).Code())
 	}()

@@ -225,8 +225,8 @@ func (d *decoder) stepTwoEscapes(silent bool) int {
 }
 
 // sequenceBody is a sequence before the byte that ends it: CSI (the function keys of the Linux
-// console have one byte more), SS3, and strings (OSC, DCS, SOS, PM, APC: replies nobody asked
-// for).
+// console have one byte more), SS3, and strings (OSC, DCS, SOS, PM, APC: replies without a
+// request).
 var sequenceBody = regexp.MustCompile(`^\x1b(?:\[\[?[ -?]*|O[0-9;]*|[\]PX^_][^\x03\x07\x18\x1b]*)`)
 
 func (d *decoder) stepSequence() int {

@@ -185,7 +185,7 @@ func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 			}
 		}
 	}
-	b := newBare(t, nil, nil) // an environment nobody looked at
+	b := newBare(t, nil, nil) // no environment was given
 	b.read("")
 	if len(b.term.Marks) > 0 {
 		t.Errorf("marks %q", b.term.Marks)

@@ -323,7 +323,7 @@ func (p *placer) put(s string, at int) {
 	}
 }
 
-// words puts a label, breaking it behind blanks. The last keys bytes are one word, if that fits
+// words puts a label, breaking it after spaces. The last keys bytes are one word, if that fits
 // into a row.
 func (p *placer) words(s string, keys int) {
 	for s != "" {
@@ -374,8 +374,8 @@ const (
 )
 
 type sections struct {
-	ran  bool // a line was sent, and its end was not told yet
-	exit int  // how it ended, as a shell says it; -1 when nobody knows
+	ran  bool // a line was sent, and its end was not reported yet
+	exit int  // its exit status, as of a shell; -1 if unknown
 }
 
 func (s *sections) begin() string {

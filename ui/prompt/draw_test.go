@@ -51,7 +51,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// A prompt is broken behind the blank that follows a word, never before it.
+// A prompt is broken after the space that follows a word, never before it.
 func TestNoRowOfAPromptBeginsWithABlank(t *testing.T) {
 	prompt := `approve: run "go test ./..." in /tmp/ … 2940? [y,n,a,A,e,p,q,?] (n) `
 	for cols := 20; cols < 90; cols++ {

@@ -99,7 +99,7 @@ func TestTheHistoryIsWalked(t *testing.T) {
 		recalled = append(recalled, e.text())
 	}
 	want := []string{" blank before changed", " blank before", "two\nlines", "first"}
-	if diff := cmp.Diff(want[1:], recalled); diff != "" { // a line that begins with a blank is not remembered
+	if diff := cmp.Diff(want[1:], recalled); diff != "" { // a line that begins with a space is not remembered
 		t.Error(diff)
 	}
 }

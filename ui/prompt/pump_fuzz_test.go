@@ -147,7 +147,7 @@ func (p *pump) checkLine(l Line) {
 	}
 }
 
-// clean fails if there is something in a text that nobody can type.
+// clean fails if a text has a character that no key types.
 func (p *pump) clean(text string) {
 	p.Helper()
 	bad := func(r rune) bool {

@@ -10,8 +10,8 @@ import (
 )
 
 // A row of 60 cells with one below it, in 80 columns made 40 and 80 again. tmux 3.3a
-// rewraps it as this one does, but for the first row, which it moves to the
-// scrollback; pyte cuts it, for good.
+// rewraps it as this one does, except for the first row, which it moves to the
+// scrollback; pyte cuts it permanently.
 func TestTheTwoTerminals(t *testing.T) {
 	for rewraps, want := range map[bool]string{true: "a\n" + strings.Repeat("x", 60) + "|b",
 		false: "a\n" + strings.Repeat("x", 40) + "|b"} {

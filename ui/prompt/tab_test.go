@@ -104,7 +104,7 @@ func TestLongListsAreCut(t *testing.T) {
 	}
 }
 
-// Names nobody could type are not put into the line; the others are shown safe.
+// Names that no key can type are not put into the line; the others are shown safe.
 func TestCandidatesAreSafe(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")

@@ -71,7 +71,7 @@ func (t *TTY) readLine(ctx context.Context) (Line, error) {
 		if err != nil || !whole { // Ctrl-D: no Enter was pressed
 			return Line{}, nil
 		}
-		// Nobody types a second line within this time: the rest was pasted.
+		// No user types a second line within this time: the rest was pasted.
 		more, err := readable(t.file, 20*time.Millisecond)
 		return Line{Text: string(line), Burst: len(rest) > 0 || more || err != nil}, nil
 	}

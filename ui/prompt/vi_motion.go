@@ -15,7 +15,7 @@ func (v *vi) moveBy(e *editor, motion rune) bool {
 		return false
 	}
 	if op == 'c' && (motion == 'w' || motion == 'W') && pos < len(line) && !unicode.IsSpace(line[pos]) {
-		// To change a word is to change it without the blanks behind it.
+		// To change a word is to change it without the spaces after it.
 		big := motion == 'W'
 		to, inclusive = wordsEnd(line, skipRight(line, pos, like(line[pos], big))-1, n-1, big), true
 	}

@@ -89,7 +89,7 @@ func TestViHasItsModes(t *testing.T) {
 	if b.line() != "ol|d" {
 		t.Errorf("history gave %q", b.line())
 	}
-	b.keys("\x03", "new") // a cleared line too begins anew
+	b.keys("\x03", "new") // a new line after a cleared one begins in insert mode too
 	if b.line() != "new|" {
 		t.Errorf("after Ctrl-C there is %q", b.line())
 	}

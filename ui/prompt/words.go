@@ -62,7 +62,7 @@ func (e *editor) do(kind keyKind) bool {
 	case keyKillStart:
 		e.remove(lineStart(line, pos), pos, true)
 	case keyKillWordLeft:
-		e.remove(wordsLeft(line, pos, 1, true), pos, true) // between blanks, as the shells do
+		e.remove(wordsLeft(line, pos, 1, true), pos, true) // between spaces, as the shells do
 	case keyKillWordRight:
 		e.remove(pos, skipRight(line, skipRight(line, pos, noWord), isWord), true)
 	case keyLeft:

@@ -69,8 +69,8 @@ func (q Approval) keys() [][2]string {
 }
 
 // Decided prints the answer to a question and the rule that now holds, except for a change that
-// was allowed once: its result line says so. Whoever called Confirm calls Decided, with the
-// zero Answer when no answer came.
+// was allowed once: its result line says so. After Confirm the caller calls Decided, with
+// the zero Answer when no answer came.
 func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 	s.do(func() {
 		s.endAsking()

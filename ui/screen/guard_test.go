@@ -40,7 +40,7 @@ func forgedTexts(word string) []string {
 }
 
 // checkUnforged asserts that no row of a terminal of so many columns begins as
-// artoo's own lines do, but for those that are.
+// artoo's own lines do, except for lines that begin with one of own.
 func checkUnforged(t *testing.T, name, shown string, cols int, own ...string) {
 	t.Helper()
 	for _, l := range strings.Split(osc8.ReplaceAllString(sgr.ReplaceAllString(shown, ""), ""), "\n") {

@@ -142,7 +142,7 @@ func TestWhatACommandShowsHasNoLabel(t *testing.T) {
 	}
 }
 
-// The banner says nothing that nobody counted.
+// The banner shows no number that was not counted.
 func TestTheBannerInventsNoNumber(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)

@@ -52,7 +52,7 @@ func TestAbsurdWidthsAreSurvived(t *testing.T) {
 }
 
 // bareWords is a text without the signs of Markdown that a rendering may add, leave
-// out or move, and without blanks.
+// out or move, and without spaces.
 func bareWords(text string) string {
 	return strings.Join(strings.Fields(marks.Replace(sgr.ReplaceAllString(text, ""))), "")
 }

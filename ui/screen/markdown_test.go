@@ -181,7 +181,7 @@ func TestAFinishedWordIsShownAtOnce(t *testing.T) {
 	}
 }
 
-// A code span longer than a row is told by its colour alone, as a short one is;
+// A code span longer than a row is marked by its colour alone, as a short one is;
 // without colour it has its marks, and one that is never closed keeps them.
 func TestACodeSpanOfSeveralRowsHasItsColorAndNoMarks(t *testing.T) {
 	span := "git log --oneline --graph --decorate --all"

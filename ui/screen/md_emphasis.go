@@ -39,7 +39,7 @@ func (m *Markdown) inlineRun(run []byte) inlineRun {
 
 // emphasisParser reads *, _ and ~~ as CommonMark does, except that * between two letters of
 // ASCII opens nothing, and closes only the last opened one: 2*3*4 is mostly a product. Scripts
-// without blanks do begin emphasis right behind a character.
+// without spaces do begin emphasis right after a character.
 type emphasisParser struct{}
 
 // Trigger implements goldmark's InlineParser.
@@ -149,7 +149,7 @@ func openIn(source []byte, from, to int) int {
 func codeSource(code *ast.CodeSpan, source []byte) string {
 	first, last := code.FirstChild().(*ast.Text).Segment, code.LastChild().(*ast.Text).Segment
 	from, to := first.Start, last.Stop
-	for _, marks := range []string{" ", "`"} { // one blank at either end is no part of the code
+	for _, marks := range []string{" ", "`"} { // one space at either end is no part of the code
 		for from > 0 && strings.IndexByte(marks, source[from-1]) >= 0 {
 			from--
 		}

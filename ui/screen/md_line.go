@@ -24,7 +24,7 @@ type opening struct {
 	at     int    // where the content begins
 	head   string // the containers before it as they are shown: "> - "
 	hang   string // the same for further rows
-	indent int    // cells of blanks before the content of the innermost container
+	indent int    // cells of spaces before the content of the innermost container
 	list   int    // where an item's text begins, 0 when the line starts no item
 	quoted bool   // inside a block quote
 }

@@ -82,7 +82,7 @@ func container(s string) (n int) {
 	return n
 }
 
-// isRule reports a line of three or more -, * or _ and blanks.
+// isRule reports a line of three or more -, * or _ and spaces.
 func isRule(s string) bool {
 	return strings.Trim(s, s[:1]+" \t") == "" && strings.Count(s, s[:1]) >= 3
 }

@@ -81,7 +81,7 @@ func (r *row) put(t token) {
 	}
 }
 
-// between writes the blanks before a word; between two of one style they have it too.
+// between writes the spaces before a word; between two words of one style they have it too.
 func (r *row) between(w word, blanks int) {
 	if r.style != w[0].style {
 		r.setStyle(0)

@@ -73,7 +73,7 @@ func (m *Markdown) spokenHead(o opening) string {
 // maxUnsaid is how much of a sentence is held back to be spoken whole, in bytes.
 const maxUnsaid = 2 << 10
 
-// sentenceEnded notes that all may be spoken, if a sentence ends before the blank that follows.
+// sentenceEnded notes that all may be spoken, if a sentence ends before the space that follows.
 func (m *Markdown) sentenceEnded() {
 	if !m.opt.Spoken || len(m.held.text) > 0 || m.state != inText {
 		return

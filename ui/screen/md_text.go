@@ -30,7 +30,7 @@ type heldWords struct {
 	text   []byte
 	hot    bool // it has a character that may be markup
 	last   rune // the last rune of text
-	spaces int  // blanks before it
+	spaces int  // before it
 	fresh  bool // it has got such a character since it was parsed
 	parsed inlineRun
 }

@@ -87,9 +87,9 @@ func (lay *layout) pace() time.Duration {
 const (
 	// silence is how long an open row of text stands still before the time is shown behind it.
 	silence = time.Second
-	// roomBehind is how many cells of the row that needs: a blank, a frame, and one that stays free.
+	// roomBehind is how many cells of the row that needs: a space, a frame, and one that stays free.
 	roomBehind = 3
-	// roomForFrame is how many cells a blank and a frame take.
+	// roomForFrame is how many cells a space and a frame take.
 	roomForFrame = 2
 )
 

@@ -79,7 +79,7 @@ func TestTheCursorIsNeverHidden(t *testing.T) {
 
 // A word is on the screen 200 ms after its last token, at one token each 100 ms;
 // of an open span at most a row is held back. A sentence that is heard comes as
-// one piece, as soon as the blank after it is there.
+// one piece, as soon as the space after it is there.
 func TestAWordIsShownInTime(t *testing.T) {
 	src := "The discount week comes from the wall clock, so the test depends on the day.\n\n- an item of `code and` **words in bold** here\n\n> a quote\n\n## A heading of words\n\nthe end "
 	src += "It is done. And "

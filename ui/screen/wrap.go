@@ -6,7 +6,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// wrap makes whole rows of one safe line of prose, broken at blanks; first begins it, next its
+// wrap makes whole rows of one safe line of prose, broken at spaces; first begins it, next its
 // further rows. A word wider than a row is left to the terminal, which keeps it in one piece
 // for copying. Where rows are not seen, or are spoken, the line stays whole.
 func (lay *layout) wrap(text, first, next string) string {
@@ -107,7 +107,7 @@ func (lay *layout) prose(text, margin string) string {
 const hang = 20
 
 // Row prints a row of a table: text after head, whose further rows stand below its beginning,
-// or all of it below head where there is little room. head holds the blanks that align it.
+// or all of it below head where there is little room. head holds the spaces that align it.
 func (s *Screen) Row(head, text string) {
 	s.do(func() {
 		first, next, above := margin+sanitize.Text(head, sanitize.Line), "", ""

@@ -98,7 +98,7 @@ func TestVerbatimIsNotBroken(t *testing.T) {
 	}
 }
 
-// A hint breaks at blanks, whatever quotes it holds, and a quoted part only where it is
+// A hint breaks at spaces, whatever quotes it holds, and a quoted part only where it is
 // longer than a row.
 func TestHintsBreakBetweenWords(t *testing.T) {
 	for _, c := range []struct {
@@ -289,7 +289,7 @@ func TestSpokenReasoningIsToldFromTheAnswer(t *testing.T) {
 	}
 }
 
-// Where the head of a row is wider than the terminal, it is broken at its blanks.
+// If the head of a row is wider than the terminal, it is broken at its spaces.
 func TestAWideHeadIsBrokenAtItsBlanks(t *testing.T) {
 	r := newRig(func(o *Options) { profiles()["nocolor"](o); o.Width = wide(40) })
 	r.Row("12  20261124-150000-ab12  2 hours ago  14 messages  $0.12  ", "Fix the discount week")
