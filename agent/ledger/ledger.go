@@ -1,6 +1,6 @@
 // Package ledger records the spending of all runs of the user: a line of JSON for each
 // request, in a file for each local day, so that a cap on a day's money holds over
-// processes. docs/cost.md describes the files.
+// processes. docs/formats.md describes the files.
 //
 // A request is reserved with its worst case before it is made, and settled with its real cost. The reservation of a
 // killed run is dropped: of its request only the part sent counts.
