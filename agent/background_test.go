@@ -166,7 +166,7 @@ func TestABackgroundCommandThatMayNotWriteStartsAgainWithTheWholeProject(t *test
 		mode       permission.Mode
 		answers    []agent.Answer
 		whole      bool   // it is started again
-		text       string // for the model
+		text       string // the text for the model
 	}{
 		{"a failure", "echo up; exit 3", permission.ModeAuto, []agent.Answer{{Verdict: agent.Yes}}, true,
 			"it was started again, and may write the whole project"},

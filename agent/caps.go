@@ -197,7 +197,7 @@ type effect struct {
 	read          func(ctx context.Context, t *tally, now content) (content, error)
 }
 
-// effectsOf are those of a call of a file tool; the error says that it does not tell.
+// effectsOf are those of a call of a file tool; the error says that the call does not report them.
 func effectsOf(access tool.Access) (list []effect, err error) {
 	if len(access.Outcomes) == 0 {
 		return nil, errors.New("it does not tell beforehand what it writes")

@@ -44,7 +44,7 @@ func TestWhatACheckFindsIsToldToTheModel(t *testing.T) {
 	for name, row := range map[string]struct {
 		file  string
 		check agent.Check
-		want  string // in the result; "" for nothing of the check
+		want  string // the part of the check in the result; "" for none
 	}{
 		"silent":              {"a.go", agent.Check{Glob: "*.go", Command: "true"}, ""},
 		"fails":               {"a.go", agent.Check{Glob: "*.go", Command: "echo bad line; exit 3; :"}, "exit 3; :: exit status 3\nbad line]"},

@@ -53,7 +53,7 @@ func TestCompactSumsUpAndIsTakenBack(t *testing.T) {
 	}
 }
 
-// A turn, a compaction and one that is taken back are on the disk when they end: the line
+// A turn, a compaction and an undone one are on the disk when they end: the line
 // that says so is the last of the session file.
 func TestWhatEndsIsOnTheDisk(t *testing.T) {
 	c := newCompacting(t, 50_000, agent.CompactTrim, summary())

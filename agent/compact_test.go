@@ -28,8 +28,8 @@ func isSummaryRequest(r provider.Request) bool {
 type compacting struct {
 	*agent.Agent
 	model  *fake.Provider
-	asked  []provider.Request // for a summary
-	result string             // of each call
+	asked  []provider.Request // requests for a summary
+	result string             // the result of each call
 }
 
 func newCompacting(t *testing.T, budget int, mode agent.Compaction, summaries ...fake.Step) *compacting {
@@ -297,7 +297,7 @@ func TestTheUserChoosesAtAFullBudget(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode    agent.Compaction
 		answers []agent.Answer
-		asked   int // of the user
+		asked   int // questions to the user
 		summed  bool
 		next    agent.Compaction // the setting of sub-agents and later turns
 	}{

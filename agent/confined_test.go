@@ -33,7 +33,7 @@ import (
 // test: each path held "1", and holds "2" there.
 type confinement struct {
 	lines   []confine.Line
-	list    []sandbox.Change // by paths relative to the project
+	list    []sandbox.Change // has paths relative to the project
 	denials []sandbox.Denial
 	limit   string
 	hides   []string // paths that commands do not see
@@ -41,7 +41,7 @@ type confinement struct {
 	refusesWrites bool
 	discarded     int
 	protects      int // how often a running command was protected again
-	kept          int // of the discarded layers, those whose caches stay
+	kept          int // counts discarded layers whose caches stay
 	fails         map[permission.Place]error
 	trusted       bool
 	crash         string // the method that panics, in lower case
@@ -234,7 +234,7 @@ func TestWhatALineDidIsAskedAboutAfterwards(t *testing.T) {
 		name     string
 		answers  []agent.Answer
 		applied  int
-		expected []string // in the result
+		expected []string // texts in the result
 		missing  string
 		nobody   bool
 	}{

@@ -77,7 +77,7 @@ func TestADaysCapWaitsForWhatOtherRunsLeave(t *testing.T) {
 		hold, err := other.Reserve(ledger.Spent{}, 0, 0.049, 0.05)
 		must(t, err)
 		go func() {
-			<-time.After(30 * time.Second) // of fake time
+			<-time.After(30 * time.Second) // fake time
 			if err := hold.Release(); err != nil {
 				t.Error(err)
 			}

@@ -17,7 +17,7 @@ func TestAnEditedCallIsAskedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		answers  []agent.Answer
-		commands []string // of the questions
+		commands []string // commands in the questions
 		ran      string
 		warned   string
 	}{

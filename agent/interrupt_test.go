@@ -173,7 +173,7 @@ func TestAnInterruptDoesNotHideALostSession(t *testing.T) {
 	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{}`)}})
 	a.Hold(conversation.New(conversation.Config{}, session))
 	cb := &hooked{recorder: &recorder{}, at: func(m string) {
-		if m == "notice" { // of the request's usage
+		if m == "notice" { // the notice of the request's usage
 			cancel()
 			if err := session.Close(); err != nil {
 				t.Error(err)

@@ -227,7 +227,7 @@ func TestAnInterruptDiscardsTheLineOfItsCallAlone(t *testing.T) {
 	}
 }
 
-// One that has ended can be judged without a message. The next one tells the model.
+// One that has ended can be judged without a message. The next one informs the model.
 func TestALineThatEndsBetweenTurnsIsJudgedByItself(t *testing.T) {
 	for mode, asks := range map[permission.Mode]int{permission.ModeAuto: 0, permission.ModeAsk: 1} {
 		a, c := lateAgent(t, mode, fake.Call("c1", "bash", lateLine), fake.Say("it runs"), fake.Say("ok"))

@@ -132,7 +132,7 @@ func TestMaxTimeStandsStillWhileTheUserIsAsked(t *testing.T) {
 		}}
 		a := newAgent(p, slow)
 		a.Opt().Limits.MaxTime = 10 * time.Second
-		cb := &recorder{onAsk: func(agent.Question) { <-time.After(time.Hour) }} // of fake time
+		cb := &recorder{onAsk: func(agent.Question) { <-time.After(time.Hour) }} // fake time
 		for range 20 {
 			cb.answers = append(cb.answers, agent.Answer{Verdict: agent.Yes})
 		}

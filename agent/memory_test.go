@@ -21,7 +21,7 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 	write(outside, "mine\n")
 	for name, row := range map[string]struct {
 		file, before, after string
-		link                string // of file
+		link                string // a link to file
 	}{
 		"none":       {after: "- use tabs\n"},
 		"text":       {file: "AGENTS.md", before: "Be brief.\n\n\n", after: "Be brief.\n\n- use tabs\n"},

@@ -72,7 +72,7 @@ func TestAnAgentNeedsNoMoreThanAModelAndWhereSessionsAreKept(t *testing.T) {
 	}
 }
 
-// A server that does not tell the window is asked before each turn; a model that
+// A server that does not report the window is asked before each turn; a model that
 // refused images in the turn before still does not see, until the server knows
 // better.
 func TestAGuessDoesNotUndoWhatATurnLearned(t *testing.T) {

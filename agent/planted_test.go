@@ -29,7 +29,7 @@ type planted struct {
 	call provider.ToolCall
 	// plant changes the agent's options so that the call panics while ready says so.
 	plant func(*testing.T, *agent.Options, *confinement, *trap)
-	// told is in the result: by itself the panic, and that it is an error.
+	// told is a text of the result, which must also be an error; the panic itself by default.
 	told string
 }
 

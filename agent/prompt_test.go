@@ -62,7 +62,7 @@ func rules(t *testing.T, words ...string) []permission.Rule {
 	return list
 }
 
-// Each setting that the model must know of, as the whole prompt tells it.
+// Each setting that the model must know of, as the whole prompt says it.
 func TestSystemPrompt(t *testing.T) {
 	at := promptInfo()
 	at.Dir = at.Root

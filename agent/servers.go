@@ -143,9 +143,8 @@ func toolNamesOf(m *mcp.Manager, server string) (names []string) {
 	return names
 }
 
-// serversChanged describes for the model the tools that came and went since it was last told; ""
-// where nothing changed. Those of a server that was not listed before are no news: the model
-// listed it.
+// serversChanged describes for the model the tools that came and went since the last such note; "" where nothing
+// changed. Those of a server that was not listed before are no news: the model listed it.
 func (s *session) serversChanged() string {
 	m := s.opt.Env.MCP
 	if m == nil || s.parent != nil {

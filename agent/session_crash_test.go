@@ -30,7 +30,7 @@ const crashVar = "AGENT_TEST_CRASH"
 // everyCrash is the variable that has each write looked at; else a sample is.
 const everyCrash = "ARTOO_CRASH"
 
-// crashed plays the story as the process that crashVar tells of, and returns when it
+// crashed plays the story as the process that crashVar names, and returns when it
 // ended before that write.
 func crashed(task string) int {
 	dir, number, _ := strings.Cut(task, "|")
@@ -256,7 +256,7 @@ func sampled(n int) bool { return os.Getenv(everyCrash) != "" || n%4 == 1 }
 
 // TestAKillAfterAnyWriteLosesNothing kills a process after each of the writes of a
 // session with tools and approvals: the session goes on, its history is one that
-// models take, nothing that was done or told is missing, and nothing is done again.
+// models take, no act or report is missing, and nothing is done again.
 func TestAKillAfterAnyWriteLosesNothing(t *testing.T) {
 	ended := false
 	for n := 1; !ended; n++ {

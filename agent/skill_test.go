@@ -81,7 +81,7 @@ func TestASubAgentHasSkills(t *testing.T) {
 	if len(texts) != 2 || !strings.Contains(texts[1], "is loaded already") {
 		t.Errorf("%q", texts)
 	}
-	last := p.Requests()[3].Messages // of the sub-agent's second one
+	last := p.Requests()[3].Messages // the sub-agent's second request
 	result, _ := last[len(last)-1].Parts[0].(provider.ToolResult)
 	if !strings.Contains(result.Text, "Read this first.") {
 		t.Errorf("%+v", result)

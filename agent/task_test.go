@@ -24,8 +24,7 @@ import (
 	"artoo/tool/journal"
 )
 
-// cast is a model that plays several conversations side by side: each is told by
-// the first message of its history.
+// cast is a model that plays several conversations side by side: each is known by the first message of its history.
 type cast struct {
 	mu     sync.Mutex
 	script map[string][]fake.Step

@@ -17,8 +17,7 @@ import (
 	"artoo/tool"
 )
 
-// narrow is a server with a window of so many tokens of so many bytes, which it
-// tells with its refusals.
+// narrow is a server with a window of so many tokens of so many bytes, which its refusals name.
 func narrow(t *testing.T, window, per int) *fake.Provider {
 	return &fake.Provider{Then: func(req provider.Request) fake.Step {
 		tokens := len(req.System)

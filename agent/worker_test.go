@@ -54,7 +54,7 @@ func undone(t *testing.T, a *agent.Agent, path string) string {
 	return string(data)
 }
 
-// The changes of a provider with tools of its own are taken back as those of artoo's
+// The changes of a provider with tools of its own are undone as those of artoo's
 // tools are, also where its run failed.
 func TestTheJournalSpansTheRunOfAProviderWithTools(t *testing.T) {
 	for _, failed := range []error{nil, &provider.Error{Kind: provider.KindProvider, Retry: new(false), Message: "broken"}} {

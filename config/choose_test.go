@@ -258,7 +258,7 @@ api_key = "k"
 	for _, v := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
 		t.Setenv(v, "k")
 	}
-	t.Setenv("ARTOO_API_KEY", "k")       // of any provider
+	t.Setenv("ARTOO_API_KEY", "k")       // a key of any provider
 	t.Setenv("ARTOO_API_KEY_FILE", "/k") // too
 	t.Setenv("OLLAMA_HOST", "127.0.0.1") // names an address, not a running server
 	got, err := mustLoad(t, LoadOptions{}).AtHand()

@@ -41,7 +41,7 @@ func TestKeySources(t *testing.T) {
 	for _, test := range []struct {
 		name, provider, table, env string
 		value, source              string
-		words                      []string // of the error
+		words                      []string // words in the error
 	}{
 		{"env", "openai", `api_key_source = "env"`, "OPENAI_API_KEY=k", "k", "OPENAI_API_KEY", nil},
 		{"env by name", "openai", `api_key_env = "MY_KEY"`, "MY_KEY=k", "k", "MY_KEY", nil},

@@ -194,7 +194,7 @@ func TestAKeyThatCannotBeWrittenDownIsNotLeftInTheKeyring(t *testing.T) {
 	ring := &fakeRing{keys: map[string]string{}}
 	file := filepath.Join(home, ".local", "share", "artoo", "credentials.toml")
 	ring.onSet = func() {
-		if err := os.Mkdir(file, 0o700); err != nil { // which no file can replace
+		if err := os.Mkdir(file, 0o700); err != nil { // No file can replace a directory.
 			t.Error(err)
 		}
 	}

@@ -85,7 +85,7 @@ func TestFullDiskLeavesMemoryAndFileConsistent(t *testing.T) {
 
 func TestUnwritableDirectory(t *testing.T) {
 	st := testStore(t)
-	file := filepath.Join(t.TempDir(), "file") // in the way of everyone, also of root
+	file := filepath.Join(t.TempDir(), "file") // blocks everyone, also root
 	must(t, os.WriteFile(file, nil, 0o600))
 	st.Dir = filepath.Join(file, "sessions")
 	s := st.Create(testHeader())

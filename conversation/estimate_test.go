@@ -57,7 +57,7 @@ func TestWhatTheModelCountsIsLearnedWithinBounds(t *testing.T) {
 	text := strings.Repeat("the words of a text ", 2000) // about 10,000 tokens
 	for name, tc := range map[string]struct {
 		prompt, replies int
-		least, most     int // of the same text once more
+		least, most     int // bounds for the same text once more
 	}{
 		"dense":          {20_000, 1, 18_000, 22_000},
 		"sparse":         {7_000, 1, 6_000, 8_500},

@@ -21,7 +21,7 @@ type script struct {
 	t    testing.TB
 	data []byte
 	c    *Conversation
-	said []provider.Message // as appended and kept, untrimmed
+	said []provider.Message // messages as appended and kept, untrimmed
 	call int
 	// recent says that results of the last steps were once shortened.
 	recent bool

@@ -26,7 +26,7 @@ func TestGrepFindsWhatWasSaidAndDone(t *testing.T) {
 	for _, tc := range []struct {
 		words []string
 		want  []string // sessions and roles
-		text  string   // in the first match
+		text  string   // text in the first match
 	}{
 		{[]string{"haystack"}, []string{one.ID() + " user"}, "the HAYSTACK?"},
 		{[]string{"haystack", "größe"}, []string{one.ID() + " user"}, "Größe"},

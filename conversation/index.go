@@ -258,7 +258,7 @@ func (l *loader) index(p place, number int, line []byte) {
 	}
 	k := b.kindOf()
 	if k == kindTorn && l.broken {
-		l.damaged = l.damaged[:len(l.damaged)-1] // told when it happened
+		l.damaged = l.damaged[:len(l.damaged)-1] // It was reported when it happened.
 	}
 	l.broken = false
 	if !l.keep(k, line, number) {

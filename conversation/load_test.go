@@ -52,8 +52,8 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestGoingOnAfterACut appends to files cut in all kinds of places; the next
-// load must tell nothing new and hold both.
+// TestGoingOnAfterACut appends to files cut in all kinds of places; the next load must report nothing new and hold
+// both.
 func TestGoingOnAfterACut(t *testing.T) {
 	st := testStore(t)
 	s := record(t, st)

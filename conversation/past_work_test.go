@@ -111,7 +111,7 @@ func TestTheLineIsToldOfStepsWithoutAMessageBeforeThem(t *testing.T) {
 		t.Errorf("%+v: %q", trimmed, got)
 	}
 
-	// It moves on when its message goes, past those that tell no more than that.
+	// It moves on when its message goes, past those that add nothing to that.
 	p := &planner{c: c, past: c.past, trimming: trimming{before: 9000, limit: 8000}}
 	first := newItem("x", user("first"))
 	first.note = "[" + stepsLeftOut + " In all that was left out so far you changed file0.go.]"

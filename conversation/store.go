@@ -134,7 +134,7 @@ func (st Store) fork(path string, back int) (*Session, error) {
 	h.Outputs = append([]string{filepath.Base(from.OutputDir())}, from.header.Outputs...)
 	s := st.fresh(h)
 	s.history, s.resumed, s.turn, s.owed = from.history, from.resumed, from.turn, from.owed
-	s.turn.Name = "" // two sessions of one name could not be told apart
+	s.turn.Name = "" // two sessions of one name could not be distinguished
 	s.users, s.chain, s.from = from.users, from.chain, from.from
 	s.next, s.updated, s.notices = from.next, from.updated, from.notices
 	return s, nil

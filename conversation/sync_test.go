@@ -16,7 +16,7 @@ type syncedFile struct {
 	File
 	path   string
 	synced *[]string
-	err    error // of the sync of a directory
+	err    error // the error of syncing a directory
 }
 
 func (f syncedFile) Sync() error {

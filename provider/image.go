@@ -14,7 +14,7 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// Size is the image's width and height in pixels, 0 and 0 if its head does not tell.
+// Size is the image's width and height in pixels, 0 and 0 if its head does not say.
 func (i Image) Size() (width, height int) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(i.Data))
 	if err != nil {

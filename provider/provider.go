@@ -197,7 +197,7 @@ type LoadedModel struct {
 	Name     string `json:"name"`
 	Size     int64  `json:"size"`           // bytes
 	Graphics int64  `json:"size_vram"`      // the part on the graphics card
-	Context  int    `json:"context_length"` // its window in tokens, 0 where it is not told
+	Context  int    `json:"context_length"` // its window in tokens, 0 if unknown
 }
 
 // Server is the way to a provider's server, the same for every wire. The zero

@@ -78,11 +78,11 @@ func seconds(all ...float64) []time.Duration {
 // retryTest is an error, and how long it is tried again.
 type retryTest struct {
 	name    string
-	err     provider.Error // of every try
+	err     provider.Error // the error of every try
 	tries   int
 	maxTime time.Duration
 	waits   []time.Duration
-	message string // of the last error
+	message string // the message of the last error
 	kind    provider.ErrorKind
 	hint    string
 }

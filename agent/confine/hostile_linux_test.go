@@ -30,7 +30,7 @@ const (
 // A trial is a project with a secret, a directory and a home beside it, and a service of the machine: confined lines
 // must not read, change or reach them.
 type trial struct {
-	store      string // of git
+	store      string // directory of git's files
 	base, root string
 	confiner   *Confiner
 	policy     *permission.Policy
@@ -107,7 +107,7 @@ func (tr *trial) git(t *testing.T, args ...string) {
 	}
 }
 
-// listen serves until the test ends, and tells of each connection.
+// listen serves until the test ends, and reports each connection.
 func (tr *trial) listen(t *testing.T, network, address string) (port string) {
 	t.Helper()
 	l, err := net.Listen(network, address)

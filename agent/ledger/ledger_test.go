@@ -35,7 +35,7 @@ func spender(dir string) {
 		}
 		fmt.Println("reserved")
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-		return // without Close, as one that is killed
+		return // There is no Close, as after a kill.
 	}
 	for n := 0; ; n++ {
 		r, err := l.Reserve(spent(0.001), 1.0/128, 1.0/64, 1)
@@ -235,7 +235,7 @@ func TestATornLineCostsNoOtherLine(t *testing.T) {
 	if usd := sum(t, l); !near(usd, 0.75) {
 		t.Errorf("$%v", usd)
 	}
-	if err := os.Truncate(name, 0); err != nil { // by the user
+	if err := os.Truncate(name, 0); err != nil { // as a user might
 		t.Fatal(err)
 	}
 	spend(0.125)

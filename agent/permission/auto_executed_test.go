@@ -124,7 +124,7 @@ func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
 	}
 }
 
-// A hard link may lead to any of these, and nothing in its own name tells.
+// A hard link may lead to any of these, and its own name does not show that.
 func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
 	write := tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/notes.txt"}}
 	linked := write

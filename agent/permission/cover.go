@@ -163,7 +163,7 @@ func suggestRun(name string, rest []*part) string {
 	return Rule{Tool: name, Arg: first + ":*", HasArg: true}.String()
 }
 
-// commandWords are the words that tell the kind of command; none for
+// commandWords are the words that show the kind of command; none for
 // programs that run their arguments, or whose words say little.
 func commandWords(s line.Command) []string {
 	words := line.Texts(s.Words)

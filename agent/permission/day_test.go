@@ -174,7 +174,7 @@ func TestATimeoutChangesNoDecisionOfADay(t *testing.T) {
 	lines := linesOf(t, "day.txt")
 	for i, line := range lines {
 		without := plan(line, 0)
-		different := []tool.Access{without} // those that Decide could tell apart
+		different := []tool.Access{without} // those that Decide could distinguish
 		var timeouts []int
 		for timeout := 1 + i; timeout <= 600; timeout += len(lines) { // each of them with one of the lines
 			timeouts = append(timeouts, timeout)

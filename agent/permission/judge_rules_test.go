@@ -33,7 +33,7 @@ func TestRulesForWritingHoldForTheChangesOfALine(t *testing.T) {
 	for _, row := range []struct {
 		deny, ask string
 		change    sandbox.Change
-		verdict   Verdict // in auto, beside a change of another file
+		verdict   Verdict // the verdict in auto, beside a change of another file
 		applied   int
 	}{
 		{"write(secret/**)", "", at("secret/a", sandbox.Created), Run, 1},

@@ -20,7 +20,7 @@ import (
 // bus is a session bus with a Secret Service on it, for one client at a time.
 type bus struct {
 	mu     sync.Mutex
-	items  map[string][]byte // by user name
+	items  map[string][]byte // keyed by user name
 	locked bool              // every unlocking asks the user, and no answer comes
 	calls  []string
 	conns  []net.Conn

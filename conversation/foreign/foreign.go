@@ -18,7 +18,7 @@ import (
 type Session struct {
 	Agent    string // "Claude Code" or "Codex"
 	ID       string // its name there; may be ""
-	Dir      string // absolute directory it was in; "" if the file does not tell
+	Dir      string // absolute directory it was in; "" if the file does not name it
 	Model    string // the last to answer, may be ""
 	Messages []provider.Message
 	Skipped  int // lines that are no JSON

@@ -230,13 +230,13 @@ func TestCodexWithoutTheVariableOfItsKey(t *testing.T) {
 	}
 }
 
-// codex tells of a server that is silent for minutes as of one that is not there.
+// codex reports a server that is silent for minutes like one that is not there.
 func TestCodexThatWaitsForASilentServerIsNotGivenUp(t *testing.T) {
 	d := &codexEvents{}
 	r := &reply{send: func(provider.Event) {}, mayBeStuck: 2 * time.Minute}
 	for range 4 {
 		d.trouble(r, "Reconnecting")
-		d.lastTrouble = d.lastTrouble.Add(-5 * time.Minute) // as if it had been silent so long
+		d.lastTrouble = d.lastTrouble.Add(-5 * time.Minute) // makes it silent for so long
 		r.stuck = r.stuck.Add(-5 * time.Minute)
 	}
 	if r.abort {

@@ -323,7 +323,7 @@ func (c *CLI) version(ctx context.Context, path string) string {
 	cmd.Env, cmd.Dir, cmd.WaitDelay = c.Environ, c.Dir, time.Second
 	out, err := cmd.Output()
 	if err != nil {
-		return "" // a tool that cannot even tell its version is judged by its earlier message
+		return "" // a tool that cannot even report its version is judged by its earlier message
 	}
 	return versionIn(string(out))
 }

@@ -27,7 +27,7 @@ var codex = dialect{
 	events: func() decoder { return &codexEvents{begun: map[string]bool{}} },
 	effort: "xhigh",
 	args: func(c call) []string {
-		// codex must be told that a project without git is meant.
+		// codex needs this option for a project without git.
 		args := []string{"exec", "--json", "--skip-git-repo-check"}
 		args = append(args, "--config="+trustLevel(c.place, c.trust))
 		if c.edits {

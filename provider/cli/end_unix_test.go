@@ -110,7 +110,7 @@ func TestClaudeKeepsTheCaps(t *testing.T) {
 	}
 }
 
-// A cap of tokens, which it cannot keep, ends the run as soon as it tells of more.
+// A cap of tokens, which it cannot keep, ends the run as soon as it reports more.
 func TestClaudeIsStoppedAtTheTokenCap(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "echo $$ >$DIR/pid\n"+events(claudeInit,
 		claudeStream(`{"type":"message_start","message":{"id":"a","usage":{"input_tokens":90,"output_tokens":1}}}`),
@@ -172,7 +172,7 @@ func TestClaudeLimitThatIsNotTheReason(t *testing.T) {
 	s.ask(user("hi")).fails(t, provider.KindProvider, "It broke")
 }
 
-// A model that claude does not know is replaced by it, which it tells on stderr.
+// A model that claude does not know is replaced by it, which it reports on stderr.
 func TestClaudeDoesNotKnowTheModel(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "echo '[claude-code:unrecognized_model] opsu is unknown' >&2\n"+claudeGreets)
 	o := s.ask(user("hi"))

@@ -92,7 +92,7 @@ func TestForkBeginsASessionOfItsOwn(t *testing.T) {
 	}
 }
 
-// The tool may have lost its session: it is then told the conversation.
+// The tool may have lost its session: it then gets the conversation.
 func TestLostSessionIsToldAgain(t *testing.T) {
 	for name, c := range map[string]struct{ lost, good string }{
 		ClaudeName: {events(

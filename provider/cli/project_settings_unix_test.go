@@ -105,7 +105,7 @@ func TestATrustedProjectsSettingsAreGiven(t *testing.T) {
 	}
 }
 
-// gemini cannot be told to leave a repository's settings alone.
+// gemini has no option to ignore a repository's settings.
 func TestGeminiIsNotRunWhereTheRepositoryBringsSettings(t *testing.T) {
 	for _, file := range []string{"settings.json", ".env", "commands/x.toml", "agents/x.md",
 		"extensions/x/gemini-extension.json", "policies/x.toml"} {

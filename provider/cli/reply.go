@@ -49,7 +49,7 @@ type failure struct {
 	text   string
 	code   string             // the tool's own word
 	status int                // HTTP status, 0 if unknown
-	kind   provider.ErrorKind // "" when only text and status tell
+	kind   provider.ErrorKind // "" when only text and status show it
 	after  time.Duration      // until it may work again, 0 when not known
 }
 

@@ -163,7 +163,7 @@ func (s *standIn) gone(name string) {
 	}
 }
 
-// running tells a process from a zombie whose parent is slow.
+// running separates a process from a zombie whose parent is slow.
 func running(pid int) bool {
 	all, err := shell.Processes()
 	if err != nil {

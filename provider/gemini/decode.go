@@ -165,8 +165,8 @@ func (d *decoder) grow(p *replyPart) {
 	}
 }
 
-// call takes a call. Arguments in pieces, which Vertex sends on demand, are not asked for: the model
-// is told that they could not be read.
+// call takes a call. Arguments in pieces, which Vertex sends on demand, are not asked for: the model gets an error that
+// they could not be read.
 func (d *decoder) call(c *replyCall, signature string) {
 	if c.Name == "" && c.ID == "" && len(c.Args) == 0 {
 		return // a further piece, or the end of them

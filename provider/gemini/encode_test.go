@@ -107,7 +107,7 @@ func TestThinking(t *testing.T) {
 		model  string
 		effort provider.Effort
 		limit  int
-		want   string // of thinkingConfig; "" for none
+		want   string // value of thinkingConfig; "" for none
 	}{
 		{"gemini-1.5-pro", high, 8000, ``},
 		{"gemini-2.0-flash", high, 8000, ``},

@@ -106,7 +106,7 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 	})
 }
 
-// family holds the facts that a model's id tells.
+// family holds the facts that follow from a model's ID.
 type family struct {
 	gemini bool
 	kind   string // pro, flash, lite or another word

@@ -12,8 +12,7 @@ import (
 // long is 10 KB, some 2,000 tokens.
 var long = strings.Repeat("word ", 2000)
 
-// TestACutPrompt: the server is told not to cut, and one that does so all
-// the same is found out by its counts.
+// TestACutPrompt: the request forbids a cut, and a server that still cuts is detected by its counts.
 func TestACutPrompt(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -21,7 +21,7 @@ func TestTheWindow(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		show   providertest.Reply
-		want   int // that is asked for
+		want   int // the window requested
 		window int
 	}{
 		{"the model's own", able(4096), 0, 4096},

@@ -120,7 +120,7 @@ func TestAStreamThatJustEnds(t *testing.T) {
 	}
 }
 
-// TestAPageOfAProxy: not even its status tells that it is none.
+// TestAPageOfAProxy: not even its status shows that it is no reply.
 func TestAPageOfAProxy(t *testing.T) {
 	for name, reply := range map[string]providertest.Reply{
 		"page":             providertest.Page(200, "Log in"),

@@ -171,8 +171,7 @@ func TestReasoningAsEachServerWantsIt(t *testing.T) {
 	}
 }
 
-// TestThoughtsThatARouterNoLongerTakes are left out, all of them, and told
-// once; the effort is not at fault.
+// TestThoughtsThatARouterNoLongerTakes are left out, all of them, with one notice; the effort is not at fault.
 func TestThoughtsThatARouterNoLongerTakes(t *testing.T) {
 	for _, message := range []string{
 		"Provider returned error: messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
@@ -227,8 +226,7 @@ func TestTheWordForTheEnd(t *testing.T) {
 	}
 }
 
-// TestALengthBesideAnError is a cut reply: a router tells of the limit in
-// both ways.
+// TestALengthBesideAnError is a cut reply: a router reports the limit in both ways.
 func TestALengthBesideAnError(t *testing.T) {
 	const failure = `"error":{"code":502,"message":"Provider returned error: max_tokens reached"}`
 	for name, end := range map[string][]string{

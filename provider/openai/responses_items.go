@@ -171,7 +171,7 @@ func (d *responsesDecoder) close(o *outputItem, it *itemHead, raw json.RawMessag
 	}
 }
 
-// leaveOut tells, once for each kind, of items of the server's own tools.
+// leaveOut reports, once for each kind, items of the server's own tools.
 func (d *responsesDecoder) leaveOut(kind string) {
 	kind = strings.ToValidUTF8(kind[:min(len(kind), maxKind)], "")
 	if len(d.unrecognized) < maxUnrecognized && !slices.Contains(d.unrecognized, kind) {

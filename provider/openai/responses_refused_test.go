@@ -70,7 +70,7 @@ func TestAHistoryThatIsRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		refused []providertest.Reply
-		ids     bool // of items still go along at last
+		ids     bool // IDs of items are still sent at last
 		thought bool // goes along at last
 		told    bool
 	}{

@@ -227,8 +227,7 @@ func TestResponsesTellsCallsApart(t *testing.T) {
 	}
 }
 
-// TestArgumentsArriveInAnyForm: they count when the item is done, and there
-// is no word that tells of calls.
+// TestArgumentsArriveInAnyForm: they count when the item is done, and no word announces calls.
 func TestArgumentsArriveInAnyForm(t *testing.T) {
 	bad := provider.ToolCall{ID: "a", Name: "read", Input: []byte(`{}`), Raw: `{"n":`}
 	for _, tc := range []struct {
@@ -390,9 +389,8 @@ func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefusedIsLeftOut: no table knows every model and every
-// account. A field that was refused is left out from then on, and told where
-// something is lost; that it is refused once more though it is not there is final.
+// TestWhatIsRefusedIsLeftOut: no table knows every model and every account. A field that was refused is left out from
+// then on, with a notice if something is lost; another refusal of the absent field is final.
 func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 	for _, tc := range []struct{ message, field string }{
 		{"Unsupported parameter: 'temperature' is not supported with this model.", `"temperature"`},

@@ -62,5 +62,5 @@ func leave(conn *tls.Conn, reply Reply) {
 	_, _ = conn.Write(frame(frameData, 0, 1, reply.Body))
 	_, _ = conn.Write(frame(frameGoAway, 0, 0, []byte{0, 0, 0, 1, 0, 0, 0, 2})) // the last stream, INTERNAL_ERROR
 	_ = conn.CloseWrite()
-	_, _ = io.Copy(io.Discard, conn) // with bytes unread the end would be a reset, which may overtake the frames
+	_, _ = io.Copy(io.Discard, conn) // unread bytes would make the end a reset, which may overtake the frames
 }

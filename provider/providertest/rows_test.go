@@ -235,8 +235,8 @@ func TestAnErrorOfNullIsNone(t *testing.T) {
 	})
 }
 
-// TestWhatAProxySays: a page is no reply; its first words and the way
-// out are told. One made for a request that is too large counts as that.
+// TestWhatAProxySays: a page is no reply; the error has its first words and a remedy. One made for a request that is
+// too large counts as that.
 func TestWhatAProxySays(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for status, kind := range map[int]provider.ErrorKind{200: provider.KindProvider, 403: provider.KindProvider,

@@ -43,8 +43,8 @@ type BashOptions struct {
 	Confined bool   // commands run confined
 	// Ask says that someone can answer when a call asks to run unconfined.
 	Ask bool
-	// Timeout is how long a call without a timeout waits, as Env.ShellTimeout; the
-	// model is told. 0 stands for the default.
+	// Timeout is how long a call without a timeout waits, as Env.ShellTimeout; the tool's description names it. 0
+	// stands for the default.
 	Timeout time.Duration
 }
 

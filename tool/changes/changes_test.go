@@ -112,7 +112,7 @@ func TestScopesAreGits(t *testing.T) {
 	for _, row := range []struct {
 		scope Scope
 		want  []string
-		line  string // of f on the new side
+		line  string // a line of f on the new side
 	}{
 		{Scope{}, []string{"modified f -2 +4", "new loose +l"}, "4"},
 		{Scope{Staged: true}, []string{"modified f -2 +3"}, "3"},

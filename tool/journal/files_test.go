@@ -71,7 +71,7 @@ func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
 			t.Errorf("cut at %d: the command was not taken back", cut)
 		}
 		p.ok(j.Close())
-		p.write("a", "2\n") // where it was taken back
+		p.write("a", "2\n") // where it was undone
 		p.write("b\xff", "2\n")
 	}
 	p.ok(os.WriteFile(path, data, 0o600))

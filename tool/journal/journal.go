@@ -27,7 +27,7 @@ const (
 // ErrInUse says that a running artoo has the journal.
 var ErrInUse = errors.New("the journal is in use by another artoo")
 
-// ErrNothing says that there is nothing to take back, or to bring back.
+// ErrNothing says that there is nothing to undo, or to redo.
 var ErrNothing = errors.New("nothing to undo")
 
 // touchEvery is how often the log is touched while a step is open. Its time separates, after a kill, the step's changes
@@ -106,10 +106,9 @@ func ProjectName(root string) string {
 	return filepath.Base(root) + "-" + hex.EncodeToString(key[:6])
 }
 
-// Open opens the journal of cfg.Dir, or prepares one; nothing is written before
-// something changes. A step in whose middle a process was killed is finished or
-// taken back, see [Journal.Recovered]. It returns [ErrInUse] if another artoo has
-// the journal open.
+// Open opens the journal of cfg.Dir, or prepares one; nothing is written before something changes. A step in whose
+// middle a process was killed is finished or undone, see [Journal.Recovered]. It returns [ErrInUse] if another artoo
+// has the journal open.
 func Open(cfg Config) (*Journal, error) {
 	return open(cfg, func(string) error { return nil })
 }
@@ -153,8 +152,7 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	return j, nil
 }
 
-// Close ends the journal. Steps that are open stay unfinished: the next Open
-// takes them back.
+// Close ends the journal. Steps that are open stay unfinished: the next Open undoes them.
 func (j *Journal) Close() error {
 	j.end()
 	j.background.Wait()

@@ -100,7 +100,7 @@ func (p *project) write(rel, content string) {
 	p.ok(os.WriteFile(p.path(rel), []byte(content), 0o644))
 }
 
-// look returns every path with its kind, mode and content. Inodes tell which
+// look returns every path with its kind, mode and content. Inodes show which
 // paths are one file.
 func (p *project) look() map[string]string { return lookAt(p.t, p.root) }
 
@@ -187,7 +187,7 @@ func (p *project) edit(turn int, rel, content string) Changed {
 func (p *project) undo(n int) Report { p.t.Helper(); return p.takeBack(n, false) }
 func (p *project) redo(n int) Report { p.t.Helper(); return p.takeBack(n, true) }
 
-// backAndForth takes the last turn back and brings it back, twice.
+// backAndForth undoes and redoes the last turn, twice.
 func (p *project) backAndForth(start, end map[string]string) {
 	p.t.Helper()
 	for range 2 {

@@ -96,7 +96,7 @@ func TestNewNamesOfOneFileLand(t *testing.T) {
 	}
 }
 
-// A landing that is stopped at any point is taken back, and the layer is whole again.
+// A landing that is stopped at any point is undone, and the layer is whole again.
 func TestALandingThatIsStoppedIsTakenBack(t *testing.T) {
 	for stopAt := int64(1); ; stopAt++ {
 		p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n", "d/x": "x\n"})

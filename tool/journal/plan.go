@@ -77,8 +77,7 @@ func (j *Journal) planOf(ctx context.Context, records []*record, redo bool) (Pla
 	return p, b.finish()
 }
 
-// toUndo returns the steps of the last n turns that changed something and were
-// not taken back, the last first.
+// toUndo returns the steps of the last n turns that changed something and were not undone, the last first.
 func (j *Journal) toUndo(n int) (records []*record) {
 	turns := map[int]bool{}
 	for _, r := range slices.Backward(j.steps) {

@@ -129,7 +129,7 @@ func (r *restore) inParent(op Change, f func(dir int, name string) error) error 
 	return err
 }
 
-// reversed are the changes that take these back.
+// reversed are the changes that undo these.
 func reversed(ops []Change) []Change {
 	to := map[string]string{}
 	for _, op := range ops {

@@ -36,9 +36,9 @@ func renameNew(fromDir int, from string, toDir int, to string) error {
 	return unix.Renameat2(fromDir, from, toDir, to, unix.RENAME_NOREPLACE)
 }
 
-// takeLease asks to be told when an open file is opened for writing. While the lease
+// takeLease has the kernel report when an open file is opened for writing. While the lease
 // lasts such an open waits. The error is EAGAIN where the file is open for writing now;
-// any other one means that there is no lease to be had.
+// any other one means that no lease is available.
 func takeLease(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
 	return err

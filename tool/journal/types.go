@@ -45,11 +45,10 @@ type Config struct {
 	// Head says where the repository stands, in any words that change when it moves (the commit and the branch), and
 	// the operation under way in it ("rebase", "merge"), "" for none. Nil: there is no repository.
 	Head func() (head, busy string)
-	// Merges reports whether the content of a path, absolute, is changed in parts that can
-	// be taken back one by one, as the index of a repository. Merge makes in such a file,
-	// which holds now, the changes that lead from one content to another, and names the
-	// parts that have another value by now and stay. A nil content is no file. Merges is
-	// nil where there is none.
+	// Merges reports whether the content of a path, absolute, is changed in parts that can be undone one by one, as the
+	// index of a repository. Merge makes in such a file, which holds now, the changes that lead from one content to
+	// another, and names the parts that have another value by now and stay. A nil content is no file. Merges is nil
+	// where there is none.
 	Merges func(path string) bool
 	Merge  func(ctx context.Context, path string, from, to, now []byte) (merged []byte, left []string, err error)
 	// MaxFile is the size in bytes above which Snapshot leaves a file out; 0: 1 MB.
@@ -241,8 +240,7 @@ type Session struct {
 	ID    string // Dir's last element
 	Time  time.Time
 	InUse bool // A running artoo writes to it.
-	// Unfinished says that a process died in the middle of a step: Open will
-	// finish it or take it back.
+	// Unfinished says that a process died in the middle of a step: Open will finish or undo it.
 	Unfinished bool
 	Steps      []StepInfo // those that changed something, the oldest first
 }

@@ -34,7 +34,7 @@ type client struct {
 	utf8    bool          // it counts columns in bytes, not in UTF-16 units
 
 	mu        sync.Mutex
-	shaken    bool // it may be told of files
+	shaken    bool // it may be sent files
 	documents map[string]*document
 	published chan struct{} // closed and made again with each publication
 	runs      int

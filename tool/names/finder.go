@@ -40,8 +40,8 @@ type listing struct {
 // New makes a Finder.
 func New(match Match) *Finder { return &Finder{match: match, known: map[string]listing{}} }
 
-// ClockTick is how old the last change of a file or directory must be for its listing to be kept: file systems tell
-// times by a clock that stands still for a few milliseconds (a jiffy is 10 ms at most), in which it may have changed
+// ClockTick is how old the last change of a file or directory must be for its listing to be kept: file systems take
+// times from a clock that stands still for a few milliseconds (a jiffy is 10 ms at most), in which it may have changed
 // once more.
 const ClockTick = 50 * time.Millisecond
 

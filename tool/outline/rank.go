@@ -88,7 +88,7 @@ type place struct {
 func placeOf(s Source) place {
 	p := place{Source: s, dir: path.Dir(s.Name)}
 	for i, part := range []string{strings.TrimSuffix(path.Base(s.Name), path.Ext(s.Name)), path.Base(p.dir)} {
-		longest := "" // for my-file it is file
+		longest := "" // "file" for my-file
 		for word := range strings.FieldsFuncSeq(part, func(r rune) bool { return r > 0x7f || !isName(byte(r)) }) {
 			if len(word) >= len(longest) {
 				longest = word

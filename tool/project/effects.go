@@ -123,7 +123,7 @@ func (p Project) Uncommitted(ctx context.Context, environ []string, paths []stri
 }
 
 // Blobs returns by which names, in hexadecimal digits, HEAD and the index hold the files
-// at absolute paths; none where they do not, or git does not tell.
+// at absolute paths; none where they do not, or git does not say.
 func (p Project) Blobs(ctx context.Context, environ []string, paths []string) map[string][]string {
 	if !p.Git {
 		return map[string][]string{}
@@ -146,7 +146,7 @@ func (p Project) held(ctx context.Context, environ, rel []string, lists [][]stri
 		return nil
 	}
 	for _, list := range lists {
-		// Without a commit, a ref or an index there is nothing to be told.
+		// Without a commit, a ref or an index there is nothing to report.
 		_ = inParts(rel, func(part []string) error {
 			return git.Run(ctx, environ, p.Root, p.Root, take, slices.Concat([]string{"--literal-pathspecs"}, list, []string{"-z", "--"}, part)...)
 		})
@@ -162,7 +162,7 @@ func isHash(text string) bool {
 const mostHashed = 64 << 20
 
 // IsBlob reports whether git would hold a file's content by one of these names. The error
-// says that it is too long to be told, or that ctx ended.
+// says that it is too long to check, or that ctx ended.
 func IsBlob(ctx context.Context, file *os.File, blobs []string) (bool, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -213,7 +213,7 @@ func (p Project) Committed(ctx context.Context, environ []string, path string) b
 		}
 		return nil
 	}
-	// Without a remote there is nothing to be told.
+	// Without a remote there is nothing to compare with.
 	_ = git.Run(ctx, environ, p.Root, p.Root, take, "for-each-ref", "--format=%(objectname)%00", "--sort=-committerdate", "refs/remotes")
 	lists := [][]string{{"ls-files", "-s"}}
 	for _, ref := range refs {

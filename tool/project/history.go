@@ -41,12 +41,10 @@ type history struct {
 	err   error
 }
 
-// Secrets lists the files of the deny list, absolute and sorted, that git in the
-// project could show: those that the index holds, or a commit that a ref, a
-// reflog or a stash reaches, and those of denied whose present content is in the
-// object store. denied are the absolute denied files that are there. The error says
-// that it cannot be told. environ is the environment that commands get; git's own
-// programs must be known to be off (Project.GitRuns).
+// Secrets lists the files of the deny list, absolute and sorted, that git in the project could show: those that the
+// index holds, or a commit that a ref, a reflog or a stash reaches, and those of denied whose present content is in the
+// object store. denied are the absolute denied files that are there. The error says that they cannot be listed. environ
+// is the environment that commands get; git's own programs must be known to be off (Project.GitRuns).
 func (h *Histories) Secrets(p Project, environ, denied []string) ([]string, error) {
 	if !p.Git {
 		return nil, nil

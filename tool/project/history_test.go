@@ -110,7 +110,7 @@ func TestHistoryIsLookedThroughForSecrets(t *testing.T) {
 	expect(".env", ".netrc", "sub/.env")
 	mkfile(t, filepath.Join(root, ".env.example"), "SECRET=3\n")
 	do("add", ".env.example")
-	mkfile(t, env, "SECRET=3\n") // as anyone may read it
+	mkfile(t, env, "SECRET=3\n") // any user may read it
 	expect(".netrc", "sub/.env")
 }
 

@@ -314,7 +314,7 @@ func TestGitRuns(t *testing.T) {
 }
 
 // tracksSecret is an error that names the first file of the deny list in an
-// index, or says why that cannot be told.
+// index, or says why that is unknown.
 func tracksSecret(p Project) error {
 	names, err := new(Histories).Secrets(p, os.Environ(), nil)
 	if err == nil && len(names) > 0 {

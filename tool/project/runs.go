@@ -167,10 +167,9 @@ func ownedByUser(path string) bool {
 	return uint64(stat.Uid) == uint64(user)
 }
 
-// OthersRun says in words why git runs or obeys the file at an absolute path, without
-// links, although no name in it tells: it lies in one of the directories of hooks that
-// HookFinder found, in the directory that work trees share, or has a place in a bare
-// repository. "" when it does not.
+// OthersRun says in words why git runs or obeys the file at an absolute path, without links, although no name in it
+// shows that: it lies in one of the directories of hooks that HookFinder found, in the directory that work trees share,
+// or has a place in a bare repository. "" when it does not.
 func (p Project) OthersRun(path string, hooks []string) string {
 	path = filepath.Clean(path)
 	if p.Common != "" {

@@ -15,8 +15,8 @@ import (
 	"artoo/tool/names"
 )
 
-// ownWorkTree reports whether the user owns the work tree at top and its git
-// files, or has told git by safe.directory to take it all the same.
+// ownWorkTree reports whether the user owns the work tree at top and its git files, or has git accept it by
+// safe.directory.
 func ownWorkTree(top string) bool {
 	dir, _, err := git.Dirs(top)
 	if err != nil {
@@ -74,9 +74,8 @@ func separateGitDir(dir string) (separate bool) {
 	return separate && err == nil && names.Fold(filepath.Base(dir)) != ".git"
 }
 
-// Repository finds the repository that git would work on in dir, wherever its
-// top is: Git is false where there is none. The error is for a .git of which it
-// cannot be told whether git would take it.
+// Repository finds the repository that git would work on in dir, wherever its top is: Git is false where there is none.
+// The error is for a .git that git may or may not accept.
 func Repository(dir string) (Project, error) {
 	p, err := projectAt(dir)
 	if err != nil {

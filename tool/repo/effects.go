@@ -371,7 +371,7 @@ func (j *judge) judgeLogs() {
 		l := r.logs[name]
 		switch {
 		case name == "refs/stash", name != "HEAD" && r.after[name] == "":
-			continue // its rows tell
+			continue // other rows report it
 		case l.gone && len(l.before) > 0:
 			j.lostLog(name, name+": its reflog is removed")
 		case !bytes.HasPrefix(l.after, l.before):

@@ -339,7 +339,7 @@ func (w *world) look(t *testing.T) map[string]string {
 	return files
 }
 
-// describe tells all of a file that can be changed.
+// describe gives all properties of a file that can be changed.
 func describe(path string) string {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {

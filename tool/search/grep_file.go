@@ -53,10 +53,9 @@ func (s *fileSearch) file(ctx context.Context, abs string, keep int) (fileHits, 
 	return hits, err
 }
 
-// inDir searches the file base of a directory of a tree, whose absolute path is abs.
-// To ask for each file of a tree whether it may be shown takes longer than to search
-// it: that is asked of those alone of which something would be told, and no other file
-// can have been read than the one that was asked about.
+// inDir searches the file base of a directory of a tree, whose absolute path is abs. A check whether a file may be
+// shown takes longer than a search of it: so only files with something to show are checked, and the file checked is
+// always the one that was read.
 func (s *fileSearch) inDir(ctx context.Context, dir openDir, base, abs string, keep int) (fileHits, error) {
 	f, err := dir.file(base)
 	if err != nil {

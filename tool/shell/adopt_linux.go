@@ -77,7 +77,7 @@ func (q Process) adopted() bool {
 	return q.Parent == os.Getpid() && q.Session != ownSession() && !adoption.shells[q.PID] && q.later(adoption.first)
 }
 
-// later reports whether a process began after another; within one tick their numbers tell.
+// later reports whether a process began after another; within one tick their numbers decide.
 func (q Process) later(than Process) bool {
 	return q.Began > than.Began || q.Began == than.Began && q.PID > than.PID
 }

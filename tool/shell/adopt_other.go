@@ -18,7 +18,7 @@ func (p *processTree) Release() {}
 // reap has nothing to do here.
 func reap() {}
 
-// lastNumber is not told here.
+// lastNumber is unknown here.
 func lastNumber() int { return 0 }
 
 // Stat has the number alone: more is not looked up here.

@@ -112,7 +112,7 @@ func words(p []byte) [4]uint64 {
 }
 
 // unusual has a high bit set where a byte of a word is not ASCII that is printed, nor a line
-// break. Sums tell: the first that a byte is no line break, the second that it is 0x20 and
+// break. Sums show it: the first that a byte is no line break, the second that it is 0x20 and
 // above, the third that it is 0x7f. A byte of 0x80 and above spoils them, and is unusual itself.
 func unusual(w uint64) uint64 { return (w^ones*'\n'+low)&^(w+ones*0x60) | (w + ones) | w }
 

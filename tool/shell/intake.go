@@ -220,7 +220,7 @@ func (in *intake) hide() {
 	}
 }
 
-// tell has a record told of the line that has not ended.
+// tell shows a record the line that has not ended.
 func (in *intake) tell(r *record) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

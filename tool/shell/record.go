@@ -68,7 +68,7 @@ func (r *record) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// see is told how the line that has not ended stands.
+// see takes the state of the line that has not ended.
 func (r *record) see(open string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

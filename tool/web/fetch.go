@@ -70,7 +70,7 @@ type Page struct {
 	Status int      // such as 200
 	// Elsewhere is where a redirect leads that was not followed, nil for none; there is no Text then.
 	Elsewhere *url.URL
-	MediaType string // such as text/html, "" where nothing tells
+	MediaType string // such as text/html, "" if unknown
 	Title     string
 	// Text is the readable text: Markdown of a page, the text of a PDF, else as it came,
 	// in UTF-8 and without control characters. It may be empty.

@@ -33,7 +33,7 @@ type counting struct {
 	calls  int
 	before func() int // the client's estimate of the request that is under way
 
-	counted, estimated []int // of each request
+	counted, estimated []int // one entry per request
 }
 
 // request has the parts of a request that count as tokens.
@@ -74,7 +74,7 @@ func (s *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		s.t.Error(err)
 	}
-	sum := 3 // that a reply begins with
+	sum := 3 // the tokens that begin a reply
 	for _, t := range req.Tools {
 		sum += 7 + s.tokens(t.Function.Name, t.Function.Description, string(t.Function.Parameters))
 	}
@@ -178,7 +178,7 @@ func partsOf(t *testing.T, size, most int, patterns ...string) (parts []string) 
 			}
 		}
 	}
-	if step := len(parts) / most; step > 1 { // from all files
+	if step := len(parts) / most; step > 1 { // the parts come from all files
 		for i := range most {
 			parts[i] = parts[i*step]
 		}
@@ -205,7 +205,7 @@ func contents(t *testing.T) map[string][]string {
 		"Japanese": partsOf(t, 250, 30, "testdata/japanese.txt"),
 		"Russian":  partsOf(t, 250, 30, "testdata/russian.txt"),
 	}
-	for i := range 5 { // as a real conversation has it
+	for i := range 5 { // like a real conversation
 		for _, kind := range []string{"prose", "code", "JSON", "Chinese", "Russian", "Japanese"} {
 			all["all in turn"] = append(all["all in turn"], all[kind][i%len(all[kind])])
 		}

@@ -311,7 +311,7 @@ func TestTheBodyIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// watchedEnd tells whether the body was read to its end.
+// watchedEnd reports whether the body was read to its end.
 type watchedEnd struct {
 	io.ReadCloser
 	end bool

@@ -21,7 +21,7 @@ import (
 // open, and closes it when the next one begins to arrive, or when it has arrived and
 // was worked on for a while.
 type closer struct {
-	works time.Duration // on a request before the close; 0 closes before it is read
+	works time.Duration // time on a request before the close; 0 closes before it is read
 
 	mu       sync.Mutex
 	answered int
@@ -48,7 +48,7 @@ func (s *closer) serve(conn net.Conn) {
 		return
 	}
 	if s.read(r) {
-		<-time.After(s.works) // by the clock of the test
+		<-time.After(s.works) // uses the clock of the test
 	}
 }
 

@@ -142,8 +142,8 @@ var stops = map[string]provider.StopReason{
 	"MODEL_ARMOR": provider.StopRefusal,
 }
 
-// Stop maps a server's word for the end of a reply. That there are calls to run is told by
-// the calls; only a reply that was cut or refused must not run them.
+// Stop maps a server's word for the end of a reply. The calls themselves show whether there are any to run; only a
+// reply that was cut or refused must not run them.
 func Stop(word string, calls bool) provider.StopReason {
 	stop, ok := stops[word]
 	switch {

@@ -15,7 +15,7 @@ import (
 // Kind is the variable that makes the test binary a server; its value says which one: "works",
 // for which each line with "bad" is an error and each with "odd" a warning, or one that "checks"
 // on each save and then reports only the changes, as rust-analyzer does, or "loads" or
-// "indexes" until the second question about references, told as progress or as its status, or
+// "indexes" until the second question about references, reported as progress or as its status, or
 // that is "dead", "mute", "silent" on its findings, writes "garbage" or a "flood".
 const Kind = "ARTOO_TEST_LANGUAGE_SERVER"
 

@@ -355,7 +355,7 @@ func (j *job) say(answer Answer, fds ...int) {
 
 // await waits for the first process. Processes that the command leaves behind have Grace to end.
 func (j *job) await() (status uint32, stopped int) {
-	status = uint32(unix.SIGKILL) // where the first process was killed and could not tell
+	status = uint32(unix.SIGKILL) // the status if the first process was killed and could not report
 	var words [3]uint32
 	if n, err := readRecord(j.report, &words); err == nil && n > 0 {
 		status = words[1]
