@@ -21,7 +21,7 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 	write(outside, "mine\n")
 	for name, row := range map[string]struct {
 		file, before, after string
-		link                string // a link to file
+		link                string // the target of file, if that is a link
 	}{
 		"none":       {after: "- use tabs\n"},
 		"text":       {file: "AGENTS.md", before: "Be brief.\n\n\n", after: "Be brief.\n\n- use tabs\n"},

@@ -30,7 +30,7 @@ const (
 // A trial is a project with a secret, a directory and a home beside it, and a service of the machine: confined lines
 // must not read, change or reach them.
 type trial struct {
-	store      string // directory of git's files
+	store      string // git's object store
 	base, root string
 	confiner   *Confiner
 	policy     *permission.Policy
