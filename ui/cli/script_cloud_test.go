@@ -28,17 +28,18 @@ const cloudToken = "ya29.token-of-the-cloud-0123456789"
 // cloudWires are the wires of the clouds of scripts, and the paths of their models.
 var cloudWires = map[string]struct{ wire, path string }{
 	"azure":         {"responses", "/openai/v1/responses"},
+	"azure-entra":   {"responses", "/openai/v1/responses"},
 	"vertex":        {"gemini", "/v1/projects/p/locations/global/publishers/google/models/gemini-test:streamGenerateContent?alt=sse"},
 	"bedrock":       {"converse", "/model/eu.anthropic.claude-test-v1%3A0/converse-stream"},
 	"vertex-claude": {"anthropic", "/v1/projects/p/locations/l/publishers/anthropic/models/claude-test@1:streamRawPredict"},
 }
 
-// cmdCloud is `cloud azure|bedrock|vertex|vertex-claude FILE`: starts that cloud on loopback, in HOST, whose one model answers with
+// cmdCloud is `cloud azure|azure-entra|bedrock|vertex|vertex-claude FILE`: starts that cloud on loopback, in HOST, whose one model answers with
 // the replies of FILE; see server for their form. A request for another path, or without its credentials, is refused as
 // the cloud refuses it. adc.json is a service account of Google's.
 func cmdCloud(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || cloudWires[args[0]].wire == "" {
-		ts.Fatalf("usage: cloud azure|bedrock|vertex|vertex-claude FILE")
+		ts.Fatalf("usage: cloud azure|azure-entra|bedrock|vertex|vertex-claude FILE")
 	}
 	cloud := cloudWires[args[0]]
 	replies := parseReplies(ts, args[1])
