@@ -32,7 +32,7 @@ func endTurn(span *telemetry.Span, r *Response, err error) {
 }
 
 func endRequest(span *telemetry.Span, report RequestReport, reply provider.Done, err error) {
-	out := telemetry.Outcome{Model: report.Model, Response: report.ID, Finish: string(reply.Stop), Usage: usageOf(report.Usage),
+	out := telemetry.Outcome{Model: report.Model, Request: report.ID, Finish: string(reply.Stop), Usage: usageOf(report.Usage),
 		CostUSD: report.CostUSD, Tries: report.Tries}
 	if f := Classify(err); f != nil {
 		out.Error = string(f.Kind)

@@ -55,7 +55,7 @@ func kinds(op Operation, o Outcome) []attribute {
 
 // spanOf is a span as it is sent.
 func spanOf(s *Span, o Outcome, end time.Time) object {
-	list := append(kinds(s.op, o), attribute{"gen_ai.conversation.id", s.ids.Session}, attribute{"gen_ai.response.id", o.Response},
+	list := append(kinds(s.op, o), attribute{"gen_ai.conversation.id", s.ids.Session}, attribute{"artoo.request_id", o.Request},
 		attribute{"gen_ai.tool.call.id", s.op.Call}, attribute{"gen_ai.usage.input_tokens", o.Usage.Input},
 		attribute{"gen_ai.usage.cache_read.input_tokens", o.Usage.CacheRead},
 		attribute{"gen_ai.usage.cache_creation.input_tokens", o.Usage.CacheWrite},

@@ -31,13 +31,13 @@ const (
 
 // Outcome is the end of a span. Empty fields are left out.
 type Outcome struct {
-	Error    string // the kind of a failure, "" for success
-	Model    string // the model that answered
-	Response string // the server's id of the request
-	Finish   string // why the reply ended
-	Usage    Usage
-	CostUSD  *float64 // nil is unknown
-	Tries    int
+	Error   string // the kind of a failure, "" for success
+	Model   string // the model that answered
+	Request string // the server's id of the request
+	Finish  string // why the reply ended
+	Usage   Usage
+	CostUSD *float64 // nil is unknown
+	Tries   int
 }
 
 // Usage counts tokens. Input includes those that a cache had or took, Output those of reasoning.
