@@ -44,6 +44,7 @@ func ForeignVariables() []Foreign {
 		{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "the same as a whole address"},
 		{"AWS_CONTAINER_AUTHORIZATION_TOKEN", "what is sent there"},
 		{"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "a file with that"},
+		{"AWS_WEB_IDENTITY_TOKEN_FILE", "refused: AWS's own tool exchanges it"},
 		{"AWS_EC2_METADATA_DISABLED", "true: the instance's role is not asked for"},
 		{"AWS_EC2_METADATA_SERVICE_ENDPOINT", "where it is asked for"},
 		{"HTTPS_PROXY", "proxy for https addresses; https_proxy too"},

@@ -28,7 +28,7 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 	if len(argv) == 1 {
 		argv = []string{"sh", "-c", argv[0]}
 	}
-	out, err := c.keyOutput(ctx, argv)
+	out, err := c.keyOutput(ctx, "api_key_command", argv)
 	line, _, _ := strings.Cut(out, "\n")
 	if err == nil && strings.TrimSpace(line) == "" {
 		err = errors.New("its first line is empty")
@@ -44,16 +44,16 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 
 // RunCredentials is the output of a command of the user's that gives credentials, run as a key command is.
 func (c *Config) RunCredentials(ctx context.Context, command string) (string, error) {
-	return c.keyOutput(ctx, []string{"sh", "-c", command})
+	return c.keyOutput(ctx, "credential_process", []string{"sh", "-c", command})
 }
 
-// keyOutput runs a program, which gets no input and no provider's key. Its stderr is passed on as it comes ("touch the
-// token"), and is part of the error.
-func (c *Config) keyOutput(ctx context.Context, argv []string) (string, error) {
+// keyOutput runs a program that a setting names, which gets no input and no provider's key. Its stderr is passed on as it
+// comes ("touch the token"), and is part of the error.
+func (c *Config) keyOutput(ctx context.Context, setting string, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCommandLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	out, errs := &head{max: maxKeyLine, line: func(string) {}}, &head{max: 2000, line: c.keySays}
+	out, errs := &head{max: maxKeyLine, line: func(string) {}}, &head{max: 2000, line: func(line string) { c.keySays(setting + ": " + line) }}
 	cmd.Stdout, cmd.Stderr = out, errs
 	keys := c.KeyVariables()
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { // a helper fetches a key, it needs none

@@ -291,7 +291,7 @@ func TestKeyCommandSpeaksAndSeesNoKey(t *testing.T) {
 	c := mustLoad(t, LoadOptions{KeySays: func(line string) { said = append(said, line) }})
 	wantKey(t, c, "openai", "k----seen", "api_key_command")
 	wantKey(t, c.With(Choice{Provider: "openai"}), "openai", "k----seen", "api_key_command")
-	if want := []string{"touch the token", "noend"}; !slices.Equal(said, want) {
+	if want := []string{"api_key_command: touch the token", "api_key_command: noend"}; !slices.Equal(said, want) {
 		t.Errorf("it said %q, want %q", said, want)
 	}
 	if ran, err := os.ReadFile(filepath.Join(home, "ran")); string(ran) != "run\n" {

@@ -100,6 +100,14 @@ func (a amazon) fetch(ctx context.Context) (*credentials, error) {
 	return c, nil
 }
 
+// exportHint is the way for credentials that AWS's own tool finds for a profile, or for the environment if it is "".
+func exportHint(profile string) string {
+	if profile != "" {
+		profile = " --profile " + profile
+	}
+	return "a profile of another name with credential_process = aws configure export-credentials" + profile + " --format process, and that name in AWS_PROFILE"
+}
+
 // find looks at one source after the other, as AWS's own tools do.
 func (a amazon) find(ctx context.Context) (*credentials, error) {
 	profile, err := readProfile()
@@ -119,9 +127,12 @@ func (a amazon) find(ctx context.Context) (*credentials, error) {
 		return a.process(ctx, profile)
 	case profile.needsMore() != "":
 		return nil, none(profile.title()+" needs "+profile.needsMore()+", which artoo leaves to AWS's own tool",
-			"a profile with credential_process = aws configure export-credentials --profile "+profile.name+", and its name in AWS_PROFILE", nil)
+			exportHint(profile.name), nil)
 	case profile.named:
 		return nil, none(profile.title()+" has no credentials", "aws configure --profile "+profile.name, nil)
+	}
+	if os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" { // The role of the machine below would be another one.
+		return nil, none("AWS_WEB_IDENTITY_TOKEN_FILE needs an identity to be exchanged, which artoo leaves to AWS's own tool", exportHint(""), nil)
 	}
 	if c, err := a.container(ctx); c != nil || err != nil {
 		return c, err
@@ -131,5 +142,5 @@ func (a amazon) find(ctx context.Context) (*credentials, error) {
 			return c, err
 		}
 	}
-	return nil, none("no credentials of AWS", "aws configure, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE", nil)
+	return nil, none("no credentials of AWS", keysHint, nil)
 }

@@ -113,6 +113,10 @@ func newBesideServer(t *testing.T) *besideServer {
 		}
 		give(w)
 	})
+	mux.HandleFunc("GET /truncated", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"AccessKeyId":"A","Secr`) })
+	mux.HandleFunc("GET /expired", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"AccessKeyId":"A","SecretAccessKey":"s","Expiration":"2001-02-03T04:05:06Z"}`)
+	})
 	b.Server = httptest.NewServer(mux)
 	t.Cleanup(b.Close)
 	return b
@@ -123,7 +127,7 @@ func bare(t *testing.T) (home string) {
 	t.Helper()
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE",
 		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-		"AWS_CONTAINER_AUTHORIZATION_TOKEN", tokenFile, configVariable, credentialsVariable, "AWS_EC2_METADATA_SERVICE_ENDPOINT"} {
+		"AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_WEB_IDENTITY_TOKEN_FILE", tokenFile, configVariable, credentialsVariable, "AWS_EC2_METADATA_SERVICE_ENDPOINT"} {
 		t.Setenv(name, "")
 	}
 	home = t.TempDir()
@@ -180,6 +184,14 @@ func TestEachSourceOfAWSCredentials(t *testing.T) {
 			fail: "the container's role: status 403"},
 		"instance": {set: map[string]string{"HOME": "/nowhere", "AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": beside.URL},
 			want: credentials{id: "ASIA#", secret: "secret-#", token: "token-#", source: "the instance's role builder"}},
+		"truncated": {set: map[string]string{"HOME": "/nowhere", "AWS_CONTAINER_CREDENTIALS_FULL_URI": beside.URL + "/truncated"},
+			fail: "the container's role gives no credentials: unexpected end of JSON input"},
+		"expired": {set: map[string]string{"HOME": "/nowhere", "AWS_CONTAINER_CREDENTIALS_FULL_URI": beside.URL + "/expired"},
+			fail: "the container's role gives credentials that expired at 20"},
+		"no metadata": {set: map[string]string{"HOME": "/nowhere", "AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:1"},
+			fail: "the metadata server of the instance does not answer"},
+		"web identity": {set: map[string]string{"HOME": "/nowhere", "AWS_WEB_IDENTITY_TOKEN_FILE": "/token"},
+			fail: "AWS_WEB_IDENTITY_TOKEN_FILE needs an identity to be exchanged"},
 		"nothing": {set: map[string]string{"HOME": "/nowhere"}, fail: "no credentials of AWS"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,8 +207,8 @@ func TestEachSourceOfAWSCredentials(t *testing.T) {
 			tr, secrets := awsTransport(t)
 			c, err := tr.credentials(t.Context(), nil)
 			if tc.fail != "" {
-				if e := provider.AsError(err); e == nil || !strings.Contains(e.Message, tc.fail) {
-					t.Fatalf("got %v, want %q", err, tc.fail)
+				if e := provider.AsError(err); e == nil || !strings.Contains(e.Message, tc.fail) || e.Kind != provider.KindAuth || e.Hint == "" {
+					t.Fatalf("got %v, want %q, and how to cure it", err, tc.fail)
 				}
 				return
 			}

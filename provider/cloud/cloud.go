@@ -5,8 +5,10 @@ package cloud
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -158,7 +160,17 @@ func none(why, hint string, err error) error {
 	return &provider.Error{Kind: provider.KindAuth, Message: why, Hint: hint, Retry: new(false), Err: err}
 }
 
-// unreachable is the error of a server that should give credentials and fails.
-func unreachable(why string, err error) error {
-	return &provider.Error{Kind: provider.KindNetwork, Message: why + ": " + err.Error(), Err: err}
+// unreachable is the error of a server that should give credentials and fails, or refuses.
+func unreachable(why, hint string, err error) error {
+	said := err.Error()
+	var status statusError
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		if said = failed.Err.Error(); failed.Timeout() {
+			said = "no answer in time"
+		}
+	}
+	if errors.As(err, &status) && status < http.StatusInternalServerError {
+		return none(why+": "+said, hint, err)
+	}
+	return &provider.Error{Kind: provider.KindNetwork, Message: why + ": " + said, Hint: hint, Err: err}
 }

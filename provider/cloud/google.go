@@ -18,12 +18,27 @@ const (
 	googleHint     = "gcloud auth application-default login, or set " + googleVariable + " to a file with credentials"
 )
 
+// tokenLimit is how long all that gives a token may take.
+const tokenLimit = 20 * time.Second
+
+// within sends all requests in one context: oauth2 has none for those of a service account.
+type within struct {
+	ctx  context.Context
+	next http.RoundTripper
+}
+
+func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
+	return w.next.RoundTrip(r.WithContext(w.ctx))
+}
+
 // google sends a token of the Application Default Credentials.
 type google struct{ http *http.Client }
 
 func (g google) fetch(ctx context.Context) (*credentials, error) {
-	ctx = context.WithValue(ctx, oauth2.HTTPClient, g.http)
-	found, err := googleauth.FindDefaultCredentials(ctx, googleScope)
+	asked, cancel := context.WithTimeout(ctx, tokenLimit)
+	defer cancel()
+	asked = context.WithValue(asked, oauth2.HTTPClient, &http.Client{Transport: within{asked, g.http.Transport}})
+	found, err := googleauth.FindDefaultCredentials(asked, googleScope)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -43,7 +58,7 @@ func (g google) fetch(ctx context.Context) (*credentials, error) {
 		}
 		return nil, none("Google Cloud gives no token: "+said.Why, googleHint, err)
 	case err != nil:
-		return nil, unreachable("no token of Google Cloud", err)
+		return nil, unreachable("no token of Google Cloud", "", err)
 	}
 	c := &credentials{token: token.AccessToken, until: token.Expiry, source: googleSource(found.JSON)}
 	var file struct {

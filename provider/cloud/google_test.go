@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"artoo/provider"
 )
@@ -173,4 +175,23 @@ func TestFaultsOfGooglesCredentialsHaveAKind(t *testing.T) {
 	if e := provider.AsError(err); e == nil || e.Kind != provider.KindAuth || e.Hint != googleHint {
 		t.Errorf("missing: %v", err)
 	}
+}
+
+type hanging struct{}
+
+func (hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func TestATokenThatDoesNotComeIsNotWaitedForLong(t *testing.T) {
+	newGoogleServer(t)
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		tr := New(hanging{}, Options{Auth: provider.AuthGoogle, HTTP: &http.Client{Transport: hanging{}}})
+		_, err := tr.Source(t.Context())
+		if e := provider.AsError(err); e == nil || e.Kind != provider.KindNetwork || time.Since(began) != tokenLimit {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
 }

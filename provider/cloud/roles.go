@@ -23,14 +23,25 @@ type given struct {
 	Expiration time.Time `json:"Expiration"`
 }
 
-func parseGiven(data []byte, source string) (*credentials, error) {
+// What helps where a source of credentials fails.
+const (
+	byHand   = "run it by hand"
+	keysHint = "aws configure, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+	roleHint = "check the role, or " + keysHint
+)
+
+// parseGiven reads credentials, and refuses those that have expired: the cloud would say less.
+func parseGiven(data []byte, source, hint string) (*credentials, error) {
 	var g given
 	err := json.Unmarshal(data, &g)
 	if err == nil && (g.ID == "" || g.Secret == "") {
 		err = errors.New("AccessKeyId or SecretAccessKey is missing")
 	}
 	if err != nil {
-		return nil, none(source+" gives no credentials: "+err.Error(), "", err)
+		return nil, none(source+" gives no credentials: "+err.Error(), hint, err)
+	}
+	if !g.Expiration.IsZero() && time.Now().After(g.Expiration) {
+		return nil, none(source+" gives credentials that expired at "+g.Expiration.Local().Format(time.DateTime), hint+", or set the clock of this machine", nil)
 	}
 	return &credentials{id: g.ID, secret: g.Secret, token: g.Token + g.Session, until: g.Expiration, source: source}, nil
 }
@@ -39,9 +50,9 @@ func parseGiven(data []byte, source string) (*credentials, error) {
 func (a amazon) process(ctx context.Context, p profile) (*credentials, error) {
 	out, err := a.Run(ctx, p.value["credential_process"])
 	if err != nil {
-		return nil, none("credential_process of "+p.title()+": "+err.Error(), "run it by hand", err)
+		return nil, none("credential_process of "+p.title()+": "+err.Error(), byHand, err)
 	}
-	c, err := parseGiven([]byte(out), "credential_process of "+p.title())
+	c, err := parseGiven([]byte(out), "credential_process of "+p.title(), byHand)
 	if err == nil {
 		c.region = p.value["region"]
 	}
@@ -69,21 +80,21 @@ func (a amazon) container(ctx context.Context) (*credentials, error) {
 	if file := os.Getenv(tokenFile); file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return nil, none(tokenFile+": "+err.Error(), "", err)
+			return nil, none(tokenFile+": "+err.Error(), roleHint, err)
 		}
 		word = strings.TrimSpace(string(data))
 	}
 	if strings.ContainsAny(word, "\r\n") {
-		return nil, none("the token of the container holds a line break", "", nil)
+		return nil, none("the token of the container holds a line break", roleHint, nil)
 	}
 	if word != "" {
 		header.Set("Authorization", word)
 	}
 	data, err := a.get(ctx, http.MethodGet, address, header)
 	if err != nil {
-		return nil, unreachable("the container's role", err)
+		return nil, unreachable("the container's role", roleHint, err)
 	}
-	return parseGiven(data, "the container's role")
+	return parseGiven(data, "the container's role", roleHint)
 }
 
 // besideContainer reports whether a host is the machine's own, or one of those that give credentials to containers.
@@ -93,13 +104,13 @@ func besideContainer(host string) bool {
 		host == "169.254.170.2" || host == "169.254.170.23" || host == "fd00:ec2::23")
 }
 
-// role asks the machine for the credentials of its role, by the second version of its service; nil where there is no
-// such service, or no role.
+// role asks the machine for the credentials of its role, by the second version of its service; nil where it has
+// none.
 func (a amazon) role(ctx context.Context) (*credentials, error) {
 	const ttl, path = "21600", "/latest/meta-data/iam/security-credentials/"
 	token, err := a.get(ctx, http.MethodPut, a.instance+"/latest/api/token", http.Header{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": {ttl}})
 	if err != nil {
-		return nil, nil // this is no machine of AWS's
+		return nil, none("no credentials of AWS: no variable, no profile, and the metadata server of the instance does not answer", keysHint, err)
 	}
 	header := http.Header{"X-Aws-Ec2-Metadata-Token": {string(token)}}
 	name, err := a.get(ctx, http.MethodGet, a.instance+path, header)
@@ -108,14 +119,14 @@ func (a amazon) role(ctx context.Context) (*credentials, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, unreachable("the instance's role", err)
+		return nil, unreachable("the instance's role", roleHint, err)
 	}
 	role, _, _ := strings.Cut(strings.TrimSpace(string(name)), "\n")
 	data, err := a.get(ctx, http.MethodGet, a.instance+path+url.PathEscape(role), header)
 	if err != nil {
-		return nil, unreachable("the instance's role", err)
+		return nil, unreachable("the instance's role", roleHint, err)
 	}
-	return parseGiven(data, "the instance's role "+role)
+	return parseGiven(data, "the instance's role "+role, roleHint)
 }
 
 // statusError is an answer without credentials.

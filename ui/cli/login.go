@@ -23,7 +23,7 @@ import (
 // keySays shows the output of a key command while it runs.
 func (a *app) keySays(line string) {
 	if a.screen != nil {
-		a.screen.Note("api_key_command: " + redact.Mask(line))
+		a.screen.Note(redact.Mask(line))
 	}
 }
 

@@ -18,6 +18,9 @@ func (c *call) statusError() error {
 		return readErr
 	}
 	d, ok := parseDetail(data)
+	if kind, _, _ := strings.Cut(c.resp.Header.Get("X-Amzn-Errortype"), ":"); d.Code == "" {
+		d.Code = kind
+	}
 	if !ok {
 		d.Message = shorten(c.secrets.Hide(string(data)), 200)
 		d.Message = cmp.Or(d.Message, strings.ToLower(http.StatusText(status)))
@@ -44,6 +47,8 @@ func (c *call) statusError() error {
 		e.Kind = provider.KindContext
 	case !ok && looksLikePage(c.resp.Header, data):
 		c.proxyPage(e)
+	case e.Kind == provider.KindAuth && e.Hint == "" && c.Keyless():
+		e.Hint = "artoo doctor names the credentials that were used: log in again, or replace them"
 	case status == http.StatusPaymentRequired && d.LimitSource == "openrouter_in_flight_budget" && e.RetryAfter > 0:
 		// Credit that running requests hold back, not credit that is gone.
 		e.Kind = provider.KindRateLimit
@@ -116,6 +121,10 @@ var failures = []failure{
 		says: []string{"not a valid model id", "model not exist", "invalid model name", "model not found", "model identifier is invalid"}},
 	{status: []int{400}, says: []string{"on-demand throughput isn"}, kind: provider.KindConfig, // Bedrock
 		hint: "choose a profile of the model: the same name behind us., eu., apac. or global.; artoo models lists them"},
+	{words: []string{"InvalidSignatureException"}, kind: provider.KindAuth, // AWS's
+		hint: "set the clock of this machine, or check the secret key: artoo doctor names the credentials that were used"},
+	{words: []string{"AccessDeniedException"}, kind: provider.KindAuth,
+		hint: "allow bedrock:InvokeModelWithResponseStream to these credentials, and get access to the model in the region of the address"},
 	{status: []int{400}, says: []string{"http request to an https server", "http request was sent to https port"},
 		kind: provider.KindConfig, hint: "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"},
 }
