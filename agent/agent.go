@@ -59,6 +59,9 @@ func (a *Agent) AnsweredBy() string {
 	return a.session.answered[1]
 }
 
+// Shown is a call as front ends get it, with marks in place of keys: for one of the history, which no turn reports.
+func (a *Agent) Shown(c Call) Call { return a.session.shown(c) }
+
 // Kill kills the processes that an interrupted turn left running, at once. It may be called from any goroutine,
 // and more than once.
 func (a *Agent) Kill() {

@@ -18,7 +18,7 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 	for {
 		decision := p.decision
 		answer, err := a.calls.ask(ctx, p, Question{
-			Kind: QuestionApproval, Call: p.call, Input: a.calls.session.shownInput(p.call), Dir: a.calls.session.opt.Env.Dir, Reason: decision.Reason(), Reasons: decision.Reasons, Own: decision.Own,
+			Kind: QuestionApproval, Call: p.call, Dir: a.calls.session.opt.Env.Dir, Reason: decision.Reason(), Reasons: decision.Reasons, Own: decision.Own,
 			Place: decision.Place, Network: a.calls.session.opt.Policy.Confinement.Network,
 			Rule: decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
 			Covers: func(rule string) error {
@@ -67,8 +67,10 @@ func (a *prompter) replace(ctx context.Context, p *pending, answer Answer) error
 	before, decision, reads, opinion, halt := p.call, p.decision, p.reads, p.opinion, p.halt
 	p.opinion = permission.Opinion{} // It was about the input before.
 	p.call.Input = json.RawMessage(answer.Input)
-	a.calls.plan(ctx, p)
-	a.calls.beforeTool(ctx, p)
+	if !a.calls.marked(p) {
+		a.calls.plan(ctx, p)
+		a.calls.beforeTool(ctx, p)
+	}
 	var err error
 	switch {
 	case p.final:
@@ -198,6 +200,9 @@ func (c *calls) policy(p *pending) (err error) {
 	p.decision, err = guard(func() (permission.Decision, error) {
 		return c.session.opt.Policy.Decide(p.tool.Name, p.call.Access).Heeding(p.opinion, c.session.opt.Policy.Mode), nil
 	})
+	if rule := p.decision.Narrow; c.session.masked(rule) != rule { // It would be shown, and kept in a file.
+		p.decision.Narrow, p.decision.Suggested = "", ""
+	}
 	p.mode = c.session.opt.Policy.Mode
 	p.reads = onlyReads(p.tool) || p.readsOnServer() || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
 	return err

@@ -31,7 +31,7 @@ func (a *Agent) AskProgram(ctx context.Context, p AskProgram, q Question) (Answe
 		return Answer{}, ErrNobody
 	}
 	s := a.session
-	data, err := json.Marshal(q.Event(s.masked))
+	data, err := json.Marshal(q.Event())
 	if err != nil {
 		return Answer{}, hookError{err}
 	}

@@ -194,7 +194,7 @@ func (c *calls) execute(ctx context.Context, p *pending, slots chan struct{}) {
 	if files := c.session.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindRun {
 		p.ownChanges = files.Seen.OwnChanges()
 	}
-	p.live = &liveOutput{call: p.call, cb: c.cb, text: heldText{mask: c.session.masked}}
+	p.live = &liveOutput{call: c.session.shown(p.call), cb: c.cb, text: heldText{mask: c.session.masked}}
 	p.run = &callRun{done: make(chan ended, 1)}
 	started = true
 	landed := p.landed // p is the turn's again where the call is given up.

@@ -316,10 +316,7 @@ func (h *hooks) askOnce(ctx context.Context, s *session, cb *serial, k hook, in 
 
 // masked is the input with marks in place of keys.
 func (in hookInput) masked(s *session) hookInput {
-	in.Diff, in.Input = s.masked(in.Diff), json.RawMessage(s.masked(string(in.Input)))
-	if len(in.Input) == 0 {
-		in.Input = nil
-	}
+	in.Diff, in.Reason, in.Input = s.masked(in.Diff), s.masked(in.Reason), s.maskedJSON(in.Input)
 	if in.Text != nil {
 		in.Text = new(s.masked(*in.Text))
 	}

@@ -53,8 +53,6 @@ type Question struct {
 	Kind QuestionKind
 	Call Call
 	Dir  string // the directory that the tools work in, absolute
-	// Input is the input of a server's call in JSON, masked, as it is shown; "" for other calls.
-	Input string
 	// Reason is Reasons in a few words; may be "". Own are the project's own programs that would run.
 	Reason  string
 	Reasons []permission.Reason
@@ -154,7 +152,7 @@ func (q Question) Title() string {
 }
 
 // Detail is all that a yes approves besides the call's title, command and own diff, and why artoo
-// asks: lines of untrusted text, not masked, "" for none.
+// asks: lines of untrusted text, "" for none.
 func (q Question) Detail() string {
 	var lines []string
 	add := func(name, text string) {
@@ -175,8 +173,8 @@ func (q Question) Detail() string {
 		add("server: ", q.Call.Access.Server+", "+q.Call.Access.Address)
 		add("the server claims: ", q.Call.Access.Claims)
 		add("its definition has changed:\n", q.Call.Access.Changed)
+		add("input: ", string(q.Call.Input))
 	}
-	add("input: ", q.Input)
 	if q.Effects != nil {
 		add("changes: ", strings.Join(q.Effects.Short(), "; "))
 	}
@@ -256,8 +254,8 @@ type AnswerEvent struct {
 	Input  json.RawMessage `json:"input,omitempty"` // the edited input of QuestionApproval, or the values of QuestionForm
 }
 
-// Event is the question as programs get it. mask replaces keys in the call's input; nil masks nothing.
-func (q Question) Event(mask func(string) string) QuestionEvent {
+// Event is the question as programs get it.
+func (q Question) Event() QuestionEvent {
 	e := QuestionEvent{Type: "question", ID: q.ID, Kind: q.Kind, Title: q.Title(), Call: q.Call.ID, Tool: q.Call.Name,
 		Object: q.Call.Access.Object, Dir: q.Dir, Reason: q.Reason, Rule: q.Rule, Suggested: q.Suggested,
 		Outside: q.outside(),
@@ -265,15 +263,8 @@ func (q Question) Event(mask func(string) string) QuestionEvent {
 	for _, v := range q.Verdicts() {
 		e.Answers = append(e.Answers, v.String())
 	}
-	e.Input = q.Call.Input
-	if mask != nil {
-		e.Title, e.Object = mask(e.Title), mask(e.Object)
-		if e.Input != nil {
-			e.Input = json.RawMessage(mask(string(e.Input)))
-		}
-	}
-	if !json.Valid(e.Input) {
-		e.Input = nil
+	if json.Valid(q.Call.Input) {
+		e.Input = q.Call.Input
 	}
 	if q.Effects != nil {
 		e.Changes = q.Effects.Short()
@@ -293,7 +284,7 @@ func (q Question) Read(e AnswerEvent) (Answer, error) {
 	}
 	if e.Answer == "" || !slices.Contains(q.Verdicts(), a.Verdict) {
 		return Answer{}, fmt.Errorf("%q is no answer to a question of the kind %s: %s", e.Answer, q.Kind,
-			strings.Join(q.Event(nil).Answers, ", "))
+			strings.Join(q.Event().Answers, ", "))
 	}
 	lasting := a.Verdict == YesForSession || a.Verdict == YesForever
 	switch {

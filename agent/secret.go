@@ -44,23 +44,70 @@ func marked(input string) string {
 // jsonText matches the texts of a JSON document, in their quotes.
 var jsonText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 
-// shownInput is the input of a server's call for a question, with keys masked also where JSON
-// writes them with escapes; "" for other calls.
-func (s *session) shownInput(c Call) string {
-	if c.Access.Kind != tool.KindServer || s.opt.Secrets.Mask == nil {
-		return ""
+// maskedJSON masks a JSON document, also where it writes a key with escapes.
+func (s *session) maskedJSON(document []byte) []byte {
+	if s == nil || s.opt.Secrets.Mask == nil || len(document) == 0 {
+		return document
 	}
-	input := jsonText().ReplaceAllStringFunc(string(c.Input), func(quoted string) string {
+	out := inTexts(document, s.masked)
+	if whole := []byte(s.masked(string(out))); json.Valid(whole) || !json.Valid(out) {
+		return whole
+	}
+	return out
+}
+
+// inTexts changes the texts of a JSON document.
+func inTexts(document []byte, change func(string) string) []byte {
+	return jsonText().ReplaceAllFunc(document, func(quoted []byte) []byte {
 		var plain string
-		if json.Unmarshal([]byte(quoted), &plain) != nil {
+		if json.Unmarshal(quoted, &plain) != nil {
 			return quoted
 		}
-		if masked := s.masked(plain); masked != plain {
-			return string(tool.Quoted(masked))
+		if changed := change(plain); changed != plain {
+			return tool.Quoted(changed)
 		}
 		return quoted
 	})
-	return s.masked(input)
+}
+
+// shown is a call as front ends get it. Its diff is masked already, except for what the call writes.
+func (s *session) shown(c Call) Call {
+	c.Input, c.Raw = s.maskedJSON(c.Input), s.masked(c.Raw)
+	a := &c.Access
+	for _, text := range []*string{&a.Object, &a.Command, &a.To, &a.Unconfined, &a.Why, &a.Address} {
+		*text = s.masked(*text)
+	}
+	return c
+}
+
+// shownQuestion is a question as front ends get it.
+func (s *session) shownQuestion(q Question) Question {
+	q.Call = s.shown(q.Call)
+	q.Reason, q.Plan, q.Text = s.masked(q.Reason), s.masked(q.Plan), s.masked(q.Text)
+	if q.Effects != nil {
+		q.Effects = maskedEffects(*q.Effects, s.masked)
+	}
+	if q.Form != nil {
+		form := *q.Form
+		form.Message = s.masked(form.Message)
+		q.Form = &form
+	}
+	return q
+}
+
+// unmasked is an edited input, with the keys of the input that was shown in place of their marks.
+func (s *session) unmasked(edited, shown []byte) []byte {
+	if s == nil || s.opt.Env == nil || s.opt.Env.Secrets == nil || marked(string(edited)) == "" {
+		return edited
+	}
+	var pairs []string
+	inTexts(shown, func(text string) string {
+		for _, secret := range s.opt.Env.Secrets(text) {
+			pairs = append(pairs, secret.Mark, text[secret.From:secret.To])
+		}
+		return text
+	})
+	return inTexts(edited, strings.NewReplacer(pairs...).Replace)
 }
 
 // heldText masks a text that comes in pieces. It holds back a possible beginning of a key.

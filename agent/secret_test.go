@@ -172,6 +172,75 @@ type calls struct {
 
 func (c *calls) OnToolCall(call agent.Call) { c.all = append(c.all, call) }
 
+// Front ends get calls and questions with marks in place of keys, also where JSON writes these with escapes, and no rule
+// that holds one. An edited input that keeps a mark runs with the key. Another mark is refused.
+func TestCallsAreShownWithMarks(t *testing.T) {
+	input := `{"arg":"login ` + strings.Replace(aKey, "k", `\u006b`, 1) + `"}`
+	for edited, want := range map[string]string{
+		"":                               "login " + aKey,
+		`{"arg":"logout ` + aMark + `"}`: "logout " + aKey,
+		`{"arg":"logout \u2039secret:1a2b\u203a"}`:   "logout " + aKey,
+		`{"arg":"logout ‹secret:000000000000›"}`:     "",
+		`{"arg":"logout ` + aMark + otherMark + `"}`: "",
+	} {
+		ran := ""
+		run := makeTool("run", tool.KindRun, func(_ context.Context, arg string, out io.Writer) (tool.Result, error) {
+			ran = arg
+			fmt.Fprintln(out, "output")
+			return tool.Result{Text: "ok"}, nil
+		})
+		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "run", Input: json.RawMessage(input)}}},
+			{Text: []string{"done"}}}}, run)
+		a.Opt().Secrets.Mask = mask
+		a.Opt().Env.Secrets = func(text string) (found []tool.Secret) {
+			for _, at := range shapes.FindAllStringIndex(text, -1) {
+				found = append(found, tool.Secret{From: at[0], To: at[1], Mark: aMark})
+			}
+			return found
+		}
+		answer := agent.Answer{Verdict: agent.Yes}
+		if edited != "" {
+			answer.Input = []byte(edited)
+		}
+		seen := shownCalls{recorder: recorder{answers: []agent.Answer{answer}}}
+		if _, err := a.SendMessage(t.Context(), "go", &seen); err != nil {
+			t.Fatal(err)
+		}
+		if ran != want {
+			t.Errorf("%s: ran %q, not %q: %s", edited, ran, want, strings.Join(history(a), "\n"))
+		}
+		q := seen.asked[0]
+		if q.Rule+q.Suggested != "" {
+			t.Errorf("the rule %q or %q holds the key", q.Rule, q.Suggested)
+		}
+		seen.all = append(seen.all, q.Call)
+		for _, call := range seen.all {
+			if call.Access.Object != "login "+aMark || call.Access.Command != call.Access.Object && edited == "" ||
+				!strings.HasPrefix(string(call.Input), `{"arg":"log`) || strings.Contains(string(call.Input), "abcdef") {
+				t.Errorf("%s: shown %+v", edited, call)
+			}
+			if edited != "" {
+				break
+			}
+		}
+		event, err := json.Marshal(q.Event())
+		must(t, err)
+		if strings.Contains(string(event), "abcdef") || !strings.Contains(string(event), aMark) {
+			t.Errorf("programs get %s", event)
+		}
+	}
+}
+
+// shownCalls keeps the calls of all reports.
+type shownCalls struct {
+	recorder
+	all []agent.Call
+}
+
+func (c *shownCalls) OnToolCall(call agent.Call)                       { c.all = append(c.all, call) }
+func (c *shownCalls) OnToolOutput(call agent.Call, _ string)           { c.all = append(c.all, call) }
+func (c *shownCalls) OnToolResult(call agent.Call, _ agent.CallResult) { c.all = append(c.all, call) }
+
 // A tool that can resolve marks gets them, and an edit that would move a key is asked about whatever the mode and the
 // rules.
 func TestAnEditThatMovesAKeyIsAsked(t *testing.T) {

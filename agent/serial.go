@@ -12,10 +12,11 @@ import (
 // serial passes callbacks on one at a time and none after the turn, whatever tools that were
 // given up still do.
 type serial struct {
-	mu     sync.Mutex
-	cb     Callbacks
-	mask   func(string) string // It masks artoo's own words, which may name a file that holds a key; nil masks nothing.
-	clock  *runClock
+	mu    sync.Mutex
+	cb    Callbacks
+	clock *runClock
+	// masks is the session whose marks stand in place of keys in calls, questions and artoo's own words; nil masks nothing.
+	masks  *session
 	closed bool
 	thinks bool // between OnThinking and OnThinkingDone
 }
@@ -42,10 +43,14 @@ func (s *serial) close() {
 
 func (s *serial) OnReasoning(text string) { s.pass(func(cb Callbacks) { cb.OnReasoning(text) }) }
 func (s *serial) OnText(text string)      { s.pass(func(cb Callbacks) { cb.OnText(text) }) }
-func (s *serial) OnToolCall(c Call)       { s.pass(func(cb Callbacks) { cb.OnToolCall(c) }) }
+func (s *serial) OnToolCall(c Call) {
+	c = s.masks.shown(c)
+	s.pass(func(cb Callbacks) { cb.OnToolCall(c) })
+}
 func (s *serial) OnNotice(n Notice) {
-	if s.mask != nil {
-		n.Text = s.mask(n.Text)
+	n.Text = s.masks.masked(n.Text)
+	if n.Answered != nil {
+		n.Answered = &Answered{s.masks.shownQuestion(n.Answered.Question), n.Answered.Answer}
 	}
 	s.pass(func(cb Callbacks) { cb.OnNotice(n) })
 }
@@ -53,6 +58,7 @@ func (s *serial) OnToolOutput(c Call, chunk string) {
 	s.pass(func(cb Callbacks) { cb.OnToolOutput(c, chunk) })
 }
 func (s *serial) OnToolResult(c Call, r CallResult) {
+	c = s.masks.shown(c)
 	s.pass(func(cb Callbacks) { cb.OnToolResult(c, r) })
 }
 
@@ -80,16 +86,12 @@ func (s *serial) Ask(ctx context.Context, q Question) (Answer, error) {
 	if s.closed {
 		return Answer{}, errTurnOver
 	}
-	if s.mask != nil {
-		q.Reason = s.mask(q.Reason)
-		if q.Effects != nil {
-			q.Effects = maskedEffects(*q.Effects, s.mask)
-		}
-	}
 	if q.ID == "" {
 		q.ID = s.clock.session.questionID()
 	}
-	return s.cb.Ask(ctx, q)
+	answer, err := s.cb.Ask(ctx, s.masks.shownQuestion(q))
+	answer.Input = s.masks.unmasked(answer.Input, q.Call.Input)
+	return answer, err
 }
 
 // liveOutput passes a running call's output on until the call was given up.

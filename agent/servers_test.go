@@ -127,7 +127,7 @@ func TestWhatAServerIsGivenAndAsks(t *testing.T) {
 			forms = append(forms, q)
 			continue
 		}
-		shown = append(shown, q.Input)
+		shown = append(shown, string(q.Call.Input))
 	}
 	if len(shown) != 2 || shown[0] != `{"text":"‹secret:000000000000›"}` {
 		t.Errorf("shown %q", shown)

@@ -284,7 +284,7 @@ func (s imageSet) has(img provider.Image) bool { return len(s) > 0 && s[sha256.S
 
 // masked is text with marks in place of keys.
 func (s *session) masked(text string) string {
-	if s.opt.Secrets.Mask == nil {
+	if s == nil || s.opt.Secrets.Mask == nil {
 		return text
 	}
 	return s.opt.Secrets.Mask(text)

@@ -39,7 +39,7 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 	s := a.session
 	s.tooLarge, s.fallbacks = nil, s.opt.Fallbacks
 	ctx, clock := s.startClock(ctx)
-	t := &turn{agent: a, subAgents: map[*pending]*subAgentCall{}, session: s, clock: clock, cb: &serial{cb: cb, mask: s.masked, clock: clock},
+	t := &turn{agent: a, subAgents: map[*pending]*subAgentCall{}, session: s, clock: clock, cb: &serial{cb: cb, clock: clock, masks: s},
 		response: &Response{Provider: s.model.Name, Model: s.model.Defaults.Model}}
 	t.requests = &requests{session: s, cb: t.cb, clock: clock, response: t.response, keeper: a.keeper, steps: &atomic.Int64{},
 		money: &money{session: s, cb: t.cb, clock: clock, spent: a.spent}}
@@ -70,10 +70,13 @@ func (t *turn) end() {
 	t.cb.close()
 	t.session.chosenModel()
 	for i, d := range t.response.Denied {
-		t.response.Denied[i].Reason = t.session.masked(d.Reason)
+		t.response.Denied[i].Object, t.response.Denied[i].Reason = t.session.masked(d.Object), t.session.masked(d.Reason)
 		for k, change := range d.Changes {
 			d.Changes[k] = t.session.masked(change)
 		}
+	}
+	for i, h := range t.response.Answered {
+		t.response.Answered[i].Object, t.response.Answered[i].Reason = t.session.masked(h.Object), t.session.masked(h.Reason)
 	}
 	t.returnStep()
 	t.response.Steps = int(t.requests.steps.Load())

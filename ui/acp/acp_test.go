@@ -87,8 +87,9 @@ func (h *host) Open(_ context.Context, start Start) (Opened, error) {
 		}
 		opt.Sessions.First = s
 	}
+	opt.Secrets.Mask = func(text string) string { return strings.ReplaceAll(text, "s3cr3t", "‹secret›") }
 	a, err := agent.New(opt)
-	return Opened{Agent: a, Program: &program{a}, Mask: func(text string) string { return strings.ReplaceAll(text, "s3cr3t", "‹secret›") }}, err
+	return Opened{Agent: a, Program: &program{a}}, err
 }
 
 type program struct{ agent *agent.Agent }

@@ -23,7 +23,7 @@ func (s *session) ask(ctx context.Context, q agent.Question) (agent.Answer, erro
 		return s.choose(ctx, q)
 	}
 	answers := answersOf(q)
-	call, whole := s.questioned(q)
+	call, whole := questioned(q)
 	if !whole {
 		return agent.Answer{Reason: "the call is too long to be shown in an editor"}, nil
 	}
@@ -92,12 +92,12 @@ func answersOf(q agent.Question) (list []answer) {
 
 // questioned is the call that a question is about, as the client shows it; whole reports whether that
 // is all that a yes would approve.
-func (s *session) questioned(q agent.Question) (call toolCall, whole bool) {
-	call = s.callOf(q.Call)
+func questioned(q agent.Question) (call toolCall, whole bool) {
+	call = callOf(q.Call)
 	call.ID = cmp.Or(call.ID, q.ID)
-	call.Status, call.Title = "pending", s.masked(sanitize.Text(cutText(q.Title(), mostTitle), sanitize.Line))
+	call.Status, call.Title = "pending", sanitize.Text(cutText(q.Title(), mostTitle), sanitize.Line)
 	if q.Call.Access.Command != "" { // whole: the user approves it
-		call.Content = append(call.Content, textContent(s.masked(q.Call.Access.Command)))
+		call.Content = append(call.Content, textContent(q.Call.Access.Command))
 	}
 	more := q.Detail()
 	if _, whole := diffs(q.Call.Access); !whole {
@@ -117,7 +117,7 @@ func (s *session) choose(ctx context.Context, q agent.Question) (agent.Answer, e
 		options = append(options, option{strconv.Itoa(i), oneLine(cutText(choice, mostTitle)), "allow_once"})
 	}
 	options = append(options, option{"no", "no answer", "reject_once"})
-	call, _ := s.questioned(q)
+	call, _ := questioned(q)
 	id, err := s.permission(ctx, call, options)
 	i, numbered := strconv.Atoi(id)
 	if err != nil || numbered != nil {

@@ -79,7 +79,7 @@ func (t *turn) replayedCall(c provider.ToolCall) toolCall {
 			}
 		}
 	}
-	out := t.callOf(call)
+	out := callOf(t.agent.Shown(call))
 	out.Kind, out.Status, out.Content = "tool_call", "pending", t.replayedDiff(c.Input)
 	return out
 }

@@ -46,8 +46,6 @@ type Start struct {
 type Opened struct {
 	Agent   *agent.Agent
 	Program Program
-	// Mask replaces keys in the titles and inputs of calls; nil masks nothing. Any goroutine calls it.
-	Mask func(text string) string
 }
 
 // Program is the part of a session that no agent knows. The methods are called between turns, by

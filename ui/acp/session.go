@@ -76,14 +76,6 @@ func (s *session) step(last bool) {
 	}
 }
 
-// masked is text with marks in place of keys.
-func (s *session) masked(text string) string {
-	if s.opened.Mask == nil {
-		return text
-	}
-	return s.opened.Mask(text)
-}
-
 func (s *session) update(update any) {
 	s.server.wire.notify("session/update", sessionUpdate{s.id, update})
 }

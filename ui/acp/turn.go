@@ -80,7 +80,7 @@ func textBlock(text string) contentBlock { return contentBlock{Type: "text", Tex
 
 // OnToolCall implements agent.Callbacks.
 func (t *turn) OnToolCall(call agent.Call) {
-	c := t.callOf(call)
+	c := callOf(call)
 	c.Kind, c.Status = "tool_call", "pending"
 	t.update(c)
 	t.next()
@@ -170,14 +170,12 @@ func (t *turn) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) 
 	return t.session.ask(ctx, q)
 }
 
-// callOf is a call with all that the client may show of it. Its title and its input are masked.
-func (s *session) callOf(call agent.Call) toolCall {
-	c := toolCall{ID: call.ID, Title: s.masked(titleOf(call)), ToolKind: kindOf(call.Access.Kind)}
+// callOf is a call with all that the client may show of it.
+func callOf(call agent.Call) toolCall {
+	c := toolCall{ID: call.ID, Title: titleOf(call), ToolKind: kindOf(call.Access.Kind)}
 	c.Content, _ = diffs(call.Access)
-	if call.Raw == "" && len(call.Input) <= mostInput {
-		if input := json.RawMessage(s.masked(string(call.Input))); json.Valid(input) {
-			c.RawInput = input
-		}
+	if call.Raw == "" && len(call.Input) <= mostInput && json.Valid(call.Input) {
+		c.RawInput = call.Input
 	}
 	for _, path := range call.Access.Paths {
 		c.Locations = append(c.Locations, location{Path: path})

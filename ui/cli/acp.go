@@ -94,7 +94,7 @@ func (h *editorHost) Open(ctx context.Context, start acp.Start) (opened acp.Open
 	if err := s.begin(ctx, start.ID); err != nil {
 		return opened, err
 	}
-	return acp.Opened{Agent: s.agent, Program: s, Mask: s.mask}, nil
+	return acp.Opened{Agent: s.agent, Program: s}, nil
 }
 
 // addEditorServers takes over the MCP servers that the editor names, as far as the policy allows.

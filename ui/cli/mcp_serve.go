@@ -80,10 +80,10 @@ func (h *runHost) run(ctx context.Context, s *app, call mcpserve.Call, client mc
 	if err != nil {
 		return nil, err
 	}
-	r := &headless.Runner{Agent: reporting{sender, s, client}, Format: headless.JSON, Out: s.process.Err, Screen: s.screen, Info: s.info()}
+	r := &headless.Runner{Agent: reporting{sender, client}, Format: headless.JSON, Out: s.process.Err, Screen: s.screen, Info: s.info()}
 	if client.Answers() {
 		r.AnyKind = true
-		r.Ask = func(ctx context.Context, q agent.Question) (agent.Answer, error) { return client.Ask(ctx, q, s.mask) }
+		r.Ask = func(ctx context.Context, q agent.Question) (agent.Answer, error) { return client.Ask(ctx, q) }
 	} else if r.Ask, err = s.askProgram(); err != nil {
 		return nil, err
 	} else {
@@ -145,7 +145,6 @@ func (h *runHost) dirOf(call mcpserve.Call) (string, error) {
 // reporting tells the client of the steps of a run; it implements headless.Sender.
 type reporting struct {
 	headless.Sender
-	app    *app
 	client mcpserve.Client
 }
 
@@ -175,7 +174,7 @@ func (c *stepCallbacks) OnToolCall(call agent.Call) {
 	if call.Agent != "" {
 		what = call.Agent + ": " + what
 	}
-	c.client.Report(text.Clip(c.app.mask(what), mostStep))
+	c.client.Report(text.Clip(what, mostStep))
 }
 
 // mostStep bounds the report on a call, in characters.

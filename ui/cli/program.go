@@ -27,7 +27,7 @@ func (a *app) converseWithProgram(ctx context.Context) error {
 	}
 	c := &headless.Conversation{
 		Runner: headless.Runner{Format: headless.JSONL, Out: a.process.Out, Screen: a.screen, Info: a.info(), Stopped: a.broken, Ask: last},
-		Agent:  a.agent, Host: programHost{a}, Mask: a.mask,
+		Agent:  a.agent, Host: programHost{a},
 	}
 	response, failure := c.Run(ctx, a.process.In)
 	a.outcome.stdin = "read"

@@ -37,10 +37,8 @@ type Talk struct {
 // has ended.
 type Conversation struct {
 	Runner
-	Agent Turner
-	Host  Host
-	// Mask replaces keys in the inputs of calls that questions show; nil masks nothing.
-	Mask     func(string) string
+	Agent    Turner
+	Host     Host
 	mu       sync.Mutex
 	wake     chan struct{} // has one when the queue, the answers or the input changed
 	queue    []*task       // the first one runs
@@ -334,7 +332,7 @@ func (c *Conversation) put(ctx context.Context, cb *callbacks, last Asker, q age
 		c.waiting = ""
 	}()
 	if !over {
-		cb.event(q.Event(c.Mask))
+		cb.event(q.Event())
 	}
 	for {
 		c.mu.Lock()

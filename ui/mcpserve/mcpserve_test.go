@@ -49,7 +49,7 @@ func (h *host) Run(ctx context.Context, call Call, client Client) headless.Resul
 		panic("a bug")
 	case "ask":
 		client.Report("before")
-		answer, err := client.Ask(ctx, h.question, func(text string) string { return strings.ReplaceAll(text, "sk-secret", "[key]") })
+		answer, err := client.Ask(ctx, h.question)
 		if context.Cause(ctx) != nil {
 			err = context.Cause(ctx)
 		}
@@ -67,7 +67,7 @@ func (h *host) Run(ctx context.Context, call Call, client Client) headless.Resul
 
 var approval = agent.Question{ID: "q1", Kind: agent.QuestionApproval, Reason: "no rule allows it", Rule: "note(x)", Covers: func(string) error { return nil },
 	Call: agent.Call{ToolCall: provider.ToolCall{ID: "c1", Name: "note", Input: json.RawMessage(`{"text":"x"}`)},
-		Access: tool.Access{Kind: tool.KindWrite, Verb: "note", Object: "x sk-secret", Diff: "--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+sk-secret\n"}}}
+		Access: tool.Access{Kind: tool.KindWrite, Verb: "note", Object: "x a word", Diff: "--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+a word\n"}}}
 
 // served is a server whose streams are pipes.
 type served struct {
@@ -233,7 +233,7 @@ func TestQuestions(t *testing.T) {
 				case len(asked) != 1:
 					t.Errorf("asked %+v", asked)
 				case row.question.Kind == agent.QuestionApproval:
-					for _, part := range []string{"note x [key]?\n", "+[key]\n", "asked because no rule allows it", "session and forever allow note(x)"} {
+					for _, part := range []string{"note x a word?\n", "+a word\n", "asked because no rule allows it", "session and forever allow note(x)"} {
 						if !strings.Contains(asked[0].Message, part) {
 							t.Errorf("no %q in %s", part, asked[0].Message)
 						}

@@ -74,8 +74,8 @@ func (r *run) Report(step string) {
 }
 
 // Ask implements Client.
-func (r *run) Ask(ctx context.Context, q agent.Question, mask func(string) string) (agent.Answer, error) {
-	params := form(q, mask)
+func (r *run) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	params := form(q)
 	if len(params.Message) > mostMessage {
 		return agent.Answer{Reason: "the question is too long to be shown to a client"}, nil
 	}
@@ -115,7 +115,7 @@ const (
 
 // form is a question as a client shows it: its text, and a form for the fields of an answer. A server's own
 // form is passed on.
-func form(q agent.Question, mask func(string) string) *sdk.ElicitParams {
+func form(q agent.Question) *sdk.ElicitParams {
 	p := &sdk.ElicitParams{Mode: modeForm}
 	switch {
 	case q.Kind == agent.QuestionForm && q.Form.URL != "":
@@ -125,7 +125,7 @@ func form(q agent.Question, mask func(string) string) *sdk.ElicitParams {
 	default:
 		p.RequestedSchema = schema(q)
 	}
-	p.Message = sanitize.Text(mask(message(q)), sanitize.Code)
+	p.Message = sanitize.Text(message(q), sanitize.Code)
 	return p
 }
 
@@ -143,7 +143,7 @@ func message(q agent.Question) string {
 	switch {
 	case q.Call.Access.Diff != "" && q.Diff == "":
 		parts = append(parts, q.Call.Access.Diff)
-	case q.Kind == agent.QuestionApproval && q.Call.Access.Command == "" && q.Input == "" && len(q.Call.Input) > 0:
+	case q.Kind == agent.QuestionApproval && q.Call.Access.Command == "" && q.Call.Access.Server == "" && len(q.Call.Input) > 0:
 		parts = append(parts, "input: "+string(q.Call.Input))
 	}
 	if detail != "" {
@@ -175,7 +175,7 @@ func lasting(q agent.Question) string {
 
 // schema is a form for the answer to a question; its fields are those of agent.AnswerEvent.
 func schema(q agent.Question) map[string]any {
-	event := q.Event(nil)
+	event := q.Event()
 	answer := map[string]any{"type": "string", "title": "Answer", "enum": event.Answers}
 	fields := map[string]any{"answer": answer}
 	switch q.Kind {

@@ -36,9 +36,8 @@ type Call struct {
 type Client interface {
 	// Answers reports whether the client answers questions.
 	Answers() bool
-	// Ask puts a question to the client's user; mask replaces keys in its texts. The error is
-	// agent.ErrNobody if the user cannot answer, or does not.
-	Ask(ctx context.Context, q agent.Question, mask func(string) string) (agent.Answer, error)
+	// Ask puts a question to the client's user. The error is agent.ErrNobody if the user cannot answer, or does not.
+	Ask(ctx context.Context, q agent.Question) (agent.Answer, error)
 	// Report reports the present step of the run, in a few words.
 	Report(step string)
 }

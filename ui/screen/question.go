@@ -2,7 +2,6 @@ package screen
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -239,7 +238,7 @@ func (b *asking) server(q Approval) {
 	rows[0] = b.dimmed(rows[0], verb)
 	b.rows(rows)
 	b.remark("server " + b.oneRow(a.Server) + ": " + b.oneRow(a.Address))
-	b.rows(b.input([]byte(cmp.Or(q.Input, string(q.Call.Input)))))
+	b.rows(b.input(q.Call.Input))
 	if a.Claims != "" {
 		b.remark(`the server says "` + b.oneRow(a.Claims) + `"; that decides nothing`)
 	}

@@ -26,10 +26,9 @@ func serverQuestion(c agent.Call) agent.Question {
 // serverQuestions plays calls of MCP servers: with claims and a masked key, of a hostile server
 // whose definition has changed, and with progress.
 func (r *rig) serverQuestions() {
-	create := serverCall("1", "github", "create_issue", `{"title":"The discount is off by one","labels":["bug"],"token":"ghp_x"}`)
+	create := serverCall("1", "github", "create_issue", `{"title":"The discount is off by one","labels":["bug"],"token":"‹secret:1a2b3c4d5e6f›"}`)
 	create.Access.Claims = "only reads"
 	q := serverQuestion(create)
-	q.Input = `{"title":"The discount is off by one","labels":["bug"],"token":"‹secret:1a2b3c4d5e6f›"}`
 	r.OnToolCall(create)
 	r.typed(r.Question(q), "?")
 	r.QuestionHelp(q)
