@@ -82,6 +82,9 @@ var allowed = []struct {
 	{"artoo/ui/prompt", []string{"artoo/provider/redact", "artoo/tool/atomicfile", "artoo/ui/sanitize"}},
 	// headless: the result of a call is the object that ends a headless run.
 	{"artoo/ui/mcpserve", []string{"artoo/agent", "artoo/agent/permission", "artoo/provider", "artoo/tool", "artoo/tool/mcp", "artoo/ui/headless", "artoo/ui/sanitize"}},
+	// edit: a patch of the history is shown as the diffs that it says.
+	{"artoo/ui/acp", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/tool/edit",
+		"artoo/ui/sanitize"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
 		"artoo/tool", "artoo/ui/sanitize", "artoo/ui/screen"}},
 }

@@ -29,10 +29,11 @@ import (
 // noteTool writes a line that the model makes up, and counts how often it ran.
 func noteTool(ran *counter) tool.Tool {
 	type input struct {
-		Text string `json:"text"`
-		Path string `json:"path,omitempty"`
-		Old  string `json:"old_string,omitempty"`
-		New  string `json:"new_string,omitempty"`
+		Text  string `json:"text"`
+		Path  string `json:"path,omitempty"`
+		Old   string `json:"old_string,omitempty"`
+		New   string `json:"new_string,omitempty"`
+		Input string `json:"input,omitempty"`
 	}
 	return tool.New(tool.Def{Name: "note", Description: "Notes a text.", Kind: tool.KindWrite},
 		func(_ context.Context, _ *tool.Env, in input) (tool.Access, error) {
@@ -438,7 +439,8 @@ func TestKeysInCallsAreMasked(t *testing.T) {
 // After a crash of everything a session goes on: load replays it all, then answers.
 func TestLoadReplaysEverything(t *testing.T) {
 	h := &host{steps: []fake.Step{{Reasoning: []string{"hm"}, Calls: []provider.ToolCall{fake.ToolCall("1", "note", `{"text":"new"}`),
-		fake.ToolCall("2", "note", `{"text":"more","path":"notes.txt","old_string":"old","new_string":"more"}`)}},
+		fake.ToolCall("2", "note", `{"text":"more","path":"notes.txt","old_string":"old","new_string":"more"}`),
+		fake.ToolCall("3", "note", `{"text":"x","input":"*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** Update File: a.txt\n*** Move to: b.txt\n@@ func\n above\n-was\n+is\n*** Delete File: gone.txt\n*** End Patch"}`)}},
 		fake.Say("Done."), fake.Say("Again.")}}
 	c := serve(t, h)
 	id := c.open()
@@ -453,7 +455,9 @@ func TestLoadReplaysEverything(t *testing.T) {
 	got := c.all()
 	for _, part := range []string{`"user_message_chunk","content":{"type":"text","text":"first words"}`, `"text":"hm"`, `"toolCallId":"1","title":"note","kind":"edit"`,
 		`"toolCallId":"1","status":"completed","content":[{"type":"content"`, `"type":"diff","path":"/p/notes.txt","oldText":"old","newText":"more"`,
-		`"toolCallId":"2","status":"completed","locations"`, `"text":"Done."`, `"usage_update"`} {
+		`"toolCallId":"2","status":"completed","locations"`,
+		`"title":"note new.txt, a.txt, b.txt, gone.txt"`, `"type":"diff","path":"/p/new.txt","newText":"one\ntwo\n"`,
+		`"type":"diff","path":"/p/b.txt","oldText":"above\nwas\n","newText":"above\nis\n"`, `"toolCallId":"3","status":"completed","locations"`, `"text":"Done."`, `"usage_update"`} {
 		if !strings.Contains(got, part) {
 			t.Errorf("not replayed: %s in\n%s", part, got)
 		}

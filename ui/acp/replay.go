@@ -1,13 +1,16 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/edit"
 )
 
 // replay sends all that was said in a session, and its plan and cost.
@@ -78,14 +81,17 @@ func (t *turn) replayedCall(c provider.ToolCall) toolCall {
 				break
 			}
 		}
+		if patch, ok := input["input"].(string); ok {
+			call.Access.Object = strings.Join(edit.PatchPaths(patch), ", ")
+		}
 	}
 	out := callOf(t.agent.Shown(call))
-	out.Kind, out.Status, out.Content = "tool_call", "pending", t.replayedDiff(c.Input)
+	out.Kind, out.Status, out.Content = "tool_call", "pending", replayedDiff(t.agent.Env().Dir, c.Input)
 	return out
 }
 
-// replayedDiff is the change that a call was to make to one file, as far as its input has it; nil for another call.
-func (t *turn) replayedDiff(input json.RawMessage) (list []callContent) {
+// replayedDiff is the change that a call was to make, as far as its input has it; nil for another call.
+func replayedDiff(dir string, input json.RawMessage) (list []callContent) {
 	type replacement struct {
 		Old *string `json:"old_string"`
 		New *string `json:"new_string"`
@@ -95,16 +101,39 @@ func (t *turn) replayedDiff(input json.RawMessage) (list []callContent) {
 		Content *string `json:"content"`
 		replacement
 		Edits []replacement `json:"edits"`
+		Patch string        `json:"input"`
 	}
-	if len(input) > mostDiff || json.Unmarshal(input, &in) != nil || in.Path == "" {
+	if len(input) > mostDiff || json.Unmarshal(input, &in) != nil {
 		return nil
 	}
-	if !filepath.IsAbs(in.Path) {
-		in.Path = filepath.Join(t.agent.Env().Dir, in.Path)
+	add := func(path string, old, after *string) {
+		if after == nil || path == "" {
+			return
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		list = append(list, callContent{Type: "diff", Path: path, Old: old, New: after})
 	}
 	for _, e := range append(in.Edits, in.replacement, replacement{New: in.Content}) {
-		if e.New != nil {
-			list = append(list, callContent{Type: "diff", Path: in.Path, Old: e.Old, New: e.New})
+		add(in.Path, e.Old, e.New)
+	}
+	files, err := edit.ParsePatch(in.Patch)
+	if err != nil { // It is no patch, or changed nothing.
+		return list
+	}
+	lines := func(list []string) *string {
+		if len(list) == 0 {
+			return new(string)
+		}
+		return new(strings.Join(list, "\n") + "\n")
+	}
+	for _, f := range files {
+		if f.Op == 'A' {
+			add(f.Path, nil, &f.Text)
+		}
+		for _, chunk := range f.Chunks {
+			add(cmp.Or(f.MoveTo, f.Path), lines(chunk.Old), lines(chunk.New))
 		}
 	}
 	return list
