@@ -26,7 +26,7 @@ const (
 type Result struct {
 	V          int                   `json:"v"`
 	Type       string                `json:"type"`
-	Result     any                   `json:"result"` // the answer's text; with a schema, the answer that fits it, or nil
+	Result     any                   `json:"result" jsonschema:"the answer's text; with a schema, the answer that fits it, or null"` // nil for null
 	SessionID  string                `json:"session_id"`
 	Provider   string                `json:"provider"`
 	Model      string                `json:"model"`

@@ -131,6 +131,15 @@ func TestResults(t *testing.T) {
 				t.Fatalf("%+v, %v", tools, err)
 			}
 			data, _ := json.Marshal(tools.Tools[0].OutputSchema)
+			var plain struct{ Properties map[string]any }
+			if err := json.Unmarshal(data, &plain); err != nil || len(plain.Properties) == 0 {
+				t.Fatalf("%s: %v", data, err)
+			}
+			for name, property := range plain.Properties {
+				if _, object := property.(map[string]any); !object { // Clients in TypeScript refuse all tools then.
+					t.Errorf("the schema of %s is %v", name, property)
+				}
+			}
 			var schema jsonschema.Schema
 			if err := json.Unmarshal(data, &schema); err != nil {
 				t.Fatal(err)
