@@ -111,6 +111,9 @@ func (h *runHost) open(ctx context.Context, s *app, call mcpserve.Call, answers 
 	if option := s.layerOption(); option != "" {
 		return called, usage("mcp serve", option+" needs a run of its own", "artoo -p "+option)
 	}
+	if err := s.readSchema(); err != nil {
+		return called, err
+	}
 	if called, err = s.calledBy(call.Prompt); err != nil {
 		return called, err
 	}
