@@ -75,6 +75,9 @@ type tally struct {
 type original struct {
 	content
 	built bool // It is build output that git ignores, which counts only for --no-delete.
+	// committed means that a commit of the run's has it; apart are lines of such commits that the work tree does not have.
+	committed bool
+	apart     int
 }
 
 // newTally is nil without caps, to which it binds the policy. The error names a pattern that is none, or says
@@ -191,10 +194,10 @@ func distance(a, b []uint64, most int) int {
 type effect struct {
 	path  string // absolute
 	built bool   // It is build output that git ignores.
-	// commits means that a commit has the path, gone that it removes it. read is nil: the content of the path does not
-	// change.
-	commits, gone bool
-	read          func(ctx context.Context, t *tally, now content) (content, error)
+	// commits is not nil where a commit has the path. read then is nil: the content of the path does
+	// not change.
+	commits *committed
+	read    func(ctx context.Context, t *tally, now content) (content, error)
 }
 
 // effectsOf are those of a call of a file tool; the error says that the call does not report them.
@@ -311,8 +314,8 @@ func (t *tally) at(ctx context.Context, path string) (content, error) {
 
 // effectsIn are the paths of a line's new commits.
 func effectsIn(git *gitEffects) (list []effect) {
-	for path, gone := range git.committed {
-		list = append(list, effect{path: path, commits: true, gone: gone})
+	for path, does := range git.committed {
+		list = append(list, effect{path: path, commits: &does})
 	}
 	return list
 }
@@ -398,15 +401,17 @@ func (t *tally) passed(ctx context.Context, list []effect) (originals map[string
 		}
 		was, known := originals[e.path]
 		if !known {
-			was = original{now, e.built}
+			was = original{content: now, built: e.built}
 		}
-		if e.commits {
+		if e.commits != nil {
 			if why := t.outside(e.path); why != "" {
 				return nil, t.name(e.path) + " would be committed: " + why, nil
 			}
-			if e.gone && t.caps.NoDelete && was.exists {
+			if e.commits.gone && t.caps.NoDelete && was.exists {
 				return nil, t.name(e.path) + " was there at the start, and a commit would remove it: --no-delete", nil
 			}
+			was.committed, was.apart = true, min(was.apart+e.commits.lines, 1<<30)
+			originals[e.path] = was
 			continue
 		}
 		is, err := e.read(ctx, t, now)
@@ -434,12 +439,12 @@ func (t *tally) passed(ctx context.Context, list []effect) (originals map[string
 			}
 		}
 		was := originals[path]
-		if was.built || was.same(is) {
+		if !was.committed && (was.built || was.same(is)) {
 			continue
 		}
 		changed = append(changed, path)
 		if t.caps.MaxLines > 0 {
-			lines += was.linesTo(is, t.caps.MaxLines-lines)
+			lines += was.apart + was.linesTo(is, t.caps.MaxLines-lines)
 		}
 		if lines > t.caps.MaxLines {
 			return nil, fmt.Sprintf("more than %s would be added and removed since the start: --max-lines %d",

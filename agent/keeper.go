@@ -179,12 +179,12 @@ func (k *keeper) noteMade(changes []journal.Change) {
 
 // applyLayer lands all of some changes or none, as a step of the journal; git's own by git itself. left
 // names build output and directories that stay as they are, lost the changes that cannot be undone.
-func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effects, changes confine.Changes, then journal.Then) (left,
+func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effects, changes confine.Changes, commits []effect, then journal.Then) (left,
 	lost []string, err error) {
 	if k.journal == nil {
 		return nil, nil, errors.New("undo journal unavailable; changes not applied")
 	}
-	landed, err := k.tally.land(ctx, effectsOn(e.Apply, changes.Open))
+	landed, err := k.tally.land(ctx, append(effectsOn(e.Apply, changes.Open), commits...))
 	if err != nil {
 		return nil, nil, err
 	}

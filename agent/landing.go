@@ -103,7 +103,7 @@ func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, g
 	if j.Class == permission.Nothing {
 		return true
 	}
-	left, lost, err := c.keeper.applyLayer(ctx, "run "+cmp.Or(p.call.Access.Command, p.call.Access.Object), j.Effects, changes, journal.Then{Paths: git.touches(), Do: git.replay})
+	left, lost, err := c.keeper.applyLayer(ctx, "run "+cmp.Or(p.call.Access.Command, p.call.Access.Object), j.Effects, changes, effectsIn(git), journal.Then{Paths: git.touches(), Do: git.replay})
 	if err != nil {
 		c.warn(result, "nothing was applied: "+err.Error())
 		result.Summary += ", nothing applied"

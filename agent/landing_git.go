@@ -22,12 +22,18 @@ import (
 
 // gitEffects are a line's changes to the repositories of a project, as git sees them.
 type gitEffects struct {
-	views []*repo.View
-	dirs  []string // the git directories that the views stand for, absolute
-	rows  []permission.GitRow
-	// committed has the absolute paths of new commits, and whether one removes the path.
-	committed map[string]bool
-	temp      string // holds the views; "" for none
+	views     []*repo.View
+	dirs      []string // the git directories that the views stand for, absolute
+	rows      []permission.GitRow
+	committed map[string]committed // The key is the absolute path of a file of new commits.
+	temp      string               // holds the views; "" for none
+}
+
+// committed is what new commits do to a path.
+type committed struct {
+	gone bool // One of them removes it.
+	// lines are those that the commits, of which this is the first path, add and remove apart from the work tree.
+	lines int
 }
 
 func (g *gitEffects) has(path string) bool {
@@ -68,7 +74,7 @@ func (g *gitEffects) close() (err error) {
 // gitEffects looks at each repository that a line changed. A new repository has no view:
 // its files are judged one by one.
 func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *gitEffects, err error) {
-	g = &gitEffects{committed: map[string]bool{}}
+	g = &gitEffects{committed: map[string]committed{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.close())
@@ -130,10 +136,15 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 		}{{permission.Forbidden, effects.Forbidden}, {permission.Guarded, effects.Guarded}, {permission.Loss, effects.Loss},
 			{permission.Content, effects.Content}, {permission.Bookkeeping, effects.Bookkeeping}} {
 			for _, row := range group.rows {
-				for _, name := range row.Files {
+				for i, name := range row.Files {
 					if row.Kind == repo.Commit {
 						path := filepath.Join(r.WorkTree, filepath.FromSlash(name))
-						g.committed[path] = g.committed[path] || slices.Contains(row.Gone, name)
+						does := g.committed[path]
+						does.gone = does.gone || slices.Contains(row.Gone, name)
+						if i == 0 {
+							does.lines += row.Lines
+						}
+						g.committed[path] = does
 					}
 				}
 				switch {

@@ -300,7 +300,7 @@ func (j *judge) commitRows(ctx context.Context, tips []tip) error {
 		return err
 	}
 	for i := range rows {
-		rows[i].Diff = texts[shown[i]]
+		rows[i].Diff, rows[i].Lines = texts[shown[i]].text, texts[shown[i]].lines
 	}
 	j.e.Content = append(j.e.Content, rows...)
 	return nil

@@ -325,35 +325,62 @@ func (v *View) held(ctx context.Context, files []file) (map[string]bool, error) 
 // mostDiff is how many bytes the diffs of all commits take together.
 const mostDiff = 4 << 20
 
+// uncounted is how many lines a change counts for that has none, such as that of a binary file.
+const uncounted = 1 << 30
+
+// diff is that of a commit.
+type diff struct {
+	text  string // cut after mostDiff bytes of all
+	lines int    // so many are added and removed
+}
+
 // diffs are the diffs of commits.
-func (v *View) diffs(ctx context.Context, ids []string) (map[string]string, error) {
-	texts := map[string]*strings.Builder{}
+func (v *View) diffs(ctx context.Context, ids []string) (map[string]diff, error) {
+	all := map[string]diff{}
 	if len(ids) == 0 {
-		return nil, nil
+		return all, nil
 	}
-	var now *strings.Builder
-	total := 0
+	var now string // the commit of the present line; "" before the first
+	var text strings.Builder
+	total, count, columns := 0, 0, 0 // columns of signs in a hunk, one for each parent; 0 outside hunks
+	end := func() {
+		if now != "" {
+			all[now] = diff{strings.TrimRight(text.String(), "\n") + "\n", count}
+		}
+		text.Reset()
+		count, columns = 0, 0
+	}
 	// A line of a diff never begins with NUL.
 	err := v.git.Run(ctx, lines(ids), '\n', func(line string) error {
 		if id, ok := strings.CutPrefix(line, "\x00"); ok {
-			now = &strings.Builder{}
-			texts[id] = now
+			end()
+			now = id
 			return nil
 		}
-		if total += len(line) + 1; now != nil && total <= mostDiff && (line != "" || now.Len() > 0) {
-			now.WriteString(line + "\n")
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			columns = len(line) - len(strings.TrimLeft(line, "@")) - 1
+		case strings.HasPrefix(line, "diff "):
+			columns = 0
+		case columns == 0 && strings.HasPrefix(line, "Binary files "):
+			count = uncounted
+		case columns > 0 && strings.ContainsAny(line[:min(columns, len(line))], "+-"):
+			count = min(count+1, uncounted)
+		}
+		if total += len(line) + 1; now != "" && total <= mostDiff && (line != "" || text.Len() > 0) {
+			text.WriteString(line + "\n")
 		}
 		return nil
 	}, "-c", "core.bigFileThreshold=1m", "log", "--stdin", "--no-walk=unsorted", "-p", "-c", "--root", "--no-color", "--no-renames",
 		"--no-ext-diff", "--no-textconv", "--format=%x00%H")
-	said := map[string]string{}
-	for id, text := range texts {
-		said[id] = strings.TrimRight(text.String(), "\n") + "\n"
-		if total > mostDiff {
-			said[id] += "the diff is too long to be shown whole\n"
+	end()
+	if total > mostDiff {
+		for id, d := range all {
+			d.text += "the diff is too long to be shown whole\n"
+			all[id] = d
 		}
 	}
-	return said, err
+	return all, err
 }
 
 // mostAsked is how many pairs of commits git is asked about, one process each.

@@ -93,6 +93,7 @@ type Row struct {
 	Object string   // It names the ref, path, setting or id.
 	Text   string   // It is one line for people, and untrusted.
 	Diff   string   // Only a commit that differs from the work tree has one.
+	Lines  int      // so many lines that Diff, cut or not, adds and removes; 1<<30 where a part has no lines
 	Files  []string // A commit, a stash or a group of files has them.
 	Gone   []string // Those of a commit's Files that it removes.
 	// Left says that Replay leaves this out.

@@ -78,6 +78,8 @@ var overCaps = []struct {
 	{calls: []string{"ln f0 hard; mv hard f1; rm f2 f3 f4"}},
 	{calls: []string{"touch kept/new; rm f1 f2 f3 f4"}},
 	{calls: []string{"chmod 600 f0; rm f1 f2 f3 f4"}},
+	// Commits of what the work tree does not hold.
+	{calls: []string{"git rm -q --cached f1 f2 f3 f4; git commit -qm x"}},
 	// File tools.
 	{calls: []string{"apply_patch " + `{"input":"*** Begin Patch\n*** Delete File: f1\n*** Delete File: f2\n*** Delete File: f3\n*** Delete File: f4\n*** End Patch"}`}},
 	{calls: []string{"apply_patch " + `{"input":"*** Begin Patch\n*** Update File: f1\n*** Move to: g1\n@@\n-1\n+one\n*** Update File: f2\n*** Move to: g2\n@@\n-1\n+one\n*** End Patch"}`}},
@@ -97,6 +99,9 @@ var overCaps = []struct {
 	{keeps: true, calls: []string{"for f in f1 f2 f3 f4; do truncate -s 4000 $f; done"}},
 	{keeps: true, calls: []string{"printf 'a\\0%.0s' $(seq 400) | tee b1 b2 b3 b4"}},
 	{keeps: true, calls: []string{"git checkout -q other"}},
+	{keeps: true, calls: []string{"git checkout -qb mine; for f in f1 f2 f3 f4; do echo more >>$f; done; git commit -qam x; git checkout -q main"}},
+	{keeps: true, calls: []string{"for n in 1 2 3 4; do echo more >>f$n; git commit -qam x; git checkout -q HEAD~ -- f$n; git commit -qm y; done"}},
+	{keeps: true, calls: []string{"git commit-tree -p HEAD -m x other^{tree} | xargs git branch mine"}},
 	{keeps: true, calls: []string{"git apply <all.patch"}},
 	{keeps: true, calls: []string{"patch -p1 <all.patch || git apply all.patch"}},
 	{keeps: true, calls: []string{"python3 -c 'for n in \"1234\": open(\"f\"+n, \"a\").write(\"x\\n\")'"}},
