@@ -219,7 +219,7 @@ func (r *requests) schemaNote() []provider.Part {
 	r.schemaAsked = true
 	if model := s.model.Name + "/" + s.model.Defaults.Model; s.schemaNotified != model {
 		s.schemaNotified = model
-		r.cb.notice(NoticeInfo, "the schema is an instruction: nothing else holds "+s.model.Defaults.Model+" to it")
+		r.cb.notice(NoticeInfo, "the schema is an instruction: nothing else holds "+model+" to it")
 	}
 	return []provider.Part{provider.Text{Note: provider.NoteSchema,
 		Text: "(Use the tools as ever. The answer at the end must be JSON alone, without a word or a code fence around it, " +
