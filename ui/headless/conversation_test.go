@@ -215,6 +215,24 @@ func TestALongLineIsSkipped(t *testing.T) {
 	}
 }
 
+// What is wrong with a line is said without the names of Go's types.
+func TestAFaultNamesTheField(t *testing.T) {
+	c := &Conversation{}
+	for line, want := range map[string]string{
+		`[]`:                                     "not a JSON object, but an array",
+		`7`:                                      "not a JSON object, but a number",
+		`{"type":7}`:                             "type cannot be a number",
+		`{"type":"user","text":7}`:               "text cannot be a number",
+		`{"type":"user","text":"x","attach":{}}`: "attach cannot be an object",
+		`{"type":"answer","id":"q1","answer":[]}`: "answer cannot be an array",
+		`{"a":`: "not a JSON object: unexpected end of JSON input",
+	} {
+		if _, err := c.take(t.Context(), []byte(line), 1); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
 // randomLine is a line that a program could send, or nearly.
 func randomLine(r *rand.Rand) string {
 	id := fmt.Sprintf("q%d", 1+r.IntN(4))

@@ -99,7 +99,23 @@ func decode[T any](line []byte) (in T, err error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	err = d.Decode(&in)
-	return in, err
+	return in, misread(err)
+}
+
+// misread is an error of reading a line, without the names of Go's types.
+func misread(err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return err
+	}
+	kind := "a " + wrong.Value
+	if strings.ContainsAny(kind[2:3], "ao") { // array, object
+		kind = "an " + wrong.Value
+	}
+	if wrong.Field == "" {
+		return errors.New("not a JSON object, but " + kind)
+	}
+	return errors.New(wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] + " cannot be " + kind)
 }
 
 // take understands a line and does it, or queues it. The error says why nothing came of it.
@@ -111,7 +127,10 @@ func (c *Conversation) take(ctx context.Context, line []byte, number int) (end b
 		Type inputKind `json:"type"`
 	}
 	if err := json.Unmarshal(line, &head); err != nil {
-		return false, fmt.Errorf("not a JSON object: %w", err)
+		if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
+			return false, fmt.Errorf("not a JSON object: %w", err)
+		}
+		return false, misread(err)
 	}
 	switch head.Type {
 	case inputUser:
