@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,6 +83,46 @@ func TestAKeptCatalogueThatIsTooLargeIsNotRead(t *testing.T) {
 	}
 	if _, known := manage(t, c).Tools("s"); known {
 		t.Error("it was read")
+	}
+}
+
+// What stands at the place of a kept catalogue besides a file is neither read nor written through, and is replaced.
+func TestACatalogueIsKeptInAFileOnly(t *testing.T) {
+	for name, put := range map[string]func(t *testing.T, path, other string) error{
+		"a link": func(_ *testing.T, path, other string) error { return os.Symlink(other, path) },
+		"a FIFO": func(_ *testing.T, path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Config{Servers: []extension.Server{stdio("s")}, State: t.TempDir()}
+			if _, err := manage(t, c).List(t.Context(), "s"); err != nil {
+				t.Fatal(err)
+			}
+			files, err := filepath.Glob(filepath.Join(c.State, "mcp", "*.json"))
+			if err != nil || len(files) != 1 {
+				t.Fatal(files, err)
+			}
+			other := filepath.Join(t.TempDir(), "other")
+			if err := errors.Join(os.Rename(files[0], other), put(t, files[0], other)); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.ReadFile(other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := manage(t, c)
+			if _, known := m.Tools("s"); known {
+				t.Error("it was read")
+			}
+			if _, err := m.List(t.Context(), "s"); err != nil {
+				t.Fatal(err)
+			}
+			if after, err := os.ReadFile(other); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("another file was written: %v", err)
+			}
+			if info, err := os.Lstat(files[0]); err != nil || !info.Mode().IsRegular() {
+				t.Errorf("the catalogue is not kept: %v, %v", info, err)
+			}
+		})
 	}
 }
 

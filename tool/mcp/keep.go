@@ -181,14 +181,15 @@ func (k *keeper) readFile(decode func(from *json.Decoder) error) error {
 	if k.dir == "" {
 		return fs.ErrNotExist
 	}
+	// A link is not followed, and a FIFO not waited for.
+	if info, err := os.Lstat(k.path()); err != nil || !info.Mode().IsRegular() || info.Size() > 2*maxCatalogue {
+		return errors.Join(err, errors.New("not a file, or too long"))
+	}
 	f, err := os.Open(k.path())
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() > 2*maxCatalogue {
-		return errors.Join(err, errors.New("too long"))
-	}
 	return decode(json.NewDecoder(f))
 }
 
@@ -244,11 +245,22 @@ func (s *server) store(c *catalogue) {
 	to := json.NewEncoder(&data)
 	err := cmp.Or(to.Encode(c.outline), to.Encode(c.closed(s.Name)))
 	if err == nil {
-		err = errors.Join(os.MkdirAll(k.dir, 0o700), atomicfile.Write(k.path(), data.Bytes(), 0o600))
+		err = k.write(data.Bytes())
 	}
 	if err != nil {
 		s.m.notice(fmt.Sprintf("server %s: its catalogue is not kept: %v", s.Name, err))
 	}
+}
+
+// write replaces the kept file. What stands in its place besides a file is removed first: a link would lead the
+// catalogue elsewhere.
+func (k *keeper) write(data []byte) error {
+	if info, err := os.Lstat(k.path()); err == nil && !info.Mode().IsRegular() {
+		if err := os.Remove(k.path()); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.MkdirAll(k.dir, 0o700), atomicfile.Write(k.path(), data, 0o600))
 }
 
 // Change is a definition that is not the one seen first or accepted. Old and New are JSON, indented.

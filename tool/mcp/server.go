@@ -429,6 +429,12 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (
 // fail is an error of the server, with the last line that it wrote to stderr.
 func (s *server) fail(kind, why string, err error) *Error {
 	e := &Error{Server: s.Name, Kind: kind, Why: why, Err: err}
+	switch kind { // What is said of models would name their settings.
+	case KindNetwork:
+		e.Hint = "check the network, HTTPS_PROXY and the server's address"
+	case KindTimeout:
+		e.Hint = "again, or -v to see what was sent and what came"
+	}
 	if log := s.log.Load(); log != nil {
 		e.Last = cut(log.lastLine(), 300)
 	}

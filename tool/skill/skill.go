@@ -401,7 +401,7 @@ func (p Place) item(rel string, buf []byte) (Item, error) {
 	}
 	switch {
 	case !validName(i.Name):
-		return i, fmt.Errorf("%s: its name can have letters, digits, and . _ : - only", i.Source())
+		return i, fmt.Errorf("%s: its name can have ASCII letters, digits, and . _ : - only", i.Source())
 	case i.Description == "" && p.Kind != Command:
 		return i, fmt.Errorf("%s: it has no description", i.Source())
 	}

@@ -85,7 +85,7 @@ func TestParsingIsLenient(t *testing.T) {
 	}
 	want := []string{
 		"skills/1/2/3/4/5/6: more than 5 directories deep, so left out",
-		"skills/a b/SKILL.md: its name can have letters, digits, and . _ : - only",
+		"skills/a b/SKILL.md: its name can have ASCII letters, digits, and . _ : - only",
 		"skills/broken/SKILL.md line 3: the value of description is not valid YAML",
 		"skills/huge/SKILL.md: longer than 256.0 KB", "skills/none/SKILL.md: it has no description",
 	}
