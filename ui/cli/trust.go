@@ -127,11 +127,15 @@ func (a *app) applyTrust() error {
 // matters are the files that artoo, or the coding CLI that answers, would obey.
 func (a *app) matters() []trust.File {
 	obeyed := a.repoSettings.For(slices.Concat(sharedNames(), cli.Settings(a.choice.Provider))...)
+	had := make(map[string]bool, len(obeyed)) // Skills may have thousands of files.
+	for _, f := range obeyed {
+		had[f.Name] = true
+	}
 	for _, f := range a.repoSettings.Files {
 		_, _, shared := splitShared(f.Name)
 		hooks := f.Name == claudeSettings && hasHooks(f.Data)
 		servers := f.Name == repositoryServers && hasServers(f.Data)
-		if (shared || hooks || servers) && !slices.ContainsFunc(obeyed, func(o trust.File) bool { return o.Name == f.Name }) {
+		if (shared || hooks || servers) && !had[f.Name] {
 			obeyed = append(obeyed, f)
 		}
 	}
@@ -141,7 +145,11 @@ func (a *app) matters() []trust.File {
 
 // ignored names the project's settings and kept rules that are left out, and why, or is "".
 func (a *app) ignored() string {
-	b, files := a.repoSettings, a.matters()
+	b := a.repoSettings
+	if b.trusted() {
+		return a.unapproved()
+	}
+	files := a.matters()
 	kept, rest := "", ""
 	if a.rules.withheld != nil {
 		kept = "the rules you keep for it are out of force: " + text.UpTo(3, a.rules.withheld)
@@ -149,8 +157,6 @@ func (a *app) ignored() string {
 	}
 	why := "repository not trusted"
 	switch {
-	case b.trusted():
-		return a.unapproved()
 	case b.refused != nil:
 		name := strings.Split(b.refused.Name, "/")
 		names := slices.Concat(repositoryDirs(), cli.Settings(a.choice.Provider))
