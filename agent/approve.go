@@ -279,7 +279,7 @@ func (c *calls) deny(p *pending, reason string, nobody bool) {
 	status := CallDenied
 	if nobody {
 		text = "Not run: this call needs approval, and no one can answer (headless run). " +
-			"Another way that needs no approval is welcome; report what is left."
+			"Another way that needs no approval is welcome; report the remaining work."
 		status = CallUnanswered
 	}
 	summary := "denied"

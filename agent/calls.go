@@ -188,7 +188,7 @@ func (c *calls) execute(ctx context.Context, p *pending, slots chan struct{}) {
 	}()
 	var err error
 	if p.kept, err = c.keepBefore(ctx, p); err != nil {
-		p.fail("not run", "Not run: what it changes could not be kept beforehand, so it could not be undone: "+err.Error())
+		p.fail("not run", "Not run: the files it changes could not be saved first, so it could not be undone: "+err.Error())
 		return
 	}
 	if files := c.session.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindRun {

@@ -203,7 +203,7 @@ type effect struct {
 // effectsOf are those of a call of a file tool; the error says that the call does not report them.
 func effectsOf(access tool.Access) (list []effect, err error) {
 	if len(access.Outcomes) == 0 {
-		return nil, errors.New("it does not tell beforehand what it writes")
+		return nil, errors.New("it does not name the files it writes in advance")
 	}
 	for _, o := range access.Outcomes {
 		list = append(list, effect{path: o.Path, read: func(ctx context.Context, t *tally, now content) (content, error) {
@@ -360,7 +360,7 @@ func (t *tally) count(ctx context.Context, list []effect) (map[string]original, 
 	originals, why, err := t.passed(ctx, list)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("what it changes cannot be counted: %w", err)
+		return nil, fmt.Errorf("its changes cannot be counted: %w", err)
 	case why != "":
 		t.over = capFailure(why, "a message that asks for less, or without the cap on effects")
 		return nil, t.over

@@ -21,7 +21,7 @@ func (r *requests) compactNow(ctx context.Context, keep string) error {
 	switch {
 	case r.session.foreignRules() != "":
 		r.cb.notice(NoticeInfo, r.session.model.Name+" keeps its own conversation, which artoo cannot summarize; "+
-			"trimming what it would be sent")
+			"trimming the request")
 	case len(old.Messages) > 0:
 		err := r.beforeCompact(ctx, "manual", keep)
 		if err != nil {

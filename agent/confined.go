@@ -157,7 +157,7 @@ func (c *calls) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
 		defer c.keeper.recordAfter(c.cb)
 	}
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("what it changes could not be kept beforehand: %w", err)
+		return tool.Result{}, fmt.Errorf("the files it changes could not be saved first: %w", err)
 	}
 	result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, c.environment(p), p.call.Input, p.live) })
 	p.job = result.Job
@@ -227,13 +227,13 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 	if err == nil && slices.Contains([]Verdict{Yes, YesForSession, YesForever}, answer.Verdict) {
 		back, err := m.bringBack(ctx, steps)
 		if err != nil {
-			c.cb.notice(NoticeWarning, "what moved away could not be brought back, and lies in the journal's quarantine: "+err.Error())
+			c.cb.notice(NoticeWarning, "files that were moved away could not be restored, and are in the journal's quarantine: "+err.Error())
 		}
 		kept := append(paths, back...)
 		c.keeper.approved.add(kept...)
 		if m.journal != nil {
 			if err := m.journal.Approved(m.turn, "files that programs run automatically", kept...); err != nil {
-				c.cb.notice(NoticeWarning, "what was kept cannot be undone: "+err.Error())
+				c.cb.notice(NoticeWarning, "the applied changes cannot be undone: "+err.Error())
 			}
 		}
 		result.Text += "[the user keeps files that programs run automatically: " + names + "]\n"

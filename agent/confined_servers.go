@@ -115,7 +115,7 @@ func (s *confinedServers) awaitLayered(confined confine.Confined) {
 		return
 	}
 	if confined.Wrote(context.Background()) {
-		s.notify("server ended; what it wrote since its last call is discarded")
+		s.notify("server ended; its writes since the last call are discarded")
 	}
 	if err := confined.Discard(); err != nil {
 		s.notify("a layer could not be removed: " + err.Error())

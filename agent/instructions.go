@@ -177,7 +177,7 @@ func (w *Workspace) guide(known []instruction) func(touched []string) string {
 				given[at] = true
 				left -= len(text)
 				text = w.masked(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
-				fmt.Fprintf(&b, "\n(Instructions from %s hold for what is in its directory:\n%s)", at, text)
+				fmt.Fprintf(&b, "\n(Instructions from %s hold for files in its directory:\n%s)", at, text)
 			}
 		}
 		return b.String()

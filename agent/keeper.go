@@ -105,7 +105,7 @@ func (k *keeper) unsaved(paths []string) string {
 func (k *keeper) giveYours(cb *serial) {
 	yours, err := k.journal.Late()
 	if err != nil {
-		cb.notice(NoticeWarning, "what was saved to a file that artoo had replaced lies in the journal's quarantine: "+err.Error())
+		cb.notice(NoticeWarning, "writes to a file that artoo had replaced are in the journal's quarantine: "+err.Error())
 	}
 	if len(yours) > 0 {
 		cb.notice(NoticeWarning, "another program saved to files that artoo had just replaced; its content lies beside them: "+
@@ -163,7 +163,7 @@ func lostBy(err error) string {
 	case errors.As(err, &lost):
 		return lost.Error()
 	case err != nil:
-		return "what this changed could not be recorded, so it cannot be undone: " + err.Error()
+		return "these changes could not be recorded, so it cannot be undone: " + err.Error()
 	}
 	return ""
 }
@@ -276,7 +276,7 @@ func Recovered(reports []journal.Report) string {
 		what  string
 		names []string
 		most  int
-	}{{"its undo is finished", finished, 20}, {"what changed stays, and undo takes it back", kept, 20}, {"taken back to what was before", back, 20},
+	}{{"its undo is finished", finished, 20}, {"the changes stay, and undo reverts them", kept, 20}, {"reverted", back, 20},
 		{"left as they are", left, len(left)}} {
 		if len(part.names) > 0 {
 			parts = append(parts, part.what+": "+text.UpTo(part.most, part.names))

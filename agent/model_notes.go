@@ -211,10 +211,10 @@ func (s settings) String() string {
 	}
 	row("Approval", s.approval())
 	if s.Rights.Confinement.Layered {
-		row("This run", "all of it works on a layer over the project: what it changes is handed over as a patch, or lands at the end. Do not commit")
+		row("This run", "all of it works on a layer over the project: its changes are handed over as a patch, or land at the end. Do not commit")
 	}
 	if s.Caps != "" {
-		row("Caps on what this run changes", s.Caps+". A change beyond them is refused whole, and ends the run. Commands work on layers, in the background too")
+		row("Caps on this run's changes", s.Caps+". A change beyond them is refused whole, and ends the run. Commands work on layers, in the background too")
 	}
 	if s.Rights.Mode == permission.ModePlan {
 		row("Denied by rule, also for reading", ruleList(s.Deny))
@@ -323,9 +323,9 @@ func (s settings) commands() string {
 	case r.Beyond != "" && !r.Confinement.Layer:
 		return most + ", read-only (no network, no keys, no home); those that try to write " + s.comesTo("are", r.Beyond)
 	case r.Confinement.Network:
-		return most + " (no keys, no home); what they change in the project stays"
+		return most + " (no keys, no home); their changes in the project stay"
 	case !r.Confinement.Layer:
-		return most + held + "; what they change in the project stays"
+		return most + held + "; their changes in the project stay"
 	}
 	lands, except := "", ""
 	switch r.Lands {

@@ -155,7 +155,7 @@ func (m *money) reserve(ctx context.Context, requested int) (reply int, err erro
 				return 0, m.dayOver(full)
 			}
 			if m.spent.warns("waiting for the day") {
-				m.cb.notice(NoticeInfo, "the rest of today's money is held by requests of other runs; waiting for what they leave")
+				m.cb.notice(NoticeInfo, "the rest of today's money is held by requests of other runs; waiting for the rest")
 			}
 			others, again = nil, time.After(dayLook)
 		}
@@ -222,7 +222,7 @@ func (m *money) release() {
 // warnLedger reports once that the ledger cannot be written. Reservations in it stay.
 func (m *money) warnLedger(err error) {
 	if err != nil && m.spent.warns("ledger") {
-		m.cb.notice(NoticeWarning, "what this run spends is not in artoo usage: "+err.Error())
+		m.cb.notice(NoticeWarning, "this run's cost is not in artoo usage: "+err.Error())
 	}
 }
 
@@ -311,7 +311,7 @@ func (m *money) commitDay(p *pricing, reply int, day **ledger.Reservation) (int,
 	case full:
 		return 0, err
 	case err != nil && limit > 0:
-		return 0, &Failure{Kind: KindConfig, What: "ARTOO_DAILY_COST", Err: fmt.Errorf("what is spent cannot be counted: %w", err),
+		return 0, &Failure{Kind: KindConfig, What: "ARTOO_DAILY_COST", Err: fmt.Errorf("spending cannot be counted: %w", err),
 			Hint: "make the state directory writable (artoo doctor --paths), or unset ARTOO_DAILY_COST"}
 	case err != nil:
 		m.warnLedger(err)

@@ -131,7 +131,7 @@ func (p *project) makeEnv() {
 	}
 	host := &confine.Host{Warn: p.warn}
 	p.opt.Env.Start = host.Start
-	p.end("what commands left behind did not end well", host.Close)
+	p.end("background processes did not end well", host.Close)
 }
 
 func (p *project) makePolicy() {
@@ -219,7 +219,7 @@ func (p *project) makeTools(confiner *confine.Confiner) {
 			case p.opt.ServersTrusted:
 				return shell.StartHere(cmd)
 			}
-			return nil, errors.New("is not started: it runs what the project brings, and nothing confines it here; " +
+			return nil, errors.New("is not started: it runs the project's own files, and nothing confines it here; " +
 				"artoo trust lets it")
 		}})
 	p.opt.Env.LSP = servers
@@ -240,7 +240,7 @@ func (p *project) openJournal(session, from string) (*journal.Journal, error) {
 		}
 	} else if from != "" {
 		if err := journal.Copy(journal.Dir(state, root, from), dir); err != nil {
-			p.warn("what was changed before cannot be undone in this session: " + err.Error())
+			p.warn("earlier changes cannot be undone in this session: " + err.Error())
 		}
 	}
 	return journal.Open(p.workspace.JournalConfig(dir, state, p.opt.Env))

@@ -415,7 +415,7 @@ func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 	if _, err := step.Snapshot(ctx); err != nil {
 		_, endErr := step.End()
 		return nil, &Failure{Kind: KindInternal, What: r.session.model.Name,
-			Err: fmt.Errorf("not run, since what it changes could not be undone: %w", errors.Join(err, endErr))}
+			Err: fmt.Errorf("not run, since its changes could not be undone: %w", errors.Join(err, endErr))}
 	}
 	return func() {
 		report := make(chan string, 1)

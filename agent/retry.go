@@ -184,7 +184,7 @@ func (r *requests) trimEmpty(ending) error {
 
 func (r *requests) stillEmptyAndLong(ending) error {
 	return &Failure{Kind: KindContext, Hint: conversation.HintFull,
-		Err: errors.New("the model answers with nothing, as servers do when what was sent is too long for them")}
+		Err: errors.New("the model answers with nothing, as servers do when the request is too long for them")}
 }
 
 // stopsEmpty reports whether a second empty reply shows a full window: then no third try is made.
@@ -216,7 +216,7 @@ func (r *requests) resendPaused(ending) error {
 // Requests to the model after a reply that was cut.
 const (
 	askRest = "Your reply was cut at its length limit. Continue exactly where it broke off, without repeating anything."
-	askLess = "Your reply was cut at its length limit once more. Say what is left of it in fewer words."
+	askLess = "Your reply was cut at its length limit once more. Give the rest in fewer words."
 	askCall = "Your reply was cut at its length limit, in the middle of a tool call, which was not run. " +
 		"Write less at once: a long file in several smaller edits, a long text in fewer words."
 )

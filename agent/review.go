@@ -302,7 +302,7 @@ func (r *reviewer) look(ctx context.Context, p part, n, of int) (err error) {
 			return nil
 		}
 	}
-	return &Failure{Kind: KindSchema, What: "review", Err: errors.New("the model did not report what it found"),
+	return &Failure{Kind: KindSchema, What: "review", Err: errors.New("the model made no report"),
 		Hint: "again, or another model with --model"}
 }
 
@@ -346,7 +346,7 @@ func (r *reviewer) tool() tool.Tool {
 		}
 		return tool.Access{Kind: tool.KindNone, Verb: "report", Object: text.Count(len(in.Findings), "finding")}, nil
 	}
-	return tool.New(tool.Def{Name: "report_findings", Kind: tool.KindNone, Description: "Report what is wrong with the change."}, plan,
+	return tool.New(tool.Def{Name: "report_findings", Kind: tool.KindNone, Description: "Report the problems of the change."}, plan,
 		func(ctx context.Context, _ *tool.Env, in reportInput, _ io.Writer) (tool.Result, error) {
 			return r.report(ctx, in)
 		})
@@ -514,5 +514,5 @@ func (c reviewCall) OnThinking() { c.turn.cb.OnThinking() }
 func (c reviewCall) OnThinkingDone() { c.turn.cb.OnThinkingDone() }
 
 func (c reviewCall) Ask(context.Context, Question) (Answer, error) {
-	return Answer{Verdict: No, Reason: "a review only reads what may be read unasked"}, nil
+	return Answer{Verdict: No, Reason: "a review reads only files that need no approval"}, nil
 }

@@ -94,7 +94,7 @@ func (t *turn) appendUser(text string, attachments []provider.Part) error {
 	m := provider.UserText(text, slices.Concat(attachments, t.requests.notes)...)
 	var found bool
 	if m.Parts, found = t.session.maskedParts(m.Parts); found {
-		t.cb.notice(NoticeWarning, "what looks like a key in the message is not sent: a mark stands for it. "+
+		t.cb.notice(NoticeWarning, "a likely key in the message was masked before sending. "+
 			"A command can take it from a file, or from a variable that ARTOO_PASS_ENV names")
 	}
 	t.requests.perChar = bytesPerChar(m.Parts)
@@ -333,7 +333,7 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 			return t.planned()
 		}
 		if over := t.calls.keeper.tally.end(); over != nil && errors.Is(err, over) && t.session.parent == nil {
-			if err := t.lastWords(ctx, "A cap on what this run may change is reached"); err != nil && ctx.Err() != nil {
+			if err := t.lastWords(ctx, "A cap on this run's changes is reached"); err != nil && ctx.Err() != nil {
 				return t.failed(ctx, err)
 			}
 		}

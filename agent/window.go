@@ -122,9 +122,9 @@ func (r *requests) contextFull(err error, refused *provider.Error) error {
 		r.partial, r.keep = "", nil
 		r.session.unsent = r.notes
 		r.session.turns = r.session.turns[:len(r.session.turns)-1]
-		text := "the message was not sent, and is no part of what is sent next"
+		text := "the message was not sent, and is not part of the next request"
 		if restored {
-			text += "; what was trimmed for it is back"
+			text += "; messages trimmed for it are back"
 		}
 		r.cb.notice(NoticeInfo, text)
 	}

@@ -85,7 +85,7 @@ func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
 		t.Errorf("the history is %d bytes, it was %d", len(now), len(was))
 	}
 	if told := fmt.Sprintf("%+v", cb.notices); !strings.Contains(told, "the context was trimmed") ||
-		!strings.Contains(told, "what was trimmed for it is back") {
+		!strings.Contains(told, "messages trimmed for it are back") {
 		t.Errorf("told %s", told)
 	}
 	p.Then = then

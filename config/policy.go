@@ -126,7 +126,7 @@ func (p *Policy) CheckTrust() error {
 	if !p.NoTrust {
 		return nil
 	}
-	return p.forbidden("trust", "no project is trusted here", "work with what the project does not supply")
+	return p.forbidden("trust", "no project is trusted here", "put the settings in your own config.toml")
 }
 
 // CheckBundles is an error if plugin bundles may not be used.

@@ -68,7 +68,7 @@ func (c loader) applyProjects(t *table) {
 // Wrong is the error for a rule: why describes its fault, right is one
 // that could have been meant, "" for none.
 func (r RuleText) Wrong(why, right string) error {
-	e := wrong(kindUsage, r.Origin, why, "artoo rules explain 'COMMAND' shows what rules come to")
+	e := wrong(kindUsage, r.Origin, why, "artoo rules explain 'COMMAND' shows the effect of rules")
 	right = cmp.Or(right, "bash(go test:*)")
 	switch {
 	case r.file != "":
@@ -177,7 +177,7 @@ func (c *Config) readApproved() (path string, all approvals, err error) {
 		err = json.Unmarshal(data, &all)
 	}
 	if err != nil {
-		return "", nil, because(kindConfig, path, "what scripts were allowed cannot be read: "+err.Error(), err,
+		return "", nil, because(kindConfig, path, "the approved scripts cannot be read: "+err.Error(), err,
 			"remove the file: the scripts are then asked about again")
 	}
 	return path, all, nil

@@ -320,7 +320,7 @@ func (t *table) body() json.RawMessage {
 		case provider.OwnField(key):
 			t.doc.wrong(t.at(key), t.name(key)+": artoo writes this field itself", "remove the line")
 		case !isJSON(v):
-			t.doc.wrong(t.at(key), t.name(key)+" must be what JSON has: no date, time, nan or inf", "")
+			t.doc.wrong(t.at(key), t.name(key)+" must be a JSON value: no date, time, nan or inf", "")
 		}
 	}
 	raw, err := provider.Marshal(t.m)

@@ -71,9 +71,9 @@ type Settings struct {
 
 	_ heading `section:"permissions" group:"Permissions"`
 
-	Approval string `split_words:"true" toml:"approval,approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what stays without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
+	Approval string `split_words:"true" toml:"approval,approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"changes kept without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
 	Allow    List   `split_words:"true" toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
-	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls that are asked whatever the mode"`
+	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls to ask about in every mode"`
 	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls to refuse; wins over --ask and --allow"`
 	// AskProgram is a name on PATH or absolute, with ~ for the home directory.
 	AskProgram string `split_words:"true" toml:"ask_program" shown:"none" meaning:"program that answers questions of headless runs: it reads a question as JSON, and prints yes or no"`
@@ -102,7 +102,7 @@ type Settings struct {
 
 	_ heading `section:"ui" group:"Output and terminal"`
 
-	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl,patch" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line; patch: the changes, which the project itself does not get"`
+	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl,patch" meaning:"format of stdout; text: the answer; json: one object at the end; jsonl: one event per line; patch: the changes, which the project itself does not get"`
 	Schema string `split_words:"true" toml:"-" flag:"--schema FILE|JSON" meaning:"headless: the answer must be JSON that fits this JSON Schema, given in a file or as it is"`
 	Quiet  Switch `split_words:"true" toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
 	UI     string `split_words:"true" toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
@@ -110,15 +110,15 @@ type Settings struct {
 	// Colors is as it was written, see Styles.
 	Colors  string `split_words:"true" toml:"colors" meaning:"styles other than the defaults, as SGR numbers by name, like error=31:add=32; the names are error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff comes before the defaults"`
 	Status  string `split_words:"true" toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command whose first line is shown; it reads the turn's numbers as JSON, and has 2 s"`
-	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: bell, osc9, osc777, osc99 (what the terminal understands), or a command that gets the text as its last argument; off: nothing. The first turn over 30 s offers it once"`
-	History Switch `split_words:"true" toml:"history" preset:"on" meaning:"keep what was typed for the next session"`
+	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: bell, osc9, osc777, osc99 (one that the terminal supports), or a command that gets the text as its last argument; off: nothing. The first turn over 30 s offers it once"`
+	History Switch `split_words:"true" toml:"history" preset:"on" meaning:"keep typed lines for the next session"`
 	// Pager is "" for $PAGER, then less, unless IsSet.
 	Pager    string `split_words:"true" toml:"pager" shown:"$PAGER, then less" empty:"ok" meaning:"program that shows long texts; cat: none"`
 	EditMode string `split_words:"true" toml:"edit_mode" preset:"emacs" choices:"emacs,vi" meaning:"keys of the prompt"`
 
 	_ heading `section:"ui" group:"Input"`
 
-	Input     string `toml:"-" ignored:"true" flag:"--input FORMAT" preset:"text" choices:"text,jsonl" meaning:"what stdin holds; text: data for the message; jsonl: messages, answers and commands of a program, one object per line, with -o jsonl"`
+	Input     string `toml:"-" ignored:"true" flag:"--input FORMAT" preset:"text" choices:"text,jsonl" meaning:"format of stdin; text: data for the message; jsonl: messages, answers and commands of a program, one object per line, with -o jsonl"`
 	Stdin     string `split_words:"true" toml:"stdin" flag:"--stdin WHEN" preset:"auto" choices:"auto,never" meaning:"piped input beside a prompt; auto: read; never: left alone"`
 	StdinWait Time   `split_words:"true" toml:"stdin_wait" preset:"3s" zero:"ok" meaning:"wait for the first byte of a pipe in a headless run"`
 	StdinMax  Bytes  `split_words:"true" toml:"stdin_max" preset:"1GiB" meaning:"most input that is read"`
@@ -130,7 +130,7 @@ type Settings struct {
 	Continue    Switch `toml:"-" ignored:"true" flag:"-c --continue" meaning:"continue the newest session of this directory"`
 	Resume      string `toml:"-" ignored:"true" flag:"-r --resume ID" meaning:"continue this session; a unique prefix will do"`
 	Ephemeral   Switch `split_words:"true" toml:"ephemeral" flag:"--ephemeral" meaning:"keep no session file"`
-	Debug       Switch `split_words:"true" toml:"debug" flag:"-v --verbose" meaning:"what is sent and received, to stderr, secrets masked"`
+	Debug       Switch `split_words:"true" toml:"debug" flag:"-v --verbose" meaning:"requests and replies to stderr, secrets masked"`
 	Log         string `split_words:"true" toml:"log" meaning:"file that gets the same as JSON lines"`
 	Config      string `split_words:"true" toml:"-" flag:"--config FILE" shown:"$XDG_CONFIG_HOME/artoo/config.toml" meaning:"config file"`
 	NoProject   Switch `split_words:"true" toml:"no_project" flag:"--no-project" meaning:"ignore the project's settings and hooks"`

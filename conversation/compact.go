@@ -133,7 +133,7 @@ func (d Compacted) String() string {
 }
 
 // ErrNoGain is a summary that is as long as the messages it replaces.
-var ErrNoGain = errors.New("the summary is no shorter than what it stands for")
+var ErrNoGain = errors.New("the summary is no shorter than the turns it replaces")
 
 // Summarize replaces old, which Old returned just now, by a summary. The user's messages stay,
 // trimmed to half of the budget. After an error, ErrNoGain or one of Append, the history is

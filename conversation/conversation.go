@@ -211,7 +211,7 @@ func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 		return false, false, nil
 	}
 	if c.session != nil {
-		if err := c.session.rewind(p.mark, noteWithdrawn, "the last message could not be sent, and is no part of what is sent next"); err != nil {
+		if err := c.session.rewind(p.mark, noteWithdrawn, "the last message could not be sent, and is not part of the next request"); err != nil {
 			return false, false, err
 		}
 	}
@@ -231,7 +231,7 @@ func (c *Conversation) Aside() (end func() error) {
 	}
 	return func() error {
 		if c.session != nil {
-			if err := c.session.rewind(p.mark, noteAside, "the exchange before this was beside the history, and is no part of what is sent next"); err != nil {
+			if err := c.session.rewind(p.mark, noteAside, "the exchange before this was beside the history, and is not part of the next request"); err != nil {
 				return err
 			}
 		}

@@ -223,7 +223,7 @@ func (l *loader) leaveOut(old []int32, trims []entry) (entry, error) {
 	owed := left
 	l.owed, left.Drop = &owed, nil
 	l.notices = append(l.notices, "the session is longer than any model's window: "+
-		text.Count(len(old), "old message")+" left out of what is sent")
+		text.Count(len(old), "old message")+" left out of the request")
 	return entry{head{Type: typeTrim}, &left}, err
 }
 

@@ -65,7 +65,7 @@ func TestWhatNoWindowHoldsIsLeftOut(t *testing.T) {
 	st.live = 10_000
 	again, err := st.Open(s.ID())
 	must(t, err)
-	if n := again.Notices(); len(n) != 1 || !strings.Contains(n[0], "left out of what is sent") {
+	if n := again.Notices(); len(n) != 1 || !strings.Contains(n[0], "left out of the request") {
 		t.Errorf("notices %q", n)
 	}
 	c = New(Config{}, again)

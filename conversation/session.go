@@ -381,7 +381,7 @@ type FullError struct {
 
 // Error says how much too much.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("the context is full: what cannot be left out is about %s tokens, the budget is %s",
+	return fmt.Sprintf("the context is full: the part that must stay is about %s tokens, the budget is %s",
 		Tokens(e.Tokens), Tokens(e.Budget))
 }
 

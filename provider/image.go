@@ -94,7 +94,7 @@ func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) 
 		}
 	default:
 		if n := f.choose(all); n > 0 {
-			told = fmt.Sprintf("%s left out of what is sent: too old, too large or of a kind that the model does not take",
+			told = fmt.Sprintf("%s left out of the request: too old, too large or of a kind that the model does not take",
 				counted(n))
 		}
 	}

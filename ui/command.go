@@ -282,7 +282,7 @@ func helpKeys() [][]string {
 		{"Ctrl-A, Ctrl-E", "start and end of the line"},
 		{"Alt-B, Alt-F, Ctrl-arrows", "by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K", "delete a word, to the start, to the end"},
-		{"Ctrl-Y, Alt-.", "put back what was deleted; an older last word"},
+		{"Ctrl-Y, Alt-.", "restore deleted text; an older last word"},
 		{"Ctrl-L", "a clear screen; the scrollback stays"},
 		{"ARTOO_EDIT_MODE=vi", "vi's keys: Esc for its commands, i to type again"},
 	}

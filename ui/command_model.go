@@ -172,7 +172,7 @@ func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) 
 		return "switch to " + oneLine(found.Model) + " all the same? [y,n] (n) ", false
 	}
 	yes, err := yesNo(dialogue[bool]{show: show,
-		help: func() { t.Note("y: the next message goes to it; n: the model stays. /model list shows what there is") },
+		help: func() { t.Note("y: the next message goes to it; n: the model stays. /model list shows all of them") },
 		decided: func(yes bool) {
 			if !yes {
 				t.showModel()

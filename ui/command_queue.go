@@ -126,7 +126,7 @@ func (q queue) sendNow(which string) error {
 		}
 	}
 	if !marked {
-		return errors.New("only messages can reach the model during a turn: what waits are commands")
+		return errors.New("only messages can reach the model during a turn: the queue holds commands alone")
 	}
 	return nil
 }

@@ -185,7 +185,7 @@ func runClear(_ context.Context, t *Terminal, _ string) error {
 func runFork(_ context.Context, t *Terminal, arg string) error {
 	back, err := strconv.Atoi(cmp.Or(arg, "0"))
 	if err != nil || arg != "" && back < 1 {
-		return fmt.Errorf("%s is not a number of messages; /fork 1 leaves out your last message and what followed it", arg)
+		return fmt.Errorf("%s is not a number of messages; /fork 1 leaves out your last message and the replies to it", arg)
 	}
 	old, now, err := t.opt.Agent.Fork(back)
 	if err != nil {

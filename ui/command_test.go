@@ -339,12 +339,12 @@ func TestFailuresAreShownAndTheConversationGoesOn(t *testing.T) {
 func TestHintsNameCommandsInAConversation(t *testing.T) {
 	k := startLines(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
 		return &agent.Response{}, &agent.Failure{Kind: agent.KindOverloaded,
-			Hint: "choose another with --model, or with --provider, or -v to see what was sent", Err: errTest}
+			Hint: "choose another with --model, or with --provider, or -v to see the request", Err: errTest}
 	}}, nil)
 	k.send("one\n")
 	k.eof()
 	k.end()
-	k.expect("try: choose another with /model, or with /provider, or /debug on to see what")
+	k.expect("try: choose another with /model, or with /provider, or /debug on to see the")
 }
 
 // A session that is not kept knows its tokens and not how many requests they

@@ -104,7 +104,7 @@ func completeTurns(t *Terminal, _ string) (all []prompt.Candidate) {
 		return nil
 	}
 	for _, n := range slices.Backward(u.Journal.Turns()) {
-		all = append(all, prompt.Candidate{Text: strconv.Itoa(n), Help: "what turn " + strconv.Itoa(n) + " changed"})
+		all = append(all, prompt.Candidate{Text: strconv.Itoa(n), Help: "the changes of turn " + strconv.Itoa(n)})
 	}
 	return all
 }

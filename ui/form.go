@@ -91,7 +91,7 @@ func readField(f mcp.Field, typed string) (fieldAnswer, error) {
 	word := strings.ToLower(text)
 	switch {
 	case text == "" && f.Default != nil:
-		return fieldAnswer{}, errors.New("type default to take what the server suggests, your own answer, or cancel")
+		return fieldAnswer{}, errors.New("type default to take the server's suggestion, your own answer, or cancel")
 	case text == "":
 		return fieldAnswer{}, errors.New("a bare Enter is no answer; cancel ends the form")
 	case word == "cancel":

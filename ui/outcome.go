@@ -156,7 +156,7 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 			return // the end of the input ends the conversation at its prompt
 		case a.text != "":
 			t.initial = prompt.Draft{Text: a.text}
-			t.Note("that was no answer: nothing is kept, and what you typed is back")
+			t.Note("that was no answer: nothing is kept, and your line is back")
 			return
 		case a.how == "":
 			if a.how, err = notifyCommand().ask(ctx, at); err != nil {

@@ -98,7 +98,7 @@ func TestAModelThatIsNotListedIsAskedAbout(t *testing.T) {
 			"switch to claude-opsu-5 " + ask, "model: anthropic/claude"}, "anthropic/claude"},
 		{"claude-opsu-5", "n", []string{ask}, "anthropic/claude"},
 		{"gpt-9", "y", []string{`anthropic does not list a model "gpt-9"`, ask}, "anthropic/gpt-9"},
-		{"gpt-9", "?", []string{ask, "/model list shows what there is"}, "anthropic/claude"},
+		{"gpt-9", "?", []string{ask, "/model list shows all of them"}, "anthropic/claude"},
 		{"nowhere", "", []string{"mine lists no models, so the name was not checked"}, "mine/nowhere"},
 		{"bad", "", []string{"/model: mine has no default model"}, "anthropic/claude"},
 	} {

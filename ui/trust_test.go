@@ -44,7 +44,7 @@ func TestTrustIsGivenByATypedYesOnceAllWasShown(t *testing.T) {
 			s := screen.New(screen.Options{Out: &out, Err: &err, Conversation: true})
 			yes, failed := yesOrNo(s, test.q).ask(t.Context(), asker{Screen: s,
 				ask: func(_ context.Context, q prompt.Question) (prompt.Line, error) {
-					if !strings.HasPrefix(q.Label.Text, "approve: trust what /src/shop brings? ") {
+					if !strings.HasPrefix(q.Label.Text, "approve: trust the files of /src/shop? ") {
 						t.Errorf("asked %q", q.Label.Text)
 					}
 					if len(test.answers) == 0 {

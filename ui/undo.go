@@ -58,12 +58,12 @@ func (u Undo) Question(p journal.Plan) screen.UndoQuestion {
 	}
 	if len(p.Restore) > 0 {
 		if q.Steps = stepNames(p.Steps); p.Redo {
-			q.Steps = []string{"what was undone"}
+			q.Steps = []string{"the undone changes"}
 		}
 		q.Head = screen.Count(len(p.Restore), "path")
 	}
 	if p.Busy != "" {
-		q.Rows = append(q.Rows, screen.UndoRow{Text: "a " + p.Busy + " is in progress in this repository: what it works on changes under it"})
+		q.Rows = append(q.Rows, screen.UndoRow{Text: "a " + p.Busy + " is in progress in this repository: its files change under it"})
 	}
 	if p.HeadMoved {
 		q.Rows = append(q.Rows, screen.UndoRow{Text: "HEAD has moved since then, so artoo asks twice"})

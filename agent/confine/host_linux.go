@@ -50,7 +50,7 @@ func (h *Host) open(ended *sandbox.Sandbox) *sandbox.Sandbox {
 	var err error
 	if h.sandbox, err = sandbox.Open(context.Background(), sandbox.Config{}, sandbox.Facts{Mechanism: sandbox.None}); err != nil {
 		h.sandbox, h.none = nil, true
-		h.Warn("what commands leave behind may outlive an artoo that is killed: " + err.Error())
+		h.Warn("background processes may outlive an artoo that is killed: " + err.Error())
 	}
 	return h.sandbox
 }

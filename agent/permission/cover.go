@@ -98,7 +98,7 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 	case s.SetsVariables:
 		why = "variables are set for it"
 	case wild && s.ChangesShell():
-		why = "it changes what later commands mean"
+		why = "it changes the meaning of later commands"
 	case r.begins(s.Words, s.Dirs, p.Root):
 		return true, ""
 	case open:

@@ -180,7 +180,7 @@ func (p *Policy) findDeny(l *parsed) {
 				s.denies, l.denies = first(s.denies, r), first(l.denies, r)
 			case unsure:
 				s.mayDeny, l.mayDeny = first(s.mayDeny, r), first(l.mayDeny, r)
-				s.missed = append(s.missed, MissedRule{r.String(), r.Origin, "what decides is not known beforehand"})
+				s.missed = append(s.missed, MissedRule{r.String(), r.Origin, "the deciding word is not known in advance"})
 			}
 		}
 	}

@@ -348,7 +348,7 @@ func (g *Guard) once() func(path string) string {
 func (g GuardedFiles) Why(path string) string {
 	for at := path; len(g.leads) > 0; at = filepath.Dir(at) {
 		if link := g.leads[at]; link != "" {
-			return "it writes what " + filepath.Base(link) + " leads to, which programs run automatically"
+			return "it writes the target of " + filepath.Base(link) + ", which programs run automatically"
 		}
 		if at == filepath.Dir(at) {
 			break

@@ -335,7 +335,7 @@ func (w *weigher) guarded(c sandbox.Change) string {
 		return fmt.Sprintf("a link to the place of %s, which %s runs or obeys", listed, by)
 	}
 	if !names.Within(w.p.Root, to) && writable(to) {
-		return "a link that leads out of the project, to what can be written"
+		return "a link out of the project, to a writable place"
 	}
 	return ""
 }

@@ -59,9 +59,9 @@ func (p *Policy) surroundings(s line.Command, r readOnly) (why string) {
 	case s.UnknownText:
 		return "the text that " + name + " is given to read is not known before it runs"
 	case s.UnsafeExpansion:
-		return "an expansion in what " + name + " is given can set variables or run commands"
+		return "an expansion in the arguments of " + name + " can set variables or run commands"
 	case s.SetsVariables:
-		return "variables are set for " + name + ", which can change what it does"
+		return "variables are set for " + name + ", which can change its effect"
 	case s.Elevated:
 		return name + " runs with more rights than yours"
 	case s.TakesArgs:
@@ -112,7 +112,7 @@ func (p *Policy) globsRead(s line.Command, r readOnly) (why string) {
 			case r.has(risky) && !ended && strings.IndexAny(w.Text, "*?[-") == 0:
 				return "the pattern " + w.Text + " may stand for an option of " + s.Name() + ": write ./" + w.Text
 			case p.Shell.Kind() != "bash" && strings.Contains(w.Text, "**"):
-				return "what " + w.Text + " stands for differs from shell to shell"
+				return "the meaning of " + w.Text + " differs from shell to shell"
 			}
 			if why := p.mayRead(s.Dirs, w.Text, false); why != "" {
 				return why

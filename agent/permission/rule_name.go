@@ -206,7 +206,7 @@ var remarks = []struct{ programs, subcommands, what string }{
 	{"find", "", "-delete and -exec, which remove files and run any program"},
 	{"sort", "", "-o FILE, which writes a file"},
 	{"tar", "", "--to-command and --checkpoint-action, which run any program"},
-	{"make just task", "", "whatever the build file says, and variables that change what it runs"},
+	{"make just task", "", "whatever the build file says, and variables that change its commands"},
 	{"npm pnpm yarn bun", "", "whatever package.json says"},
 	{"xargs env timeout nice sudo", "", "any program at all"},
 	{"curl wget", "", "-o FILE, which writes a file, and sending files elsewhere"},

@@ -74,7 +74,7 @@ func TestReasonsAreSentences(t *testing.T) {
 		"echo x > out.txt":      "echo writes its output into a file, out.txt",
 		"ls | xargs cat":        "cat is started by another command, which gives it further arguments",
 		"find . -exec true \\;": "find -exec may do more than read",
-		"X=1 ls":                "variables are set for ls, which can change what it does",
+		"X=1 ls":                "variables are set for ls, which can change its effect",
 		"cat \"$x\"":            "the value of \"$x\" is not known before cat runs",
 		"sort -o a b":           "sort -o can write, run programs or read elsewhere",
 		"cd $x; cat a":          "the value of $x is not known before cd runs",

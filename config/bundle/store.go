@@ -278,7 +278,7 @@ func (s Store) Open(name string) (b Bundle, err error) {
 		return b, wrong("bundle "+name, "not used: "+err.Error(), again, err)
 	}
 	if sum(b.Files) != b.Sum {
-		return b, wrong("bundle "+name, "not used: its content is not what you approved", "artoo bundle update "+name, nil)
+		return b, wrong("bundle "+name, "not used: its content has changed since you approved it", "artoo bundle update "+name, nil)
 	}
 	err = b.read()
 	for i := range b.Servers { // they are exec'd, so the path stands in no shell line

@@ -383,7 +383,7 @@ func (s Store) read() (content, error) {
 		err = fmt.Errorf("its version is %d, and this artoo knows %d", c.Version, storeVersion)
 	}
 	if err != nil {
-		return content{}, fmt.Errorf("what is trusted cannot be read: %w", err)
+		return content{}, fmt.Errorf("the list of trusted files cannot be read: %w", err)
 	}
 	return c, nil
 }

@@ -143,7 +143,7 @@ func (d *decoder) Whole(data []byte) error {
 func (d *decoder) start(m *messageHead) {
 	if d.started && d.said {
 		d.Pending = append(d.Pending,
-			provider.Notice{Text: "the server began its reply again, what it said before does not count"})
+			provider.Notice{Text: "the server began its reply again; the first part is dropped"})
 	}
 	if !d.started || d.said {
 		d.Parts, d.stop, d.said = nil, "", false

@@ -20,7 +20,7 @@ var claude = dialect{
 	own:      []string{"CLAUDE_CODE_OAUTH_TOKEN"},
 	settings: []string{".claude", ".mcp.json"},
 	keys:     []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
-	edits:    "it may change files, and run what its own settings allow",
+	edits:    "it may change files, and run commands that its own settings allow",
 	reads:    "it only reads and runs no command",
 	guard:    noSlash,
 	events: func() decoder {

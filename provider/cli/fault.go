@@ -78,7 +78,7 @@ func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) 
 		if old := r.old(r.dialect, r.version(r.ctx, path), said); old != nil {
 			return old
 		}
-		why := r.dialect.program + " does not take what artoo asks of it: " + r.reason(stderr)
+		why := r.dialect.program + " rejects artoo's request: " + r.reason(stderr)
 		return r.fault(provider.KindConfig, why, r.dialect.install+" renews it", nil)
 	}
 	own := *f
@@ -147,7 +147,7 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 	case provider.KindNetwork:
 		e.Hint = "check the network and HTTPS_PROXY; " + d.program + " in this directory shows more"
 	case provider.KindProvider, provider.KindInvalid:
-		e.Hint = d.program + " in this directory shows what is wrong"
+		e.Hint = d.program + " in this directory shows the error"
 	case provider.KindContext:
 		e.Elsewhere = true
 		e.Hint = "/clear: " + d.program + "'s own conversation is full"

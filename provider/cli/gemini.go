@@ -16,7 +16,7 @@ var gemini = dialect{
 	install:         "npm install -g @google/gemini-cli",
 	login:           "gemini, and choose how to log in there",
 	keys:            []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-	edits:           "it may change files, and run what its own settings allow",
+	edits:           "it may change files, and run commands that its own settings allow",
 	reads:           "it only reads and runs no command",
 	most:            8 << 20,
 	settings:        []string{".gemini", ".agents"},

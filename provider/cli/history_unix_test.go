@@ -217,7 +217,7 @@ func TestTooOld(t *testing.T) {
 		}
 		// A new version that refuses artoo's options is quoted.
 		s.write("version", "9.9.9\n")
-		s.ask(user("hi")).fails(t, provider.KindConfig, "does not take what artoo asks of it: ")
+		s.ask(user("hi")).fails(t, provider.KindConfig, "rejects artoo's request: ")
 	}
 }
 

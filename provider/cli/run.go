@@ -119,10 +119,10 @@ func (r *run) alone() ([]string, error) {
 	if d.environ != nil && err == nil && found == "" {
 		environ, err = d.environ(where, home, environ)
 	}
-	why := d.program + " would run or obey what the project brings: " + found
+	why := d.program + " would run or obey files of the project: " + found
 	switch {
 	case err != nil:
-		why = "what the project brings for " + d.program + " cannot be read: " + err.Error()
+		why = "the project's files for " + d.program + " cannot be read: " + err.Error()
 	case found == "":
 		return environ, nil
 	}

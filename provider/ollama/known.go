@@ -23,7 +23,7 @@ func (k *known) notices(req provider.Request, f facts) (texts []string) {
 		}
 	}
 	if len(req.Tools) > 0 && !f.mayCall() {
-		notify("tools", req.Model+" cannot call tools: it can only answer; ollama show NAME lists what a model can do")
+		notify("tools", req.Model+" cannot call tools: it can only answer; ollama show NAME lists a model's capabilities")
 	}
 	if !f.mayThink() && req.Effort != "" && req.Effort != provider.EffortOff {
 		notify("thinking", fmt.Sprintf("%s does not think: the effort %s has no effect", req.Model, req.Effort))

@@ -235,7 +235,7 @@ func (d *responsesDecoder) Done() (provider.Done, error) {
 	calls := len(m.Calls()) > 0
 	if len(d.unrecognized) > 0 && !calls && m.Text() == "" && d.refusal.Len() == 0 {
 		return done, &provider.Error{Kind: provider.KindProvider, Retry: new(false),
-			Message: "the reply holds nothing but what was not asked for: " + strings.Join(d.unrecognized, ", ")}
+			Message: "the reply holds only unrequested items: " + strings.Join(d.unrecognized, ", ")}
 	}
 	done.Message = m
 	done.Stop, done.Detail = responsesStop(d.stop, calls, d.refusal.String(), m.Text() == "")

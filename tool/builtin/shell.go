@@ -35,7 +35,7 @@ type shellInput struct {
 // them. Which there are is Env.Jobs.
 func Shell() tool.Tool {
 	return tool.New(tool.Def{Name: "shell", Kind: tool.KindRun,
-		Description: "Watch a command that bash left in the background: output is what came since last time; " +
+		Description: "Watch a command that bash left in the background: output is the part since last time; " +
 			"wait until a line matches or it ends."}, planShell, runShell)
 }
 

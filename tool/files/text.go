@@ -168,7 +168,7 @@ func (t Text) Adopt(s string) string {
 	return s
 }
 
-var errNotUTF8 = errors.New("is not UTF-8, and what is not ASCII would come out wrong in its encoding; leave such " +
+var errNotUTF8 = errors.New("is not UTF-8, and non-ASCII text would be garbled in its encoding; leave such " +
 	"characters out, or convert the file first, with iconv for example")
 
 // Takes returns errNotUTF8 for text that makes a difference in a file of another encoding.

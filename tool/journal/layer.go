@@ -23,7 +23,7 @@ var ErrConflict = errors.New("the project has changed since the command ran")
 
 // ErrHolds says that a directory which was to be replaced holds files that the line could not see. The error names
 // them.
-var ErrHolds = errors.New("a directory to be replaced holds what the command could not see")
+var ErrHolds = errors.New("a directory to be replaced holds files that the command could not see")
 
 // layerOps are the changes of a layer that may be applied. A conflict is
 // [ErrConflict], unless it is build output: then its directory is left out.

@@ -17,7 +17,7 @@ import (
 )
 
 // errNoSpace says that the session's limit is reached.
-var errNoSpace = errors.New("the limit of what a session may keep is reached")
+var errNoSpace = errors.New("the journal's limit for a session is reached")
 
 // storeError says that the journal could not keep something.
 type storeError struct{ err error }

@@ -154,7 +154,7 @@ func (c *conn) send(f frame) {
 	select {
 	case c.writes <- fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body):
 	default:
-		c.end(fmt.Errorf("%w: it does not read what it is sent", errGone))
+		c.end(fmt.Errorf("%w: it does not read its input", errGone))
 	}
 }
 

@@ -433,7 +433,7 @@ func (s *server) fail(kind, why string, err error) *Error {
 	case KindNetwork:
 		e.Hint = "check the network, HTTPS_PROXY and the server's address"
 	case KindTimeout:
-		e.Hint = "again, or -v to see what was sent and what came"
+		e.Hint = "again, or -v to see the request and the reply"
 	}
 	if log := s.log.Load(); log != nil {
 		e.Last = cut(log.lastLine(), 300)

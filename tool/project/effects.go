@@ -169,7 +169,7 @@ func IsBlob(ctx context.Context, file *os.File, blobs []string) (bool, error) {
 		return false, err
 	}
 	if info.Size() > mostHashed {
-		return false, errors.New("too long to be compared with what git holds")
+		return false, errors.New("too long to be compared with git's copy")
 	}
 	return isBlob(ctx, file, info.Size(), blobs)
 }

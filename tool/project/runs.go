@@ -188,7 +188,7 @@ func (p Project) OthersRun(path string, hooks []string) string {
 			break
 		}
 		if dir, name := at[:end], names.Fold(at[end+1:]); bareShape(dir, name, at == path) {
-			return "git would take " + dir + " for a bare repository and obey what is in it"
+			return "git would take " + dir + " for a bare repository and obey its files"
 		}
 		at = at[:end]
 	}

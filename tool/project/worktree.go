@@ -87,7 +87,7 @@ func Repository(dir string) (Project, error) {
 			p.Root, p.Git, p.Common = at, true, gitDirOutside(at)
 			return p, nil
 		case !surelyNone(at):
-			return Project{}, fmt.Errorf("it cannot be told what git makes of %s", filepath.Join(at, ".git"))
+			return Project{}, fmt.Errorf("git's view of %s is unknown", filepath.Join(at, ".git"))
 		}
 	}
 	return p, nil

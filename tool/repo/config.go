@@ -52,7 +52,7 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 	}
 	if err != nil {
 		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true,
-			Text: "configuration: git cannot read what the line made of it"})
+			Text: "configuration: git cannot read the changed file"})
 		return nil
 	}
 	for _, key := range keysOf(v.config, after) {

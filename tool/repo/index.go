@@ -236,7 +236,7 @@ func MergeIndex(ctx context.Context, gitDir string, environ []string, from, to, 
 // placeholder makes an empty file in the view's own work tree.
 func (v *View) placeholder(path string) error {
 	if !validPath(path) {
-		return fmt.Errorf("index: %q is not what git would stage", path)
+		return fmt.Errorf("index: %q cannot be staged by git", path)
 	}
 	if err := os.MkdirAll(filepath.Join(v.r.WorkTree, filepath.FromSlash(filepath.Dir(path))), 0o700); err != nil {
 		return err

@@ -136,7 +136,7 @@ func (j *judge) staged(ctx context.Context, s staging, path string) error {
 	was, now := s.before[path], s.after[path]
 	if !j.takes(s, path, now) {
 		j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadEntry, Object: path, Left: true,
-			Text: "staged: " + path + " is not what git would stage"})
+			Text: "staged: " + path + " cannot be staged by git"})
 		return nil
 	}
 	if s.intended[path] {

@@ -256,7 +256,7 @@ func whyNoNamespaces(err error) Lack {
 		lack.Why = "a filter of system calls around artoo refuses namespaces, as Docker's does: " + err.Error()
 		lack.Cure = "in a container: start it with --security-opt seccomp=unconfined, or with a profile that allows unshare, clone and mount"
 	case strings.Contains(err.Error(), unix.ENOSYS.Error()) || strings.Contains(err.Error(), unix.EINVAL.Error()):
-		lack.Why = "the kernel was built without what this needs: " + err.Error()
+		lack.Why = "the kernel was built without a needed feature: " + err.Error()
 	}
 	return lack
 }

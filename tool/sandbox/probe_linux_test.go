@@ -141,7 +141,7 @@ func TestFactsSayWhatIsHeld(t *testing.T) {
 		"none, commands are not confined": {},
 		"landlock: writes are confined":   {Mechanism: Landlock},
 		"sandbox-exec":                    {Mechanism: SandboxExec},
-		"namespaces: no network, other files are hidden, other processes are hidden, what changes files is shown before it counts": namespaceFacts,
+		"namespaces: no network, other files are hidden, other processes are hidden, changes of files are shown before they are applied": namespaceFacts,
 	} {
 		if got := facts.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -186,7 +186,7 @@ var denialNames = map[string]string{
 	DenialSocket:    "no sockets",
 	DenialNamespace: "no new namespaces",
 	DenialTrace:     "no looking into other processes",
-	DenialHome:      "the home directory is an empty one here; what was written to it is lost",
+	DenialHome:      "the home directory is an empty one here; files written to it are lost",
 	DenialExec:      "nothing that the project brings, or that was written here, may be executed",
 	DenialEntry:     "no new entries beside .git: only existing directories can be written",
 	DenialWrite:     "the project is read-only for a background command",

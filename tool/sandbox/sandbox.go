@@ -199,7 +199,7 @@ func (f Facts) String() string {
 	}{
 		{f.Mechanism == Landlock, "writes are confined"},
 		{f.Network, "no network"}, {f.HidesFiles, "other files are hidden"}, {f.HidesProcess, "other processes are hidden"},
-		{f.Layer, "what changes files is shown before it counts"},
+		{f.Layer, "changes of files are shown before they are applied"},
 	} {
 		if row.there {
 			holds = append(holds, row.text)

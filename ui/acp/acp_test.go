@@ -638,7 +638,7 @@ func TestQuestionsOfTheModel(t *testing.T) {
 		{"a form", `{"elicitation":{"form":{}}}`, choices, "", map[string]any{"action": "accept", "content": map[string]string{"choice": "blue"}}, "The user answers: blue"},
 		{"a form with text", `{"elicitation":{"form":{}}}`, `{"question":"Which?"}`, "", map[string]any{"action": "accept", "content": map[string]string{"answer": "green"}}, "The user answers: green"},
 		{"a form that is declined", `{"elicitation":{"form":{}}}`, choices, "", map[string]any{"action": "decline"}, "The user gave no answer"},
-		{"a form with a broken answer", `{"elicitation":{"form":{}}}`, choices, "", map[string]any{"action": "accept", "content": 7}, "not what the form asks for"},
+		{"a form with a broken answer", `{"elicitation":{"form":{}}}`, choices, "", map[string]any{"action": "accept", "content": 7}, "does not fit the form"},
 		{"a choice", `{}`, choices, "1", nil, "The user answers: blue"},
 		{"no choice", `{"elicitation":{}}`, choices, "no", nil, "The user gave no answer"},
 		{"text without forms", `{}`, `{"question":"Which?"}`, "", nil, "no one can answer"},

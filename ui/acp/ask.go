@@ -157,7 +157,7 @@ func (s *session) elicit(ctx context.Context, q agent.Question) (agent.Answer, e
 	case out.Action == "accept" && q.Kind == agent.QuestionChoice:
 		var content struct{ Choice, Answer string }
 		if err := json.Unmarshal(out.Content, &content); err != nil {
-			return agent.Answer{}, errors.New("the editor's answer is not what the form asks for")
+			return agent.Answer{}, errors.New("the editor's answer does not fit the form")
 		}
 		if given.Text = cmp.Or(content.Answer, content.Choice); given.Text != "" {
 			given.Answer = agent.Yes.String()

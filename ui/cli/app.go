@@ -163,7 +163,7 @@ func (a *app) ownPath() error {
 	home, _ := os.LookupEnv("HOME")
 	for _, dir := range slices.Concat(readable, writable) {
 		if project.AboveProjects(dir, home) || a.isOwn(dir) {
-			return fail(agent.KindConfig, "directory "+dir, errors.New("the home directory, what lies above it and artoo's own "+
+			return fail(agent.KindConfig, "directory "+dir, errors.New("the home directory, the directories above it and artoo's own "+
 				"directories cannot be added"), "name directories below the home directory")
 		}
 	}

@@ -36,9 +36,9 @@ type doctorCommand struct {
 }
 
 func newDoctor(a *app) *cobra.Command {
-	c := a.command("doctor [--offline] [--paths|--report]", "check what artoo needs", common("model", "provider"))
+	c := a.command("doctor [--offline] [--paths|--report]", "check artoo's requirements", common("model", "provider"))
 	d := doctorCommand{a, jsonFlag(c), c.Flags().Bool("offline", false, "ask no server"),
-		c.Flags().Bool("paths", false, "list what artoo wrote, and nothing else"),
+		c.Flags().Bool("paths", false, "list the files artoo wrote, and nothing else"),
 		c.Flags().Bool("report", false, "add version and settings, for a bug report")}
 	c.RunE = func(c *cobra.Command, _ []string) error { return d.run(c.Context()) }
 	return c
@@ -67,7 +67,7 @@ func (a doctorCommand) run(ctx context.Context) error {
 			things = fmt.Sprintf("%d things keep", failed)
 		}
 		err = fail(agent.KindInternal, "doctor", errors.New(things+" artoo from working"),
-			"what the report says below each line that begins with fail")
+			"the advice below each line that begins with fail")
 	}
 	return err
 }

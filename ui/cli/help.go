@@ -127,7 +127,7 @@ func examples() [][2]string {
 		{"git diff | artoo -p \"review this change\" > review.md", "A stage of a pipeline; the answer is Markdown:"},
 		{
 			"artoo -p --approval edits --allow 'bash(go test:*)' \"make the tests pass\"",
-			"Work without anyone to ask, within what is allowed:",
+			"Work unattended, within your rules:",
 		},
 	}
 }

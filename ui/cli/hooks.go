@@ -37,7 +37,7 @@ func (a *app) hooks() agent.Hooks {
 	}
 	return agent.Hooks{List: list, Environ: environ.WithoutKeys(os.Environ(), a.cfg.KeyVariables()...), Approved: func(h extension.Hook) error {
 		if h.Source == extension.SourceRepository && !a.approved(trust.OfHook(a.project.Root, h)) {
-			return errors.New("it is not what you approved any more; artoo trust shows it")
+			return errors.New("it has changed since you approved it; artoo trust shows it")
 		}
 		return nil
 	}}
@@ -131,7 +131,7 @@ func (a *app) unapproved() string {
 	if names == nil {
 		return ""
 	}
-	return "ignoring what is not approved of this repository: " + text.UpTo(3, names) + "; artoo trust shows it, --no-project silences this"
+	return "ignoring unapproved extensions of this repository: " + text.UpTo(3, names) + "; artoo trust shows it, --no-project silences this"
 }
 
 // askExtension is the question about the first server or hook without an answer, nil for none.

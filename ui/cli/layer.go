@@ -167,7 +167,7 @@ func (a *app) settleLayer(ctx context.Context, failure *agent.Failure) *agent.Fa
 		switch {
 		case answer.Conflict != "":
 			failure = fail(agent.KindConflict, "nothing landed", errors.New("changed by others, too: "+answer.Conflict),
-				"apply what fits of the patch, or run it again")
+				"apply the parts of the patch that fit, or run it again")
 		case err != nil:
 			failure = fail(agent.KindInternal, "nothing landed", err, "")
 		}
@@ -178,7 +178,7 @@ func (a *app) settleLayer(ctx context.Context, failure *agent.Failure) *agent.Fa
 	r.Do = doKeep
 	answer, err := a.layer.ask(r)
 	if err != nil {
-		a.warn("what was changed is lost: " + err.Error())
+		a.warn("the changes are lost: " + err.Error())
 	}
 	a.noteAll(answer.Notes)
 	a.layer.patch = answer.Patch

@@ -269,7 +269,7 @@ func (o *outsider) land(ctx context.Context, r request) (reply, error) {
 // after is the answer to a landing with the error of a later step: nothing reverts the landing.
 func (r reply) after(landed bool, err error) (reply, error) {
 	if landed && err != nil {
-		r.Notes = append(r.Notes, "the changes landed; what came after failed: "+err.Error())
+		r.Notes = append(r.Notes, "the changes landed; a later step failed: "+err.Error())
 		err = nil
 	}
 	return r, err

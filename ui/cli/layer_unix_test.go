@@ -302,7 +302,7 @@ func TestTheNextStartSaysWhatAKilledArtooLeft(t *testing.T) {
 	next.leave()
 	next.holds("greeting", "hello\n")
 	next.holds("other", "")
-	want := "an artoo was killed here in the middle of a change; taken back to what was before: greeting, other"
+	want := "an artoo was killed here in the middle of a change; reverted: greeting, other"
 	if said := strings.Join(strings.Fields(string(next.shown)), " "); !strings.Contains(said, want) {
 		t.Errorf("it says %q", said)
 	}

@@ -55,7 +55,7 @@ func newMCP(a *app) *cobra.Command {
 	verb("login NAME|URL", 1, 1, "to which server?", m.login)
 	verb("logout NAME|URL", 1, 1, "from which server?", m.logout)
 	accept := verb("accept NAME", 1, 1, "of which server?", m.accept)
-	m.yes = accept.Flags().Bool("yes", false, "take what was shown the last time")
+	m.yes = accept.Flags().Bool("yes", false, "accept the definitions shown last time")
 	c.AddCommand(newMCPServe(a))
 	return c
 }

@@ -51,7 +51,7 @@ func (a *mcpCommand) addVerbs(verb func(use string, least, most int, missing str
 	add.headers = a.textFlag(c, "header", "", "K=V,…", "headers of each request; ${NAME} stands for a variable")
 	add.token = a.textFlag(c, "token-env", "", "NAME", "variable that holds the bearer token")
 	add.clientID = a.textFlag(c, "client-id", "", "ID", "of an OAuth client that is registered already")
-	add.about = a.textFlag(c, "about", "", "TEXT", "what it is for, for the model")
+	add.about = a.textFlag(c, "about", "", "TEXT", "purpose, for the model")
 	add.oldSSE = a.textFlag(c, "type", "", "TYPE", "sse: the transport of 2024", "http", "sse")
 	verb("rm NAME", 1, 1, "which server?", a.remove)
 	verb("import [FILE]", 0, 1, "", a.importFrom)

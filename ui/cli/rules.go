@@ -130,7 +130,7 @@ func explanation(e permission.Explanation) string {
 // whereItRuns are the places of a line in words.
 var whereItRuns = map[string]string{
 	"host":       "on the machine itself, with network, keys and home",
-	"sandbox":    "in the sandbox: what it writes in the project stays",
+	"sandbox":    "in the sandbox: its writes in the project stay",
 	"layer":      "on a throwaway layer: its changes are judged afterwards",
 	"background": "in the sandbox, beside the conversation: it writes only where builds put results",
 	"read-only":  "in the sandbox, where it can write nothing",

@@ -197,7 +197,7 @@ func layersHere(program string, environ []string) (bool, error) {
 				return
 			}
 			if !strings.Contains(string(out), "the kernel gave no answer within") { // on a busy machine
-				layers = strings.Contains(string(out), "what changes files is shown before it counts")
+				layers = strings.Contains(string(out), "changes of files are shown before they are applied")
 				return
 			}
 		}

@@ -87,7 +87,7 @@ func (a *app) approvedServer(s extension.Server) error {
 		return a.approvedByUser(s)
 	}
 	if s.Source == extension.SourceRepository && !a.approved(trust.OfServer(a.project.Root, s)) {
-		return errors.New("it is not what you approved any more; artoo trust shows it")
+		return errors.New("it has changed since you approved it; artoo trust shows it")
 	}
 	return nil
 }

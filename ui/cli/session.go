@@ -138,7 +138,7 @@ func (a *app) sweep() {
 	go func() { swept <- tempdir.Sweep(os.TempDir()) }()
 	a.found.closers = append(a.found.closers, func() {
 		if err := <-swept; err != nil {
-			a.warn("what a killed artoo left in " + os.TempDir() + " could not be removed: " + err.Error())
+			a.warn("files of a killed artoo in " + os.TempDir() + " could not be removed: " + err.Error())
 		}
 	})
 }

@@ -102,7 +102,7 @@ func (a *app) storeFailure(store trust.Store, err error) error {
 		return nil
 	}
 	return fail(agent.KindConfig, store.Path, err,
-		"check the file's owner, or remove it: what is trusted is then asked again")
+		"check the file's owner, or remove it: artoo then asks for trust again")
 }
 
 // applyTrust takes over the project's own file, its hooks and its servers, if it is trusted.
@@ -170,7 +170,7 @@ func (a *app) ignored() string {
 	case b.answer != nil:
 		why = "you do not trust it"
 	case b.last != nil:
-		why = "it is not what you trusted, " + text.UpTo(3, b.Changes(b.last.Files))
+		why = "it is not the version you trusted, " + text.UpTo(3, b.Changes(b.last.Files))
 	}
 	if files == nil && kept != "" {
 		return "project settings have changed, and " + kept + "; artoo trust shows it"
@@ -195,7 +195,7 @@ func (a *app) trustsNow() (bool, error) {
 	}
 	now, err := a.find()
 	if err == nil && now.Sum() != a.repoSettings.Sum() {
-		err = errors.New("it is not what you trusted, " + text.UpTo(3, now.Changes(a.repoSettings.Sums())))
+		err = errors.New("it is not the version you trusted, " + text.UpTo(3, now.Changes(a.repoSettings.Sums())))
 	}
 	if err != nil {
 		return false, fmt.Errorf("the project's settings are left out: %w; artoo trust shows them", err)

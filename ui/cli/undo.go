@@ -64,7 +64,7 @@ func newUndo(a *app) *cobra.Command {
 	c.Args = a.words(0, 1, "")
 	u := undoCommand{
 		app: a, json: jsonFlag(c), redo: c.Flags().Bool("redo", false, "redo undone turns"),
-		list:  c.Flags().Bool("list", false, "list what each session changed"),
+		list:  c.Flags().Bool("list", false, "list each session's changes"),
 		turns: a.textFlag(c, "turns", "n", "N", "how many turns; 1 unless given"),
 		yes:   c.Flags().Count("yes", "without a question; twice where HEAD has moved since then"),
 	}

@@ -37,7 +37,7 @@ type usageCommand struct {
 }
 
 func newUsage(a *app) *cobra.Command {
-	c := a.command("usage [--days N] [--json]", "what all runs spent, by day, model and directory", common())
+	c := a.command("usage [--days N] [--json]", "the cost of all runs, by day, model and directory", common())
 	u := usageCommand{a, jsonFlag(c), a.textFlag(c, "days", "", "N", "how many days, today's the last; 7 unless given")}
 	c.RunE = func(*cobra.Command, []string) error { return u.run() }
 	return c
@@ -131,7 +131,7 @@ func (u usageCommand) table(rows []usedRow) error {
 	}
 	printUsed(table, "total", sum, "", "")
 	if program {
-		u.screen.Note("the cost of a coding CLI is what it reports; a subscription may be billed otherwise")
+		u.screen.Note("the cost of a coding CLI is its own figure; a subscription may be billed otherwise")
 	}
 	return table.Flush()
 }

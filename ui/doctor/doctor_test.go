@@ -165,14 +165,14 @@ var troubles = []struct {
 		[]string{"fail provider: openai: api.openai.com cannot be looked up | unset ARTOO_OFFLINE, or use a server on this " +
 			"machine or network"}},
 	{"ARTOO_OFFLINE", nil, CheckProxy(true),
-		[]string{"ok offline: ARTOO_OFFLINE is set: only what is on this machine or network is connected to |"}},
+		[]string{"ok offline: ARTOO_OFFLINE is set: artoo connects only to this machine and network |"}},
 	{"a sandbox that is switched off", nil, CheckSandbox(sandbox.Facts{Mechanism: sandbox.None}, "off"),
 		[]string{"ok sandbox: off, as ARTOO_SANDBOX says"}},
 	{"a sandbox without layers", nil, CheckSandbox(sandbox.Facts{Mechanism: sandbox.Namespaces, Network: true,
 		Missing: []sandbox.Lack{{What: "layer", Why: "overlay is not loaded", Cure: "sudo modprobe overlay"}}}, "auto"),
 		[]string{"ok sandbox: namespaces: no network |", "warn sandbox: no layer: overlay is not loaded | sudo modprobe overlay"}},
 	{"no sandbox", nil, CheckSandbox(sandbox.Facts{Mechanism: sandbox.None, Missing: []sandbox.Lack{{What: "sandbox", Why: "this system has none"}}}, "auto"),
-		[]string{"warn sandbox: no sandbox: this system has none | nothing known"}},
+		[]string{"warn sandbox: no sandbox: this system has none | no fix known"}},
 	{"no sandbox where one is needed", nil, CheckSandbox(sandbox.Facts{Mechanism: sandbox.None, Missing: []sandbox.Lack{{What: "sandbox", Why: "old", Cure: "a newer kernel"}}}, "on"),
 		[]string{"fail sandbox: no sandbox: old | a newer kernel"}},
 }

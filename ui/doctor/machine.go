@@ -31,7 +31,7 @@ func CheckTerminal(t Terminal, run Exec) Check {
 		return found(ok("terminal", "stderr is no terminal: no conversation, artoo -p works"))
 	}
 	if !t.Input {
-		return found(ok("terminal", "stdin is no terminal: what comes from there is data"))
+		return found(ok("terminal", "stdin is no terminal: it is read as data"))
 	}
 	return func(ctx context.Context) []Finding { return append(t.check(), checkTmux(ctx, run)...) }
 }
@@ -47,7 +47,7 @@ func (t Terminal) check() []Finding {
 		map[bool]string{true: "UTF-8", false: "ASCII"}[t.UTF8])
 	found := []Finding{ok(topic, "%s", strings.Join(words, ", "))}
 	if os.Getenv("TERM") == "" {
-		found = append(found, warn(topic, "TERM=xterm-256color, or what your terminal says of itself", "TERM is not set"))
+		found = append(found, warn(topic, "TERM=xterm-256color, or your terminal's own name", "TERM is not set"))
 	}
 	if !t.UTF8 {
 		found = append(found, warn(topic, "LANG=C.UTF-8, or a locale of your language that ends in UTF-8",
@@ -95,7 +95,7 @@ func CheckShell(path string) Check {
 
 // CheckGit asks git for its version.
 func CheckGit(run Exec) Check {
-	const without = "install git: file names, branches and what changed are found by it"
+	const without = "install git: artoo finds files, branches and changes with it"
 	return func(ctx context.Context) []Finding {
 		switch path, out, err := run.limited(ctx, "git", "--version"); {
 		case path == "":
@@ -189,7 +189,7 @@ func CheckSandbox(facts sandbox.Facts, setting string) Check {
 		all = append(all, ok("sandbox", "%s", SandboxText(facts, setting)))
 	}
 	for _, lack := range facts.Missing {
-		f := warn("sandbox", cmp.Or(lack.Cure, "nothing known; without it what needs it is asked"), "no %s: %s", lack.What, lack.Why)
+		f := warn("sandbox", cmp.Or(lack.Cure, "no fix known; without it artoo asks before calls that need it"), "no %s: %s", lack.What, lack.Why)
 		if setting == "on" && unconfined(facts) {
 			f.Level, f.Fix = Fail, cmp.Or(lack.Cure, "ARTOO_SANDBOX=auto asks before it runs commands unconfined")
 		}
@@ -231,7 +231,7 @@ func CheckHooks(hooks []Hook) Check {
 	var list []Finding
 	for _, h := range hooks {
 		if h.Wrong != "" {
-			list = append(list, warn("hooks", "fix its command, or remove it: it denies what it guards", "%s: %s", h.Text, h.Wrong))
+			list = append(list, warn("hooks", "fix its command, or remove it: it denies every call it guards", "%s: %s", h.Text, h.Wrong))
 			continue
 		}
 		list = append(list, ok("hooks", "%s", h.Text))
@@ -353,7 +353,7 @@ func CheckProxy(offline bool) Check {
 		}
 		if offline {
 			all = append(all,
-				ok("offline", "ARTOO_OFFLINE is set: only what is on this machine or network is connected to"))
+				ok("offline", "ARTOO_OFFLINE is set: artoo connects only to this machine and network"))
 		}
 		return all
 	}

@@ -346,9 +346,9 @@ func (o *LocalServer) window(ctx context.Context) Finding {
 		return ok(topic, "%s has a window of %d tokens from %s, of %s", o.Model, set, by, orUnknown(limit))
 	}
 	if limit == 0 {
-		return ok(topic, "%s does not say how many tokens it takes; artoo asks for what it needs", o.Model)
+		return ok(topic, "%s does not say how many tokens it takes; artoo asks for the size it needs", o.Model)
 	}
-	return ok(topic, "%s takes %d tokens; artoo asks for what it needs", o.Model, limit)
+	return ok(topic, "%s takes %d tokens; artoo asks for the size it needs", o.Model, limit)
 }
 
 func orUnknown(n int) string {
@@ -363,7 +363,7 @@ func (o *LocalServer) running(ctx context.Context) []Finding {
 	topic := o.Provider.Name
 	models, err := o.Host.Loaded(ctx)
 	if err != nil {
-		return []Finding{warn(topic, "update "+o.Provider.Local.Title, "what is loaded is not told: %s", o.why(err))}
+		return []Finding{warn(topic, "update "+o.Provider.Local.Title, "the loaded models are unknown: %s", o.why(err))}
 	}
 	var found []Finding
 	for _, m := range models {

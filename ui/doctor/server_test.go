@@ -222,7 +222,7 @@ func TestLocalServer(t *testing.T) {
 	o.Window, h.most, h.set = 0, 2048, 0
 	check("warn ollama: qwen3:8b takes 2048 tokens at most")
 	h.most = 131072
-	check("ok ollama: qwen3:8b takes 131072 tokens; artoo asks for what it needs |")
+	check("ok ollama: qwen3:8b takes 131072 tokens; artoo asks for the size it needs |")
 	h.missing = &provider.Error{Provider: "ollama", Status: 404, Message: "model 'qwen3:8b' not found"}
 	check("fail ollama: qwen3:8b: model 'qwen3:8b' not found (404) | ollama pull qwen3:8b")
 	o.Model = ""

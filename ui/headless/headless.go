@@ -289,7 +289,7 @@ func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
 	}
 	c.output[call.ID] += len(chunk)
 	if len(chunk) > room {
-		chunk = strings.ToValidUTF8(chunk[:room], "") + "\n[… what follows is not shown]\n"
+		chunk = strings.ToValidUTF8(chunk[:room], "") + "\n[… the rest is not shown]\n"
 	}
 	c.event(outputEvent{"tool_output", call.ID, chunk, call.Agent})
 }

@@ -154,7 +154,7 @@ func WriteSARIF(w io.Writer, version string, r *agent.Review, failure *agent.Fai
 			at = len(*rules)
 			kind := strings.ReplaceAll(f.Rule, "-", " ")
 			*rules = append(*rules, sarifRule{f.Rule, sarifText{kind}, sarifText{"A language model reviewed a change and reported: " + kind + "."},
-				sarifText{"What a language model reports may be wrong. Check it against the code."}})
+				sarifText{"A language model's report may be wrong. Check it against the code."}})
 		}
 		run.Results = append(run.Results, sarifResult{f.Rule, at, string(f.Severity), sarifText{f.Text}, []sarifLocation{{sarifPhysical{sarifFile(f.Path),
 			&sarifRegion{StartLine: f.Line, StartColumn: f.Column, EndLine: f.EndLine, EndColumn: f.EndCol}}}}})

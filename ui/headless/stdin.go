@@ -201,7 +201,7 @@ func (s Stdin) take(in *intake, c chunk) (whole bool, err error) {
 		return true, nil
 	}
 	return false, &agent.Failure{Kind: agent.KindInternal, What: "stdin", Err: c.err,
-		Hint: "check what is piped or redirected into artoo, or --stdin never"}
+		Hint: "check the pipe or redirection into artoo, or --stdin never"}
 }
 
 // nothing reports whether standard input cannot hold a message: a terminal, the null device, or

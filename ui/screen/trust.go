@@ -23,7 +23,7 @@ func (q TrustQuestion) show(b *asking) {
 	switch {
 	case q.Run:
 		b.remark("its own programs (builds, tests, scripts) will run in the sandbox without a question, in later versions too")
-		b.remark("the sandbox has no network except loopback, no keys and no home; what they change is still judged")
+		b.remark("the sandbox has no network except loopback, no keys and no home; their changes are still judged")
 		return
 	case !b.cut:
 		b.rows(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Code))
@@ -40,7 +40,7 @@ func (q TrustQuestion) show(b *asking) {
 
 func (q TrustQuestion) prompt(lay *layout) string {
 	dir := unforged(lay.shortDir(lay.ascii(sanitize.Text(lay.home(q.Dir), sanitize.Line)), usualWidth/2))
-	asked := "trust what " + dir + " brings?"
+	asked := "trust the files of " + dir + "?"
 	if q.Run {
 		asked = "trust " + dir + " to run its own programs?"
 	}

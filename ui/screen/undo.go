@@ -33,7 +33,7 @@ func (q UndoQuestion) keys() [][2]string {
 	return [][2]string{
 		{"y", q.Verb + " it as it is shown"},
 		{"n", "change nothing"},
-		{"p", "show all of it in the pager, with what the files will hold"},
+		{"p", "show all of it in the pager, with the files as they will be"},
 	}
 }
 

@@ -176,7 +176,7 @@ func (c *call) checkType() error {
 	case "br", "zstd", "deflate", "compress", "gzip", "x-gzip": // other words, such as utf-8, are a server's slip
 		return &provider.Error{Kind: provider.KindProvider, Status: c.resp.StatusCode,
 			Message: "the reply is packed as " + packed + ", which was not asked for",
-			Hint:    "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " changes replies"}
+			Hint:    "check ARTOO_BASE_URL and HTTPS_PROXY: the server at " + c.host() + " changes replies"}
 	}
 	given := c.resp.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(given)
@@ -246,7 +246,7 @@ func (c *call) pageError(contentType string) error {
 	contentType = cmp.Or(contentType, "no content type")
 	msg := fmt.Sprintf("unexpected reply (%s), perhaps from a proxy or a wrong address: %s", contentType, text)
 	return &provider.Error{Kind: provider.KindProvider, Status: c.resp.StatusCode, Message: msg,
-		Hint: "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " is not a model's API"}
+		Hint: "check ARTOO_BASE_URL and HTTPS_PROXY: the server at " + c.host() + " is not a model's API"}
 }
 
 // excerpt is the first 200 characters of the body, on one line.

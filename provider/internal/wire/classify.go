@@ -78,7 +78,7 @@ func (c *call) proxyPage(e *provider.Error) {
 		e.Retry = new(false)
 	}
 	if e.Hint == "" || e.Kind == provider.KindProvider {
-		e.Hint = "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " is not a model's API"
+		e.Hint = "check ARTOO_BASE_URL and HTTPS_PROXY: the server at " + c.host() + " is not a model's API"
 	}
 }
 

@@ -211,7 +211,7 @@ func (j *job) restrict(denied, protected []string) error {
 	protected = slices.DeleteFunc(slices.Clone(protected), func(path string) bool { return j.written(path) == "" && !j.Layer })
 	for _, path := range slices.Concat(denied, protected) {
 		if err := j.holdAbove(path); err != nil {
-			return failed("hold what is above "+path, err)
+			return failed("hold the directories above "+path, err)
 		}
 	}
 	for _, path := range protected {

@@ -26,7 +26,7 @@ func (j *job) tree() error {
 		}
 	}
 	if err := j.room(); err != nil {
-		return failed("make room for what is written", err)
+		return failed("make room for writes", err)
 	}
 	if err := j.own(); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (j *job) cover(from, dir string) error {
 			return err
 		}
 		if err := holdBetween(dir, k.path); err != nil {
-			return failed("hold what is above "+k.path, err)
+			return failed("hold the directories above "+k.path, err)
 		}
 		from := "/proc/self/fd/" + strconv.Itoa(k.fd)
 		if err := unix.Mount(from, k.path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
