@@ -19,7 +19,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// What a server defines is bounded as a whole, not only page by page, and so is what is kept of it.
+// A server's definitions, its pins and its kept file are bounded as a whole, not only page by page.
 func TestACatalogueIsBounded(t *testing.T) {
 	for _, kind := range []string{"heavy", "renaming"} {
 		t.Run(kind, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestAKeptCatalogueThatIsTooLargeIsNotRead(t *testing.T) {
 	}
 }
 
-// What stands at the place of a kept catalogue besides a file is neither read nor written through, and is replaced.
+// A link or FIFO at the place of a kept catalogue is neither read nor written through, and is replaced.
 func TestACatalogueIsKeptInAFileOnly(t *testing.T) {
 	for name, put := range map[string]func(t *testing.T, path, other string) error{
 		"a link": func(_ *testing.T, path, other string) error { return os.Symlink(other, path) },
@@ -151,7 +151,7 @@ func TestChangesInALoopAreListedInPeace(t *testing.T) {
 	})
 }
 
-// The user can skip a start once: what waits for it fails, and nothing waits for it again before Restart.
+// The user can skip a start once: requests that wait for it fail, and none waits for it again before Restart.
 func TestAStartIsSkippedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -232,7 +232,7 @@ func TestACallKeepsTheDefinitionThatItWasDecidedOn(t *testing.T) {
 		if got := len(w.Calls()); got != 1 {
 			t.Errorf("%d calls", got)
 		}
-		// The user accepts what was shown, not what came since.
+		// The user accepts the changes shown, not later ones.
 		changes, err := m.Changes("s")
 		if err != nil || len(changes) != 1 {
 			t.Fatal(changes, err)
@@ -337,7 +337,7 @@ func TestTypingIsNeitherSilenceNorAnAnswer(t *testing.T) {
 	})
 }
 
-// Who takes progress may call the server.
+// A function that takes progress may call the server.
 func TestProgressHoldsNothingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := inMemory(t, "modern", "stream")

@@ -56,7 +56,7 @@ type limited struct {
 	silence time.Duration
 	quiet   *time.Timer
 
-	mu     sync.Mutex    // guards what follows
+	mu     sync.Mutex    // guards paused, until and left
 	paused int           // so many wait for the user
 	until  time.Time     // the end of the silence that is allowed, unless paused
 	left   time.Duration // the rest of that silence, while paused
@@ -159,7 +159,7 @@ func (c *calls) begin(o CallOptions, l *limited) (*openCall, func()) {
 	return call, func() {
 		c.mu.Lock()
 		c.open = slices.DeleteFunc(c.open, func(other *openCall) bool { return other == call })
-		if call.progress != nil { // Only who holds mu, or works on the call, reports.
+		if call.progress != nil { // Only the holder of mu and the call's own goroutine report.
 			close(call.progress)
 		}
 		c.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"artoo/tool/schemas"
 )
 
-// The limits of what a server may define.
+// The limits of a server's definitions.
 const (
 	maxTools       = 1000
 	maxPages       = 20
@@ -125,7 +125,7 @@ func (c *catalogue) pin(server string, list []definition) {
 	}
 }
 
-// frame is what a kept catalogue may have besides definitions and pins, in bytes.
+// frame is the room that a kept catalogue has besides definitions and pins, in bytes.
 const frame = 64 << 10
 
 // page reads all pages of the list of tools.
@@ -248,8 +248,8 @@ func (c *catalogue) prepare(s *server) {
 	}
 }
 
-// tool makes a tool of its definition, the zero Tool where that cannot be used. why is the reason, or says
-// what of it is not used; removed means that hidden characters were.
+// tool makes a tool of its definition, the zero Tool where that cannot be used. why is the reason, or names
+// the part that is not used; removed means that hidden characters were taken out.
 func (c *catalogue) tool(s *server, d definition) (t Tool, removed bool, why string) {
 	full := FullName(s.Name, d.Name)
 	pin, pinned := c.Pinned[full]
@@ -294,7 +294,7 @@ func FullName(server, tool string) string {
 // MaxServer is how long a server's name may be, so that its tools have names of their own.
 const MaxServer = maxName - len("mcp____") - 8
 
-// prefix is what the full names of a server's tools begin with.
+// prefix is the beginning of the full names of a server's tools.
 func prefix(server string) string { return "mcp__" + plain(server) + "__" }
 
 // plain replaces all characters that some provider refuses in names.
@@ -452,7 +452,7 @@ func followed(root, part any, on []string, left *int) error {
 
 var errHidden = errors.New("has hidden characters in names or values")
 
-// bounded cleans the texts that describe a part of a schema. It refuses what is too deep or refers
+// bounded cleans the texts that describe a part of a schema. It refuses a part that is too deep or refers
 // elsewhere, and hidden characters where another text would have another meaning.
 func bounded(v any, depth int, nodes *int, clean func(string) string) (any, error) {
 	if *nodes++; *nodes > maxNodes {

@@ -19,7 +19,7 @@ import (
 	"artoo/tool/environ"
 )
 
-// Request is what a server asks the user for: a form, or consent to open an address.
+// Request is a server's question to the user: a form, or consent to open an address.
 type Request struct {
 	Server, Message string
 	URL             string // the address to open; "" for a form
@@ -40,7 +40,7 @@ type Field struct {
 	Least, Most *float64
 }
 
-// FieldType says what a field takes.
+// FieldType is the type of a field's value.
 type FieldType string
 
 // The types of fields.
@@ -62,10 +62,10 @@ type Answer struct {
 	Content map[string]any // the values of an accepted form, by the fields' names
 }
 
-// Action is what the user did.
+// Action is the user's decision on a request.
 type Action string
 
-// The actions. Accept of an address means consent, not that the user did there what is to be done.
+// The actions. Accept of an address means consent to open it, not that the user has finished there.
 const (
 	Accept  Action = "accept"
 	Decline Action = "decline"
@@ -83,7 +83,7 @@ func (r Request) Defaults() map[string]any {
 	return values
 }
 
-// Check reports what is wrong with the values of a form: a field that is missing, unknown or not valid.
+// Check reports an error in the values of a form: a field that is missing, unknown or not valid.
 func (r Request) Check(values map[string]any) error {
 	for _, f := range r.Fields {
 		value, given := values[f.Name]

@@ -10,8 +10,7 @@ import (
 	"artoo/tool/extension"
 )
 
-// FuzzDefinition is a tool as a server may define it: what is offered of it keeps its bounds, and can
-// be sent.
+// FuzzDefinition defines a tool as a server may: if it is offered, it keeps its bounds and can be sent.
 func FuzzDefinition(f *testing.F) {
 	for _, text := range []string{
 		`{"name":"add","description":"Adds.","inputSchema":{"type":"object","properties":{"a":{"type":"integer"}}}}`,

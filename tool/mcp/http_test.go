@@ -224,7 +224,7 @@ func TestALoginBelongsToTheAddressWithItsVariables(t *testing.T) {
 	}
 }
 
-// What was listed with the login of one issuer is not known with that of another; the pins stay.
+// Tools listed with the login of one issuer are not known with that of another; the pins stay.
 func TestAnotherIssuerReusesNothing(t *testing.T) {
 	w, s := startWeb(t, "oauth")
 	state, store := t.TempDir(), &tokens{kept: map[string][]byte{}}

@@ -51,7 +51,7 @@ func (k *keeper) logs() string { return k.dir }
 
 func (k *keeper) path() string { return filepath.Join(k.dir, k.name+".json") }
 
-// outline is what a session begins with. It stands before the catalogue in its file, whose rest is read
+// outline is the summary that a session begins with. It stands before the catalogue in its file. The rest is read
 // once it is used: definitions take long to read and check.
 type outline struct {
 	Protocol string    `json:"protocol,omitempty"`
@@ -61,7 +61,7 @@ type outline struct {
 	offered []Outline // by the globs
 }
 
-// catalogue is what a server offered when it was last listed.
+// catalogue is the offer of a server when it was last listed, with the pins.
 type catalogue struct {
 	outline `json:"-"`
 	Old     bool   `json:"sse,omitempty"` // the HTTP server has the old transport only
@@ -140,7 +140,7 @@ func (c *catalogue) find(full string) (Tool, bool) {
 	return Tool{}, false
 }
 
-// catalogue is what is kept of the server. It is never nil.
+// catalogue is the catalogue kept of the server. It is never nil.
 func (s *server) catalogue() *catalogue {
 	k := s.keep
 	k.mu.Lock()
@@ -150,7 +150,7 @@ func (s *server) catalogue() *catalogue {
 	}
 	k.kept = &catalogue{}
 	c := &catalogue{}
-	// What is missing or damaged is listed again.
+	// A missing or damaged catalogue is listed again.
 	if k.readFile(func(from *json.Decoder) error { return cmp.Or(from.Decode(&c.outline), from.Decode(c)) }) == nil {
 		c.open(s.Name)
 		c.prepare(s)
@@ -160,7 +160,7 @@ func (s *server) catalogue() *catalogue {
 	return k.kept
 }
 
-// outline is what is kept of the server, without its definitions. It is never nil.
+// outline is the outline kept of the server, read without its definitions. It is never nil.
 func (s *server) outline() *outline {
 	k := s.keep
 	k.mu.Lock()
@@ -193,7 +193,7 @@ func (k *keeper) readFile(decode func(from *json.Decoder) error) error {
 	return decode(json.NewDecoder(f))
 }
 
-// open makes of a catalogue what it was before closed.
+// open reverses closed: it restores the pins that the file leaves out.
 func (c *catalogue) open(server string) {
 	if c.Pinned == nil {
 		c.Pinned = map[string]definition{}
@@ -252,7 +252,7 @@ func (s *server) store(c *catalogue) {
 	}
 }
 
-// write replaces the kept file. What stands in its place besides a file is removed first: a link would lead the
+// write replaces the kept file. A non-regular file in its place is removed first: a link would lead the
 // catalogue elsewhere.
 func (k *keeper) write(data []byte) error {
 	if info, err := os.Lstat(k.path()); err == nil && !info.Mode().IsRegular() {

@@ -18,7 +18,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// Config says which servers there are and what they get.
+// Config configures the servers of a Manager.
 type Config struct {
 	Servers []extension.Server
 	// State is artoo's own directory, in which catalogues, pinned definitions and logs are kept; ""
@@ -36,7 +36,7 @@ type Config struct {
 	// HTTP makes the requests, with the user's proxies and certificates; its Timeout must be 0. nil
 	// is http.DefaultClient.
 	HTTP *http.Client
-	// Tokens keeps what logins brought; nil keeps nothing.
+	// Tokens keeps logins; nil keeps none.
 	Tokens Tokens
 	// Login asks the user to log in, and returns the address that the browser was sent to in the end;
 	// nil, as in every run, makes a server that wants a login fail.
@@ -49,7 +49,7 @@ type Config struct {
 	Notice func(text string)
 }
 
-// State says what is known of a server in this run.
+// State is the state of a server in this run.
 type State string
 
 // The states of a server.
@@ -110,7 +110,7 @@ const (
 	Blob  ContentKind = "blob"
 )
 
-// Result is what a call came to.
+// Result is the server's answer to a call.
 type Result struct {
 	Content    []Content
 	Structured json.RawMessage // nil for none
@@ -126,8 +126,8 @@ type Progress struct {
 
 // CallOptions are how a call deals with the user.
 type CallOptions struct {
-	// Progress gets what the server reports, one after the other, on any goroutine; of reports that
-	// come faster than it takes them the last one counts. nil drops it.
+	// Progress gets the server's reports, one after the other, on any goroutine; of reports that
+	// come faster than it takes them the last one counts. nil drops them.
 	Progress func(Progress)
 	// Task gets the server's ID of the task that the call became, before it is waited for; an error ends the call. nil
 	// drops it.
@@ -216,14 +216,14 @@ func (m *Manager) Servers() []Info {
 	return list
 }
 
-// Outline is what is known of a tool without its definition.
+// Outline describes a tool without its definition.
 type Outline struct {
 	Name  string `json:"name"`  // the server's own
 	Full  string `json:"-"`     // as Tool's
 	Bytes int    `json:"bytes"` // At least so many are needed to describe the tool to a model.
 }
 
-// Outlines are Tools without what takes long to read.
+// Outlines are Tools without their definitions, which take long to read.
 func (m *Manager) Outlines(server string) (tools []Outline, known bool) {
 	s, err := m.find(server)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// notices collects what a manager reports.
+// notices collects the notices of a manager.
 type notices struct {
 	mu   sync.Mutex
 	list []string

@@ -21,10 +21,10 @@ import (
 	"artoo/tool/shell"
 )
 
-// Tokens keeps what logins brought, by a key for each server's address. Its methods may be called
+// Tokens keeps logins, by a key for each server's address. Its methods may be called
 // on any goroutine.
 type Tokens interface {
-	// Load is what is kept, nil for nothing.
+	// Load returns the kept data, nil for none.
 	Load(ctx context.Context, key string) ([]byte, error)
 	// Save keeps data; nil forgets.
 	Save(ctx context.Context, key string, data []byte) error
@@ -32,7 +32,7 @@ type Tokens interface {
 	Lock(ctx context.Context, key string) (unlock func(), err error)
 }
 
-// login is what a login brought: a token, and where and as whom it is renewed. It belongs to a resource and an issuer: a
+// login is a token, with the address and the client that renew it. It belongs to a resource and an issuer: a
 // token is only ever sent to the server that it was made for, and renewed while that names the same issuer.
 type login struct {
 	Resource string           `json:"resource"`
@@ -59,8 +59,8 @@ func (s *server) issuer() string {
 	return s.logged.Issuer
 }
 
-// use makes a login, which may be nil, the one in use; secret is held. What was listed with a login
-// from elsewhere is not known any more. Its pins stay: they only restrict.
+// use makes a login, which may be nil, the one in use; secret is held. A list made with the
+// login of another issuer is dropped. Its pins stay: they only restrict.
 func (s *server) use(l *login) {
 	s.logged = l
 	if c := s.catalogue(); l != nil && c.Issuer != l.Issuer && !c.Listed.IsZero() {
@@ -187,7 +187,7 @@ func (s *server) issuers(ctx context.Context, metadata string) []string {
 		if place.metadata == "" {
 			continue
 		}
-		// As the library does, which reads it once more at a login: what cannot be read names no one.
+		// The library, which reads metadata again at a login, also finds no issuer in unreadable metadata.
 		if found, err := oauthex.GetProtectedResourceMetadata(ctx, place.metadata, place.resource, s.m.httpClient()); err == nil && found != nil {
 			return found.AuthorizationServers
 		}
@@ -195,8 +195,8 @@ func (s *server) issuers(ctx context.Context, metadata string) []string {
 	return nil
 }
 
-// refresh renews a token that is not valid any more. One process renews it, the others read what
-// came of that. A login of an issuer that the server, by its metadata, does not name any more is forgotten.
+// refresh renews a token that is not valid any more. One process renews it, the others read
+// its result. A login of an issuer that the server, by its metadata, does not name any more is forgotten.
 func (s *server) refresh(ctx context.Context, rejected, metadata string) (*login, error) {
 	s.secret.Lock()
 	defer s.secret.Unlock()

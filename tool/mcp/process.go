@@ -128,7 +128,7 @@ func (p *process) stop() {
 	<-p.gone
 }
 
-// read passes messages on. What is none goes to the log: servers print banners and log lines.
+// read passes messages on. Other lines go to the log: servers print banners and log lines.
 func (p *process) read(from io.Reader) {
 	defer close(p.messages)
 	lines := bufio.NewReaderSize(from, 64<<10)
@@ -171,7 +171,7 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 		}
 		if cap(line)-len(line) < len(part) { // append alone would leave five times as much behind
 			if len(line) >= large {
-				debug.FreeOSMemory() // what the messages before it left, since this one will take several times its size
+				debug.FreeOSMemory() // Earlier messages left memory, and this one will take several times its size.
 			}
 			line = slices.Grow(line, max(len(line), len(part)))
 		}
@@ -346,7 +346,7 @@ func eraOf(r *jsonrpc.Response) string {
 	return legacy
 }
 
-// serverLog keeps what a server writes to stderr, and what is no message of its stdout.
+// serverLog keeps a server's stderr, and the lines of its stdout that are no messages.
 type serverLog struct {
 	mu   sync.Mutex
 	file *os.File // nil without a directory for it
@@ -378,7 +378,7 @@ func (l *serverLog) copy(from io.Reader) {
 	}
 }
 
-// write keeps what a server wrote; errors quote the last line of stderr.
+// write keeps a server's output; errors quote the last line of stderr.
 func (l *serverLog) write(part []byte, stderr bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,17 +36,17 @@ type server struct {
 
 	signing sync.Mutex // held during a login
 
-	secret    sync.Mutex // guards what follows
+	secret    sync.Mutex // guards logged and commanded
 	logged    *login     // nil where none was read or there is none
 	commanded string     // the token that the command gave
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields from link to last
 	link     *link      // nil while it does not run
 	starting *start     // nil while no start is under way
 	state    State
 	err      error
 	failures int             // in a row
-	said     map[string]bool // what was reported
+	said     map[string]bool // the kinds that were reported
 	last     time.Time       // when it failed last
 	log      atomic.Pointer[serverLog]
 }
@@ -265,7 +265,7 @@ func (s *server) watch(l *link) {
 	s.ended(l)
 }
 
-// ended ends what is left of a connection that ended by itself.
+// ended cleans up after a connection that ended by itself.
 func (s *server) ended(l *link) {
 	l.end()
 	s.mu.Lock()
@@ -429,7 +429,7 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (
 // fail is an error of the server, with the last line that it wrote to stderr.
 func (s *server) fail(kind, why string, err error) *Error {
 	e := &Error{Server: s.Name, Kind: kind, Why: why, Err: err}
-	switch kind { // What is said of models would name their settings.
+	switch kind { // The hints for models would name their settings.
 	case KindNetwork:
 		e.Hint = "check the network, HTTPS_PROXY and the server's address"
 	case KindTimeout:

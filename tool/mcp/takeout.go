@@ -11,8 +11,8 @@ import (
 // takenOutKey is the key of the place for a result that is taken out.
 type takenOutKey struct{}
 
-// takenOut is the result of a request for a list or a resource. The library keeps those as long as the
-// connection lives, by whatever key the server gave: so it never sees what is in them.
+// takenOut is the result of a request for a list or a resource. The library keeps results as long as the
+// connection lives, by any key that the server gives: so it never sees their contents.
 func takenOut[R any](ctx context.Context, do func(ctx context.Context) (*R, error)) (*R, error) {
 	var place any
 	r, err := do(context.WithValue(ctx, takenOutKey{}, &place))

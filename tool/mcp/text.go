@@ -11,7 +11,7 @@ import (
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // withoutHidden removes control characters and characters that show nothing, by which a
-// definition could say to the model what no user sees.
+// definition could pass text to the model that no user sees.
 func withoutHidden(text string) (clean string, removed bool) {
 	clean = strings.Map(func(r rune) rune {
 		switch {

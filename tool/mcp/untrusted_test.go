@@ -115,7 +115,7 @@ func TestHiddenCharactersInSchemas(t *testing.T) {
 	}
 }
 
-// What is not offered as it was defined is said once, also where no one looks at the list.
+// Tools that are not offered as defined are reported once, even if no one looks at the list.
 func TestWhatIsDroppedIsSaid(t *testing.T) {
 	var n notices
 	m := manage(t, Config{Servers: []extension.Server{stdio("s", "hostile")}, Notice: n.add})
@@ -156,7 +156,7 @@ func TestABrokenOffTaskIsNamed(t *testing.T) {
 	}
 }
 
-// What a server prints to stdout stands in its log; errors quote what it says on stderr.
+// A server's lines on stdout stand in its log only; errors quote its stderr.
 func TestErrorsQuoteStderr(t *testing.T) {
 	log := openLog("", "s")
 	log.write([]byte("no database\n"), true)

@@ -18,7 +18,7 @@ import (
 //	sse       only the transport of 2024-11-05
 //	stream    answers by events; else by JSON
 //	deafget   never answers the GET that listens
-//	changing  reports a hundred times a second, to who listens, that its tools have changed
+//	changing  reports a hundred times a second, to each listener, that its tools have changed
 //	breaks    cuts the connection at a call
 //	session   wants a session, which it forgets when Forget is called
 //	token     wants the bearer token "right"

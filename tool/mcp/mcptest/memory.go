@@ -11,7 +11,7 @@ import (
 // MemoryURL is the address of servers in memory, without path.
 const MemoryURL = "http://test.example"
 
-// InMemory serves without a network: a clock of synctest can move what the client and the server do. end
+// InMemory serves without a network: a clock of synctest can move the client and the server. end
 // ends the server.
 func (w *Web) InMemory() (client *http.Client, end func() error) {
 	w.SetURL(MemoryURL)
