@@ -19,7 +19,7 @@ type Part struct {
 
 // Expand replaces the placeholders of a command's body: $ARGUMENTS and $@ by all arguments as they
 // were typed, $1 to $9 by one, ${@:N} by those from the Nth on. A placeholder without an argument
-// of that number stays; \$ is a dollar. What was inserted is not looked at again. With lines, the
+// of that number stays; \$ is a dollar. Inserted text is not looked at again. With lines, the
 // lines !`LINE` become parts of their own, in which arguments are quoted for the shell. Arguments
 // that no placeholder takes follow the text. The error names a line in which an argument could not
 // be quoted safely.
@@ -144,7 +144,7 @@ func (e *expander) flush() {
 	}
 }
 
-// placeholder is what stands for arguments: the nth one, those from the nth on with rest, or all
+// placeholder stands for arguments: the nth one, those from the nth on with rest, or all
 // of them as they were typed with 0. With root it stands for the bundle's directory.
 type placeholder struct {
 	n    int

@@ -12,7 +12,7 @@ import (
 	"artoo/tool/skill"
 )
 
-// flat shows parts as a text: what was inserted in ‹›, shell lines in «».
+// flat shows parts as a text: inserted ones in ‹›, shell lines in «».
 func flat(parts []skill.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -169,7 +169,7 @@ func typeName(n syntax.Node) string {
 	return name
 }
 
-// FuzzExpand has any body and arguments expanded: what was inserted is what was typed, nothing is
+// FuzzExpand expands any body with any arguments: inserted text is as the user typed it, nothing is
 // expanded twice, and arguments add no command to a shell line.
 func FuzzExpand(f *testing.F) {
 	for _, seed := range [][2]string{

@@ -23,7 +23,7 @@ import (
 	"artoo/tool/text"
 )
 
-// Kind is what a file is for.
+// Kind is the purpose of a file.
 type Kind string
 
 // The kinds.
@@ -144,7 +144,7 @@ func (i Item) Files(most int) (list []string, more bool) {
 	return list, more
 }
 
-// Bounds of what is looked at in one place.
+// The bounds of a search in one place.
 const (
 	mostItems = 500
 	mostBytes = 256 << 10 // a file's
@@ -219,7 +219,7 @@ func again(call func() (int, error)) (n int, err error) {
 // geminiExt ends the file of a command of a Gemini extension, which is TOML.
 const geminiExt = ".toml"
 
-// split returns what the head of a file says, and the body.
+// split returns the parsed head of a file, and the body.
 func split(rel string, data []byte, keys ...string) (frontmatter.Head, string, error) {
 	if path.Ext(rel) != geminiExt {
 		return frontmatter.Split(data, keys...)
@@ -262,7 +262,7 @@ func (p Place) head(rel string, buf []byte) (data []byte, size int, err error) {
 	}
 }
 
-// list are the paths of the files that may be items, sorted, and notices of what was left out.
+// list returns the sorted paths of the files that may be items, and notices of those left out.
 func (p Place) list() (rels []string, notices []string) {
 	if p.Only != "" {
 		return []string{p.Only}, nil
@@ -283,7 +283,7 @@ func (p Place) list() (rels []string, notices []string) {
 		}
 	}
 	slices.Sort(rels)
-	if p.Kind == Skill { // What lies in a skill's directory belongs to it.
+	if p.Kind == Skill { // Files in a skill's directory belong to it.
 		rels = slices.DeleteFunc(rels, func(rel string) bool {
 			return slices.ContainsFunc(rels, func(other string) bool {
 				return other != rel && strings.HasPrefix(rel, strings.TrimSuffix(other, file)) && other != file
@@ -463,7 +463,7 @@ func New(places []Place, hidden []string) *Library {
 	return l
 }
 
-// Change replaces the places. What was found is looked for again.
+// Change replaces the places and the hidden names. Items are looked for again.
 func (l *Library) Change(places []Place, hidden []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
