@@ -61,8 +61,8 @@ func TestThePrefixHoldsWhileAModelThinks(t *testing.T) {
 	}
 }
 
-// TestALoopIsJudgedByItsFirstStep: what the user said since, and older loops,
-// do not count.
+// TestALoopIsJudgedByItsFirstStep shows that later messages of the user, and older
+// loops, do not count.
 func TestALoopIsJudgedByItsFirstStep(t *testing.T) {
 	step := func(id string, thinks bool) []provider.Message {
 		m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "claude-sonnet-4-5"}

@@ -19,7 +19,7 @@ func learner(t *testing.T, refusal providertest.Reply) (*anthropic.Provider, *pr
 	return &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: s.URL, HTTP: s.HTTP}}, s
 }
 
-// askTwice sends the request twice and returns what the user was told. Each of the
+// askTwice sends the request twice and returns the user's notices. Each of the
 // three bodies that the server sees must be one that it takes.
 func askTwice(t *testing.T, p provider.Provider, s *providertest.Server, req provider.Request) []string {
 	t.Helper()
@@ -56,7 +56,7 @@ func hello(model string, effort provider.Effort) provider.Request {
 }
 
 // TestWhatIsRefusedIsLeftOut: the table of families cannot know every
-// model. What the first refusal teaches holds from then on, and is told once,
+// model. The lesson of the first refusal holds from then on, and is reported once,
 // where something is lost.
 func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 	heat := 0.5
@@ -239,9 +239,9 @@ func TestAShorterReplyFits(t *testing.T) {
 	}
 }
 
-// TestCapsThatDoNotPass: the tier's monthly cap is a 429 without a word of
-// when, one's own spend limit a 400. The first is tried a few times by those who
-// retry, the second never.
+// TestCapsThatDoNotPass has the tier's monthly cap, a 429 that names no time, and
+// the user's own spend limit, a 400. A request may be retried after the first, and
+// never after the second.
 func TestCapsThatDoNotPass(t *testing.T) {
 	for _, tc := range []struct {
 		reply     providertest.Reply

@@ -1,4 +1,4 @@
-// Package cloud proves to a cloud who sends a request, by the credentials that its other tools use: Google's
+// Package cloud proves the sender of a request to a cloud, by the credentials that its other tools use: Google's
 // Application Default Credentials, and AWS's keys, profiles and roles.
 package cloud
 
@@ -16,7 +16,7 @@ import (
 	"artoo/provider"
 )
 
-// Options are what the credentials need. Every field must be set.
+// Options are the means to get credentials. Every field must be set.
 type Options struct {
 	Auth provider.Auth
 	// HTTP asks the servers that give credentials. It must record nothing: their answers are secrets.
@@ -49,7 +49,7 @@ type way interface {
 	refused(answer *http.Response) bool
 }
 
-// credentials prove who asks. They are not changed once they are fetched.
+// credentials prove the sender of requests. They are not changed once they are fetched.
 type credentials struct {
 	id, secret, token string
 	account           string    // It is charged; may be "".

@@ -19,7 +19,7 @@ type profile struct {
 
 func (p profile) title() string { return "the AWS profile " + p.name }
 
-// needsMore is what the profile wants done before it has credentials, or "".
+// needsMore is the step that the profile wants before it has credentials, or "".
 func (p profile) needsMore() string {
 	for key, what := range map[string]string{"role_arn": "a role to be assumed", "sso_session": "a login by SSO",
 		"sso_start_url": "a login by SSO", "login_session": "a login", "web_identity_token_file": "an identity to be exchanged"} {

@@ -23,7 +23,7 @@ type given struct {
 	Expiration time.Time `json:"Expiration"`
 }
 
-// What helps where a source of credentials fails.
+// The hints where a source of credentials fails.
 const (
 	byHand   = "run it by hand"
 	keysHint = "aws configure, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"

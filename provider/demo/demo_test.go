@@ -115,8 +115,8 @@ func (w *world) real(c provider.ToolCall) (string, error) {
 	return "", fmt.Errorf("no tool %q", c.Name)
 }
 
-// turn sends what the user says and plays until a reply has no calls. It
-// returns the history and what was said and called, as a golden wants it.
+// turn sends the user's message and plays until a reply has no calls. It
+// returns the history and the texts and calls, as a golden wants them.
 func (w *world) turn(t *testing.T, h []provider.Message, say string) ([]provider.Message, string) {
 	t.Helper()
 	h = append(h, provider.UserText(say))
@@ -211,7 +211,7 @@ func (w *world) refuse(tool, text string) {
 
 const denied = "Not run: this call was denied.\nThe user's reason: not now"
 
-// scriptTest is a world the demo can meet, and what it says of it at the end.
+// scriptTest is a world the demo can meet, and its report on it at the end.
 type scriptTest struct {
 	name    string
 	prepare func(t *testing.T, w *world)
@@ -349,7 +349,7 @@ func TestTheUserTalksToTheScript(t *testing.T) {
 	}
 }
 
-// The terminal's /init asks any model for an AGENTS.md: the script says what it is,
+// The terminal's /init asks any model for an AGENTS.md: the script says that it is one,
 // and plays on afterwards as if nothing had been said.
 func TestTheScriptSaysThatItCannotWriteInstructions(t *testing.T) {
 	w := newWorld(t)

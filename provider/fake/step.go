@@ -32,7 +32,7 @@ type Step struct {
 	// Err ends the reply in place of Done. An error other than *provider.Error is wrapped
 	// as KindProvider.
 	Err error
-	// Cut ends the reply in place of Done with neither event nor error: what a
+	// Cut ends the reply in place of Done with neither event nor error, which a
 	// Provider must not do.
 	Cut bool
 	// Gate, when not nil, holds the reply back after GateAfter events (Started

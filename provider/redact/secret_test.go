@@ -76,8 +76,8 @@ func TestMaskLeavesTheRest(t *testing.T) {
 // aToken is split like the examples.
 var aToken = "gh" + "p_" + strings.Repeat("aB3", 12)
 
-// What daily work is full of and no secret must reach the model as it stands: it
-// could not be edited otherwise.
+// Text of daily work that is no secret must reach the model as it stands: the
+// model could not edit it otherwise.
 func TestMaskLeavesNamesAndExamples(t *testing.T) {
 	for _, text := range []string{
 		"postgres://postgres:postgres@localhost:5432/db",
@@ -175,8 +175,8 @@ func TestMaskTwiceIsMaskOnce(t *testing.T) {
 	}
 }
 
-// Output may be megabytes: what nearly is a key must not be looked at again and
-// again.
+// Output may be megabytes: text that is nearly a key must not be looked at again
+// and again.
 func TestMaskIsLinear(t *testing.T) {
 	for _, piece := range []string{"-eyJ", "-eyJabcdefghijkl.", "://a:", "://a:b", ":// ", "Bearer ", "bearer  ",
 		"-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN ", "-----END PRIVATE KEY-----\n",

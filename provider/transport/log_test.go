@@ -166,7 +166,7 @@ func TestBodiesHaveALimit(t *testing.T) {
 	}
 }
 
-// What looks like a key is masked whole also where the limit of a line cuts it.
+// A text like a key is masked whole even where the limit of a line cuts it.
 func TestAKeyAtTheLimitOfARequestIsMasked(t *testing.T) {
 	long := key + strings.Repeat("x", 20)
 	for _, shown := range []int{1, len(key), len(long) - 1} { // of the key, before the limit
@@ -285,7 +285,7 @@ func TestKeysInBodiesAreMasked(t *testing.T) {
 	}
 }
 
-// TestABrokenReplyIsLogged: what came, and how it ended.
+// TestABrokenReplyIsLogged finds the part that came and the error in the log.
 func TestABrokenReplyIsLogged(t *testing.T) {
 	var out bytes.Buffer
 	l := &Log{JSON: &out}

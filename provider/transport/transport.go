@@ -56,7 +56,7 @@ func New(o Options) (*http.Client, error) {
 	return &http.Client{Transport: o.Around(t)}, nil
 }
 
-// Around refuses and writes down what passes a transport.
+// Around makes a transport refuse hosts and log its requests, as the options want it.
 func (o Options) Around(next http.RoundTripper) http.RoundTripper {
 	if o.Permit != nil {
 		next = &permitting{next, o.Permit}

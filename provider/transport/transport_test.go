@@ -25,7 +25,7 @@ func secure(t *testing.T) (srv *httptest.Server, caFile string) {
 		io.WriteString(w, r.Proto)
 	}))
 	srv.EnableHTTP2 = true
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused handshakes are what is tested
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // Tests want handshakes to be refused.
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	caFile = filepath.Join(t.TempDir(), "ca.pem")

@@ -1,4 +1,4 @@
-// Package claude says what Anthropic's models take, on whichever wire they are asked.
+// Package claude has the parameters that Anthropic's models take, on whichever wire they are asked.
 package claude
 
 import (

@@ -28,8 +28,8 @@ type Source struct {
 // Facts keep a server's facts about its models, for several goroutines. They must not be copied.
 type Facts struct{ known sync.Map }
 
-// Describe implements provider.Describer within 3 seconds by the server's list and what
-// llama.cpp and LM Studio add. Guess stays true without a window; it asks again only if the
+// Describe implements provider.Describer within 3 seconds by the server's list and the
+// additions of llama.cpp and LM Studio. Guess stays true without a window; it asks again only if the
 // server may know more later. An unreachable server or a refused key is an error, a missing
 // list is not.
 func (f *Facts) Describe(ctx context.Context, s Source, model string) (provider.ModelInfo, error) {

@@ -1,5 +1,5 @@
 // Package listing reads the lists of models that servers give at /models, and
-// what llama.cpp and LM Studio tell beside them, for the wires those servers speak.
+// the facts that llama.cpp and LM Studio add, for the wires those servers speak.
 package listing
 
 import (
