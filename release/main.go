@@ -1,4 +1,4 @@
-// Release adds to the archives and packages in dist what goreleaser does not make without an
+// Release adds to the archives and packages in dist the files that goreleaser does not make without an
 // engine or a network: a parts list for each binary, an OCI image, a Homebrew formula, an install
 // script, and the checksums of all. Equal binaries give equal bytes.
 package main
@@ -139,7 +139,7 @@ func (r *release) fill(name string) error {
 // object is a JSON object; its keys are written in order.
 type object map[string]any
 
-// parts writes the CycloneDX list of the modules in a binary, from what Go recorded in it.
+// parts writes the CycloneDX list of the modules in a binary, from its build information.
 func (r *release) parts(platform, file string) error {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {

@@ -24,7 +24,7 @@ type sandbox struct {
 	site    string // the first release, as it would be published
 }
 
-// run runs a program and returns what it printed, with its exit code.
+// run runs a program and returns its output; an exit code other than 0 is an error.
 func (s sandbox) run(t *testing.T, dir string, env []string, name string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -33,7 +33,7 @@ func (s sandbox) run(t *testing.T, dir string, env []string, name string, args .
 	return string(out), err
 }
 
-// must is run for what may not fail.
+// must is run for a program that may not fail.
 func (s sandbox) must(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	out, err := s.run(t, dir, nil, name, args...)
@@ -48,7 +48,7 @@ func (s sandbox) file(suffix string) string {
 	return filepath.Join(s.site, "artoo_"+s.version+"_linux_"+runtime.GOARCH+suffix)
 }
 
-// TestRelease builds a signed release in two places and installs, uses and removes what is in it.
+// TestRelease builds a signed release in two places and installs, uses and removes its packages.
 // It needs root and the tools that make test-release names.
 func TestRelease(t *testing.T) {
 	s := sandbox{dir: t.TempDir()}
@@ -127,7 +127,7 @@ func (s sandbox) flags(t *testing.T, clone string) {
 	}
 }
 
-// script installs with install.sh, and shows that it refuses what was tampered with.
+// script installs with install.sh, and shows that it refuses tampered files.
 func (s sandbox) script(t *testing.T) {
 	install := func(site, prefix string) (string, error) {
 		return s.run(t, s.dir, []string{"PREFIX=" + prefix, "ARTOO_URL=file://" + site}, "sh", filepath.Join(s.site, "install.sh"))
@@ -205,7 +205,7 @@ func artooFiles(t *testing.T, root string) (files []string) {
 	return files
 }
 
-// apkVersion is what apk takes for a version.
+// apkVersion matches the versions that apk takes.
 var apkVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)*(_(alpha|beta|pre|rc)[0-9]*)?(-r[0-9]+)?$`)
 
 // apk checks the package as apk does, which Debian does not have: its version is one that apk

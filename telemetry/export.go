@@ -133,8 +133,8 @@ func KeyVariables() []string {
 	return []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS"}
 }
 
-// Use says by which client spans are sent, and who is notified, on any goroutine, once that some were lost. The first
-// call counts. Spans that end before it are lost.
+// Use sets the client that sends spans, and notify, which is called once, on any goroutine, when spans were lost. The
+// first call counts. Spans that end before it are lost.
 func (r *Recorder) Use(client *http.Client, notify func(string)) {
 	if r == nil || r.out == nil {
 		return

@@ -91,7 +91,7 @@ type series struct {
 	count      uint64
 }
 
-// meter sums up what the metrics say, from the beginning of the process on.
+// meter sums up the metrics since the beginning of the process.
 type meter struct {
 	began time.Time
 	order []string

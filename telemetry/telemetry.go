@@ -143,7 +143,7 @@ func (r *Recorder) Start(ctx context.Context, op Operation) (context.Context, *S
 	return context.WithValue(ctx, spanKey{}, s), s
 }
 
-// Content adds what was said, as an attribute, where the user wants contents to be sent. text is called only then.
+// Content adds text of the conversation as an attribute, if the user has contents sent. text is called only then.
 func (s *Span) Content(key string, text func() string) {
 	if s == nil || s.recorder.out == nil || !s.recorder.contents {
 		return

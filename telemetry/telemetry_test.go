@@ -58,7 +58,7 @@ func (hang) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestTraceparent reads what other programs hand down, and counts a wrong one as none.
+// TestTraceparent reads the parents that other programs hand down, and counts a wrong one as none.
 func TestTraceparent(t *testing.T) {
 	t.Parallel()
 	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

@@ -1,4 +1,4 @@
-// Package otlp decodes what artoo sends with the official types of OpenTelemetry, which are no dependency of artoo.
+// Package otlp decodes artoo's spans and metrics by OpenTelemetry's official types, on which artoo does not depend.
 package otlp
 
 import (
