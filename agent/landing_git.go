@@ -29,7 +29,7 @@ type gitEffects struct {
 	temp      string               // holds the views; "" for none
 }
 
-// committed is what new commits do to a path.
+// committed is the effect of new commits on a path.
 type committed struct {
 	gone bool // One of them removes it.
 	// lines are those that the commits, of which this is the first path, add and remove apart from the work tree.

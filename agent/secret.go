@@ -70,7 +70,7 @@ func inTexts(document []byte, change func(string) string) []byte {
 	})
 }
 
-// shown is a call as front ends get it. Its diff is masked already, except for what the call writes.
+// shown is a call as front ends get it. Its diff is masked already, except for the text that the call writes.
 func (s *session) shown(c Call) Call {
 	c.Input, c.Raw = s.maskedJSON(c.Input), s.masked(c.Raw)
 	a := &c.Access

@@ -84,7 +84,7 @@ func (e *testEditor) send(line string) {
 	}
 }
 
-// request sends a request, serves what artoo asks meanwhile, and is the answer.
+// request sends a request, serves artoo's requests meanwhile, and returns the answer.
 func (e *testEditor) request(method, params string) editorLine {
 	e.Helper()
 	e.last++
@@ -114,7 +114,7 @@ func (e *testEditor) next() (l editorLine, err error) {
 	return l, nil
 }
 
-// serve does what a line of artoo's asks for.
+// serve keeps an update of artoo's, or answers its request.
 func (e *testEditor) serve(l editorLine) {
 	switch l.Method {
 	case "session/update":
@@ -250,7 +250,7 @@ func TestAnEditorsSessionSurvivesAKill(t *testing.T) {
 	e.leave()
 }
 
-// Reads see what the editor has not saved; a file with unsaved changes is written through it, others are
+// Reads see the editor's unsaved text; a file with unsaved changes is written through it, others are
 // written to disk. Undo brings back the unsaved text.
 func TestUnsavedFilesGoThroughTheEditor(t *testing.T) {
 	t.Parallel()
@@ -410,7 +410,7 @@ func TestAServersQuestionsAreTheEditors(t *testing.T) {
 	if !strings.Contains(result, "Ada") || !strings.Contains(result, "36") {
 		t.Errorf("the result is %s", result)
 	}
-	// Once it runs, its prompts are offered, and sent as what they say.
+	// Once the server runs, its prompts are offered, and their texts are sent.
 	if got := e.updates.String(); strings.Count(got, `"name":"mcp:web:greet"`) != 1 || !strings.Contains(got, `"hint":"who=…"`) {
 		t.Errorf("the prompt is not offered once: %s", got)
 	}

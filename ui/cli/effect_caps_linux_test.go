@@ -78,7 +78,7 @@ var overCaps = []struct {
 	{calls: []string{"ln f0 hard; mv hard f1; rm f2 f3 f4"}},
 	{calls: []string{"touch kept/new; rm f1 f2 f3 f4"}},
 	{calls: []string{"chmod 600 f0; rm f1 f2 f3 f4"}},
-	// Commits of what the work tree does not hold.
+	// Commits of changes that the work tree does not hold.
 	{calls: []string{"git rm -q --cached f1 f2 f3 f4; git commit -qm x"}},
 	// File tools.
 	{calls: []string{"apply_patch " + `{"input":"*** Begin Patch\n*** Delete File: f1\n*** Delete File: f2\n*** Delete File: f3\n*** Delete File: f4\n*** End Patch"}`}},
@@ -196,7 +196,7 @@ func tryCaps(t *testing.T, args []string) func(calls []string) {
 	}
 }
 
-// cappedTree is what is in a project, and of git's data its branches.
+// cappedTree is the contents of a project, and of git's data HEAD and the branches.
 func cappedTree(t *testing.T, dir string) map[string]string {
 	tree := treeOf(t, dir)
 	maps.DeleteFunc(tree, func(path, _ string) bool {

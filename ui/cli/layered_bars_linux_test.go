@@ -104,7 +104,7 @@ func TestUntilLandsAllOrNothing(t *testing.T) {
 		if kill != nil {
 			kill.Stop()
 		}
-		recover := exec.Command(cmd.Path, "undo", "--list") // puts right what a killed artoo left
+		recover := exec.Command(cmd.Path, "undo", "--list") // This recovers the step of a killed artoo.
 		recover.Dir, recover.Env = dir, cmd.Env
 		if out, err := recover.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -198,7 +198,7 @@ func TestASecondInterruptKeepsThePatch(t *testing.T) {
 	}
 }
 
-// TestPatchesHoldTheLayer compares the project after git apply with what the line itself does: 50 runs, fewer with -short.
+// TestPatchesHoldTheLayer compares the project after git apply with the line's own effect: 50 runs, fewer with -short.
 func TestPatchesHoldTheLayer(t *testing.T) {
 	runs := 50
 	if testing.Short() {
@@ -228,8 +228,8 @@ func TestALargePatchApplies(t *testing.T) {
 	}
 }
 
-// patchHolds runs a line with -o patch. The project must be as before, and git apply must make a copy of it what the line
-// itself makes of another. It returns the patch, "" where nothing makes layers.
+// patchHolds runs a line with -o patch. The project must be as before, and git apply must change a copy of it as the line
+// itself changes another. It returns the patch, "" where nothing makes layers.
 func patchHolds(t *testing.T, line string) string {
 	t.Helper()
 	cmd, dir := layeredRun(t, line, "-o", "patch")

@@ -119,7 +119,7 @@ func BenchmarkExtensionsThatAreNotUsed(b *testing.B) {
 	}
 }
 
-// extensions configures for the user what a busy one has: servers whose catalogues are kept, hooks, skills
+// extensions configures the extensions of a busy user: servers whose catalogues are kept, hooks, skills
 // and commands.
 func (s *suite) extensions(b *testing.B, env []string) {
 	var text strings.Builder

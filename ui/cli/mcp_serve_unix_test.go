@@ -90,7 +90,7 @@ func (s *servedTool) leave() {
 // protocolEras are the versions that a client begins with.
 var protocolEras = map[string]string{"legacy": "2025-11-25", "modern": ""}
 
-// What an agent's user answers decides, in both eras; a session goes on by its id, in its directory.
+// The answer of an agent's user decides, in both eras; a session goes on by its id, in its directory.
 func TestAnotherAgentCallsArtoo(t *testing.T) {
 	t.Parallel()
 	for era, version := range protocolEras {
@@ -208,7 +208,7 @@ func TestSeveralCallsAtOnce(t *testing.T) {
 	}
 }
 
-// A cancelled call, the end of the input and a crash end what runs; the session is kept.
+// A cancelled call, the end of the input and a crash end the running command; the session is kept.
 func TestTheEndOfACall(t *testing.T) {
 	t.Parallel()
 	for era, version := range protocolEras {
