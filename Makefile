@@ -127,10 +127,9 @@ test-otlp:
 check: $(STATICCHECK)
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
-	@echo "$(GO) vet ./..."; $(GO) vet $(FLAGS) ./...
+	@echo "$(GO) vet ./..."; $(GO) vet $(FLAGS) -tags tmux,integration,fleet,macos ./...
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
-	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) -tags macos -run 'TestImports|TestMacOS' .
-	@echo "$(GO) vet -tags tmux,integration,fleet,macos . ./ui/cli ./ui"; $(GO) vet $(FLAGS) -tags tmux,integration,fleet,macos . ./ui/cli ./ui
+	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) -ldflags=-w -tags macos -run 'TestImports|TestMacOS' .
 	@$(MAKE) --no-print-directory test-tmux test-tokenizer test-otlp check-release
 	@$(MAKE) --no-print-directory -j3 SHORT=-short test-cli test-race test-confining test-lines
 

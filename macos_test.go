@@ -1,6 +1,6 @@
 //go:build macos
 
-package main
+package main_test
 
 import (
 	"os"

@@ -42,7 +42,7 @@ func TestIntegration(t *testing.T) {
 		}
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			converse(t, artoo, p.name)
+			talkTo(t, artoo, p.name)
 		})
 	}
 	if len(not) > 0 {
@@ -83,8 +83,8 @@ type oneRun struct {
 	} `json:"requests"`
 }
 
-// converse has the model read a number that it cannot know, and add to it.
-func converse(t *testing.T, artoo, name string) {
+// talkTo has the model read a number that it cannot know, and add to it.
+func talkTo(t *testing.T, artoo, name string) {
 	dir, number := t.TempDir(), 10_000+rand.IntN(80_000)
 	if err := os.WriteFile(filepath.Join(dir, "number.txt"), fmt.Appendf(nil, "The number is %d.\n", number),
 		0o600); err != nil {
