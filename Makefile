@@ -72,7 +72,7 @@ test:
 	@$(MAKE) --no-print-directory -j3 test-cli test-others test-confining test-lines
 
 test-cli:
-	@$(IN_MEMORY); echo "$(GO) test $(SHORT) $(CLI)"; $(GO) test $(FLAGS) $(SHORT) -timeout 14m $(TESTS) $(CLI)
+	@$(IN_MEMORY); echo "$(GO) test $(SHORT) $(CLI)"; $(GO) test $(FLAGS) $(SHORT) -vet=off -timeout 14m $(TESTS) $(CLI)
 
 test-others:
 	@$(IN_MEMORY); echo "$(GO) test, except $(CLI) $(CONFINING)"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS)
@@ -86,7 +86,7 @@ test-lines:
 # The tests that look at a real terminal's screen.
 test-tmux:
 	@if command -v tmux >/dev/null 2>&1; then \
-		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui"; $(GO) test $(FLAGS) -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui; \
+		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui"; $(GO) test $(FLAGS) -vet=off -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui; \
 	else \
 		echo "no tmux here: leaving its tests out"; \
 	fi
@@ -96,7 +96,7 @@ test-tmux:
 TOKENIZER = conversation/internal/tokenizer
 test-tokenizer:
 	@if (cd $(TOKENIZER) && $(GO) mod download) >/dev/null 2>&1; then \
-		echo "$(GO) test ./... in $(TOKENIZER)"; cd $(TOKENIZER) && $(GO) test -trimpath ./...; \
+		echo "$(GO) test ./... in $(TOKENIZER)"; cd $(TOKENIZER) && $(GO) test ./...; \
 	else \
 		echo "no modules can be had here: leaving the tokenizer's tests out"; \
 	fi
@@ -117,7 +117,7 @@ test-fleet:
 OTLP = telemetry/internal/otlp
 test-otlp:
 	@if (cd $(OTLP) && $(GO) mod download) >/dev/null 2>&1; then \
-		echo "$(GO) test ./... in $(OTLP)"; cd $(OTLP) && $(GO) test -trimpath ./...; \
+		echo "$(GO) test ./... in $(OTLP)"; cd $(OTLP) && $(GO) test ./...; \
 	else \
 		echo "no modules can be had here: leaving the decoding of spans out"; \
 	fi
@@ -129,7 +129,7 @@ check: $(STATICCHECK)
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	@echo "$(GO) vet ./..."; $(GO) vet $(FLAGS) -tags tmux,integration,fleet,macos ./...
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
-	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) -ldflags=-w -tags macos -run 'TestImports|TestMacOS' .
+	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) -vet=off -ldflags=-w -tags macos -run 'TestImports|TestMacOS' .
 	@$(MAKE) --no-print-directory test-tmux test-tokenizer test-otlp check-release
 	@$(MAKE) --no-print-directory -j3 SHORT=-short test-cli test-race test-confining test-lines
 
@@ -146,7 +146,7 @@ test-race:
 	fi
 
 $(STATICCHECK):
-	GOBIN=$(CURDIR)/.tools $(GO) install -trimpath honnef.co/go/tools/cmd/staticcheck@v0.8.2
+	GOBIN=$(CURDIR)/.tools $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 $(GORELEASER):
 	GOBIN=$(CURDIR)/.tools $(GO) install github.com/goreleaser/goreleaser/v2@v2.13.0

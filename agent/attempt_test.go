@@ -42,7 +42,7 @@ func endsOfReplies() []endOfReply {
 		{"after that it is asked for less", []fake.Step{cutText("one "), cutText("two "), fake.Say("three")},
 			"one two three", "",
 			[]string{"user go", "assistant partial one ", "assistant partial two ",
-				"user [Not from the user: Your reply was cut at its length limit once more. Say what is left of it in fewer words", "assistant three"}},
+				"user [Not from the user: Your reply was cut at its length limit once more. Give the rest in fewer words", "assistant three"}},
 		{"three times is a cap", []fake.Step{cutText("one "), cutText("two "), cutText("three")}, "one two three",
 			agent.KindCap,
 			[]string{"user go", "assistant partial one ", "assistant partial two ", "user [Not from the user: ",

@@ -40,8 +40,8 @@ func TestAFormThatCannotBe(t *testing.T) {
 		`extra_body = { input = "x" }`:            `provider.mine.extra_body.input: artoo writes this field itself`,
 		`extra_body = { system_instruction = 1 }`: `provider.mine.extra_body.system_instruction: artoo writes`,
 		`extra_body = { toolConfig = {} }`:        `provider.mine.extra_body.toolConfig: artoo writes`,
-		`extra_body = { a = 2020-01-01 }`:         `provider.mine.extra_body.a must be what JSON has`,
-		`extra_body = { a = [{ b = nan }] }`:      `provider.mine.extra_body.a must be what JSON has`,
+		`extra_body = { a = 2020-01-01 }`:         `provider.mine.extra_body.a must be a JSON value`,
+		`extra_body = { a = [{ b = nan }] }`:      `provider.mine.extra_body.a must be a JSON value`,
 	} {
 		_, err := withFile(t, "[provider.mine]\nbase_url = \"https://x.org\"\n"+line+"\n")
 		wantError(t, err, "config", "line 3: "+want)

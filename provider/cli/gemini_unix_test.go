@@ -104,7 +104,7 @@ func TestGeminiExitStatuses(t *testing.T) {
 		{"Reached max session turns for this session.", "53", provider.KindCap, "another message"},
 		{"Attempt 1 failed. Giving up", "173", provider.KindRateLimit, ""}, // 429 & 0xff
 		{"", "247", provider.KindOverloaded, ""},
-		{"", "244", provider.KindProvider, "shows what is wrong"},
+		{"", "244", provider.KindProvider, "shows the error"},
 		{"something else", "52", provider.KindConfig, "--model"},
 		{"[API Error: fetch failed]", "1", provider.KindNetwork, "HTTPS_PROXY"},
 	} {
