@@ -39,10 +39,10 @@ run: build
 demo: build
 	./artoo demo
 
-# The packages that take longest begin first, and others fill the time in which they
-# wait; memory is cheaper here than collecting it often.
+# The packages that take longest begin first, ui/cli beside the others, which fill the time in
+# which it waits; memory is cheaper here than collecting it often.
 # Without data for debuggers a test program is linked in two thirds of the time.
-TESTS = -p 3 -parallel 4 -ldflags=-w
+TESTS = -p 2 -parallel 4 -ldflags=-w
 # Their tests start many processes, each of which is as slow as a test program is under
 # the race detector: minutes of make check. They pass with it too. What the second confine
 # lies on a disk, as a user's projects do: the sandbox has rules of its own for /dev/shm.
