@@ -26,7 +26,7 @@ FUZZTIME ?= 60s
 STATICCHECK = .tools/staticcheck
 GORELEASER = .tools/goreleaser
 
-.PHONY: build run demo picture test test-cli test-others test-confining test-lines test-race test-tmux test-tokenizer test-otlp test-fleet check bench fuzz integration install uninstall release test-release check-release module clean
+.PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer test-otlp test-fleet check bench fuzz integration install uninstall release test-release check-release module clean
 
 build:
 	@echo "$(GO) build -o artoo ."; $(GO) build $(FLAGS) -ldflags "$(LDFLAGS)" -o artoo .
@@ -39,14 +39,13 @@ run: build
 demo: build
 	./artoo demo
 
-# The packages that take longest begin first, ui/cli beside the others, which fill the time in
-# which it waits; memory is cheaper here than collecting it often.
+# The packages that take longest begin first, and others fill the time in which they
+# wait; memory is cheaper here than collecting it often.
 # Without data for debuggers a test program is linked in two thirds of the time.
-TESTS = -p 2 -parallel 4 -ldflags=-w
+TESTS = -p 3 -parallel 4 -ldflags=-w
 # Their tests start many processes, each of which is as slow as a test program is under
-# the race detector: minutes of make check. They pass with it too. What the second confine
+# the race detector: minutes of make check. They pass with it too. What they confine
 # lies on a disk, as a user's projects do: the sandbox has rules of its own for /dev/shm.
-CLI = ./ui/cli
 CONFINING = ./tool/sandbox/... ./agent/confine
 # A shell's command: the lines that agent/confine tries by the hundred make and remove a layer
 # each. Where root may mount, their project lies in memory too, but not in /dev/shm.
@@ -56,11 +55,11 @@ ON_LAYERS = if [ "$$(id -u)" = 0 ] && mkdir -p -m 700 $(LAYERS) 2>/dev/null && [
 		trap 'rmdir $(LAYERS) 2>/dev/null' EXIT; layers=$(LAYERS); \
 		in_memory() { unshare -m sh -c 'mount -t tmpfs artoo "$$0" && TMPDIR="$$0" exec "$$@"' "$$layers" "$$@"; }; \
 	else in_memory() { "$$@"; }; fi
-OTHERS = ./ui $$($(GO) list ./... | grep -v -e /tool/sandbox -e /agent/confine -e '/ui/cli$$' -e '/ui$$')
+OTHERS = ./ui/cli ./ui $$($(GO) list ./... | grep -v -e /tool/sandbox -e /agent/confine -e '/ui/cli$$' -e '/ui$$')
 # A shell's command: from here on what tests write is kept in memory, where there is
 # room for it and programs may be started from it: then none of them waits for a disk.
 # It has the same name each time, or no result would be found in Go's cache.
-MEMORY = /dev/shm/artoo-$$(id -u)-$(@:test-%=%)
+MEMORY = /dev/shm/artoo-$$(id -u)
 IN_MEMORY = if mkdir -p -m 700 $(MEMORY) 2>/dev/null && [ -O $(MEMORY) ]; then trap 'rmdir $(MEMORY) 2>/dev/null' EXIT; \
 	if cp /bin/sh $(MEMORY)/sh && $(MEMORY)/sh -c : && \
 		[ "$$(df -Pk $(MEMORY) | awk 'NR == 2 { print $$4 }')" -gt 4000000 ]; then export TMPDIR=$(MEMORY); fi 2>/dev/null; \
@@ -69,13 +68,10 @@ test: export GOGC ?= 400
 check: export GOGC ?= 400
 
 test:
-	@$(MAKE) --no-print-directory -j3 test-cli test-others test-confining test-lines
-
-test-cli:
-	@$(IN_MEMORY); echo "$(GO) test $(SHORT) $(CLI)"; $(GO) test $(FLAGS) $(SHORT) -vet=off -timeout 14m $(TESTS) $(CLI)
+	@$(MAKE) --no-print-directory -j3 test-others test-confining test-lines
 
 test-others:
-	@$(IN_MEMORY); echo "$(GO) test, except $(CLI) $(CONFINING)"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS)
+	@$(IN_MEMORY); echo "$(GO) test, except $(CONFINING)"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS)
 
 test-confining:
 	@echo "$(GO) test ./tool/sandbox/..."; $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./tool/sandbox/...
@@ -131,7 +127,7 @@ check: $(STATICCHECK)
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
 	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) -vet=off -ldflags=-w -tags macos -run 'TestImports|TestMacOS' .
 	@$(MAKE) --no-print-directory test-tmux test-tokenizer test-otlp check-release
-	@$(MAKE) --no-print-directory -j3 SHORT=-short test-cli test-race test-confining test-lines
+	@$(MAKE) --no-print-directory -j3 test-race test-confining test-lines
 
 # It makes every byte of work several times slower, and finds nothing in what runs in one
 # goroutine: with -short, tests that try many seeds or much text try a part of them here,
@@ -139,8 +135,8 @@ check: $(STATICCHECK)
 # at its end, for others of its goroutines to be heard of.
 test-race:
 	@$(IN_MEMORY); if command -v $${CC:-cc} >/dev/null 2>&1; then \
-		echo "$(GO) test -race -short, except $(CLI) $(CONFINING)"; \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 14m $(TESTS) $(OTHERS); \
+		echo "$(GO) test -race -short, except $(CONFINING)"; \
+		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 20m $(TESTS) $(OTHERS); \
 	else \
 		echo "no C compiler here: testing without the race detector"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS); \
 	fi

@@ -35,7 +35,7 @@ type spending struct {
 	released chan struct{} // closed with the next release; nil without a waiter
 }
 
-// pendingCost is the highest cost of one request, in the run and in the ledger of the day.
+// pendingCost is the highest cost of one request, reserved for the run and in the ledger of the day.
 type pendingCost struct {
 	tokens int
 	cost   float64

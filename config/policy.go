@@ -191,7 +191,7 @@ func splitPort(host string) (name, port string) {
 // matchesServer reports whether a glob covers a server: its address, of which scheme and host are compared by
 // themselves, or its command, word by word; * as the last word is any further ones. No glob covers an argument that
 // becomes another path or text later, or a command with variables or a directory of its own: too many of them change
-// which program runs, or its libraries.
+// the program or its libraries.
 func matchesServer(allowed string, s extension.Server) bool {
 	if s.URL != "" {
 		want, err := url.Parse(allowed)

@@ -128,7 +128,7 @@ func TestTableIsWhole(t *testing.T) {
 				continue
 			}
 			got, known := Lookup(provider, m.ID)
-			own := provider != "openrouter" // which passes on the price of any provider
+			own := provider != "openrouter" // OpenRouter passes on the price of any provider.
 			switch p := m.Price; {
 			case !known || got.Name != m.Name || m.MaxOutput > m.Context/2 || m.ContextFrom.Date == "":
 				t.Errorf("%s: found %v, %+v", line, known, got)

@@ -45,7 +45,7 @@ type Usage struct {
 	Input, CacheRead, CacheWrite, Output, Reasoning int
 }
 
-// IDs are how a line of the log names the span that it belongs to; all are "" outside of spans.
+// IDs connect a line of the log with the span in which it was written; all are "" outside spans.
 type IDs struct {
 	Session string `json:"session,omitempty"`
 	Trace   string `json:"trace,omitempty"`

@@ -235,7 +235,7 @@ func TestATornLineCostsNoOtherLine(t *testing.T) {
 	if usd := sum(t, l); !near(usd, 0.75) {
 		t.Errorf("$%v", usd)
 	}
-	if err := os.Truncate(name, 0); err != nil { // as a user might
+	if err := os.Truncate(name, 0); err != nil { // A user may empty the file.
 		t.Fatal(err)
 	}
 	spend(0.125)

@@ -34,7 +34,7 @@ func TestManyFragmentsCostInProportion(t *testing.T) {
 			for i := range 300_000 {
 				add(&c, i)
 			}
-			if took := time.Since(start); took > time.Minute { // quadratic, it takes many
+			if took := time.Since(start); took > 20*time.Second { // quadratic, it takes minutes
 				t.Errorf("took %s", took)
 			}
 		})

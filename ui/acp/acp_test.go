@@ -483,7 +483,7 @@ func TestLoadReplaysEverything(t *testing.T) {
 	}
 }
 
-// A cancelled turn is answered at once, also while a question stands, and the call in question does not run.
+// A cancelled turn is answered within a second, also while a question stands, and the call in question does not run.
 func TestCancel(t *testing.T) {
 	h := &host{steps: []fake.Step{fake.Call("1", "note", `{"text":"x"}`), {Gate: fake.NewGate()}}}
 	c := serve(t, h)
@@ -495,7 +495,7 @@ func TestCancel(t *testing.T) {
 	began := time.Now()
 	c.send(map[string]any{"method": "session/cancel", "params": map[string]string{"sessionId": id}})
 	result, err := wait()
-	if err != nil || string(result) != `{"stopReason":"cancelled"}` || time.Since(began) > 5*time.Second { // milliseconds on an idle machine
+	if err != nil || string(result) != `{"stopReason":"cancelled"}` || time.Since(began) > time.Second {
 		t.Errorf("%s, %v, after %v", result, err, time.Since(began))
 	}
 	if h.ran.count() != 0 {

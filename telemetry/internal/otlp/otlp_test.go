@@ -112,7 +112,7 @@ func TestSpansOfFiftyCalls(t *testing.T) {
 	}
 }
 
-// decode is strict, but for ids: OTLP has them hexadecimal where the JSON of protobuf has base64.
+// decode reads strictly. It converts ids first: OTLP writes them in hexadecimal, the JSON of protobuf in base64.
 func decode(t *testing.T, body []byte, m proto.Message) {
 	ids := regexp.MustCompile(`"(traceId|spanId|parentSpanId)":"([0-9a-f]*)"`)
 	body = ids.ReplaceAllFunc(body, func(match []byte) []byte {
