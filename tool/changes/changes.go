@@ -117,7 +117,7 @@ func Read(ctx context.Context, p project.Project, environ []string, s Scope) (*S
 	}
 	set := &Set{Root: p.Root, git: git.Git{Dir: p.Dir, Env: append(git.SafeEnviron(environ), "GIT_WORK_TREE="+p.Root),
 		Flags: []string{"-c", "core.quotePath=false"}}}
-	sides, err := set.sides(ctx, s)
+	trees, err := set.trees(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +126,14 @@ func Read(ctx context.Context, p project.Project, environ []string, s Scope) (*S
 			return nil, &Error{"review", err.Error(), "artoo review --staged, or a range of commits such as main...HEAD: they need none of it"}
 		}
 	}
+	if err := set.known(ctx, s.Paths, trees); err != nil {
+		return nil, err
+	}
+	if s.Staged {
+		trees = append(trees, "--cached")
+	}
 	args := slices.Concat([]string{"diff", "--patch", unchangedLines, "--inter-hunk-context=0", "-M", "--no-color", "--no-ext-diff", "--no-textconv",
-		"--no-relative", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=dirty", "--submodule=short", "-O" + os.DevNull}, sides,
+		"--no-relative", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=dirty", "--submodule=short", "-O" + os.DevNull}, trees,
 		[]string{"--"}, s.Paths)
 	if err := set.git.Pipe(ctx, nil, set.parse, args...); err != nil {
 		return nil, err
@@ -138,8 +144,41 @@ func Read(ctx context.Context, p project.Project, environ []string, s Scope) (*S
 	return set, err
 }
 
-// sides are the arguments that name the two sides for git diff. It sets the new one.
-func (c *Set) sides(ctx context.Context, s Scope) ([]string, error) {
+// known checks that each path is in the index, in one of the trees, or on disk. Git diff takes a misspelled path for one
+// without changes, and a review of it would say that all is well.
+func (c *Set) known(ctx context.Context, paths, trees []string) error {
+	for _, path := range paths {
+		_, err := os.Lstat(git.SeenFrom(c.git.Dir, path))
+		found := err == nil
+		for _, tree := range trees {
+			tracked, err := c.tracks(ctx, tree, path)
+			if err != nil {
+				return err
+			}
+			found = found || tracked
+		}
+		if !found {
+			return &Error{path, "no such path, neither on disk nor in git", "a path as seen from the working directory; git status lists those with changes"}
+		}
+	}
+	return nil
+}
+
+// tracks reports whether a path pattern matches a file of the index, of a tree, or one that git neither tracks nor ignores.
+func (c *Set) tracks(ctx context.Context, tree, path string) (bool, error) {
+	err := c.git.Do(ctx, "ls-files", "--cached", "--others", "--exclude-standard", "--error-unmatch", "--with-tree="+tree, "--", path)
+	var exit interface{ ExitCode() int }
+	switch {
+	case err == nil || ctx.Err() != nil || !errors.As(err, &exit):
+		return err == nil, err
+	case exit.ExitCode() == 1:
+		return false, nil
+	}
+	return false, &Error{path, err.Error(), "a path or a pattern of git's, below " + c.Root}
+}
+
+// trees are one or two for git diff: the old side, and the new one if it is a commit. It sets the new side.
+func (c *Set) trees(ctx context.Context, s Scope) ([]string, error) {
 	if s.Range == "" {
 		head := "HEAD"
 		if ids, err := c.revisions(ctx, head); err != nil {
@@ -151,7 +190,6 @@ func (c *Set) sides(ctx context.Context, s Scope) ([]string, error) {
 		}
 		if s.Staged {
 			c.side = ":"
-			return []string{"--cached", head}, nil
 		}
 		return []string{head}, nil
 	}

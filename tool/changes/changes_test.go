@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,6 +136,42 @@ func TestScopesAreGits(t *testing.T) {
 	}
 	for _, wrong := range []Scope{{Range: "nope"}, {Range: "--output=x"}, {Range: "f"}, {Range: "^HEAD"}, {Range: "HEAD", Staged: true}} {
 		if _, err := Read(t.Context(), p, os.Environ(), wrong); err == nil || err.(*Error).Try == "" {
+			t.Errorf("%+v: the error is %v", wrong, err)
+		}
+	}
+}
+
+// A path that neither the disk nor git knows is an error; one that is deleted, unchanged or ignored is none.
+func TestPathsThatNothingKnowsAreErrors(t *testing.T) {
+	t.Parallel()
+	p := repository(t, map[string]string{"f": "1\n", "below/gone": "1\n", "old": "o\n", ".gitignore": "ignored\n"})
+	gittest.Git(t, p.Root, "rm", "-q", "old")
+	gittest.Git(t, p.Root, "commit", "-q", "-m", "without old")
+	gittest.Git(t, p.Root, "rm", "-q", "below/gone")
+	gittest.WriteTree(t, p.Root, map[string]string{"ignored": "x", "new": "n\n"})
+	for _, row := range []struct {
+		scope Scope
+		want  []string
+	}{
+		{Scope{Paths: []string{"below/gone"}}, []string{"deleted below/gone -1"}},
+		{Scope{Paths: []string{"below", "new"}}, []string{"deleted below/gone -1", "new new +n"}},
+		{Scope{Paths: []string{"f", "ignored", "b*/*", ":!new"}}, []string{"deleted below/gone -1"}},
+		{Scope{Paths: []string{"n*w"}}, []string{"new new +n"}},
+		{Scope{Range: "HEAD~1..HEAD", Paths: []string{"old"}}, []string{"deleted old -o"}},
+		{Scope{Range: "HEAD~1..HEAD", Paths: []string{"below/gone"}}, nil},
+		{Scope{Staged: true, Paths: []string{"below/gone"}}, []string{"deleted below/gone -1"}},
+	} {
+		rows, _ := read(t, p, row.scope)
+		if diff := cmp.Diff(row.want, rows); diff != "" {
+			t.Errorf("%+v: %s", row.scope, diff)
+		}
+	}
+	for _, wrong := range []Scope{{Paths: []string{"f", "typo"}}, {Paths: []string{"old"}}, {Paths: []string{"*.rs"}},
+		{Range: "HEAD~1..HEAD", Paths: []string{"typo"}}, {Staged: true, Paths: []string{"below/typo"}},
+		{Paths: []string{"f", ".."}}, {Range: "HEAD~1", Paths: []string{":(unknown)f"}}} {
+		last := wrong.Paths[len(wrong.Paths)-1]
+		var known *Error
+		if _, err := Read(t.Context(), p, os.Environ(), wrong); !errors.As(err, &known) || known.Subject != last || known.Try == "" {
 			t.Errorf("%+v: the error is %v", wrong, err)
 		}
 	}
