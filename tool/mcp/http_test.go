@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -206,6 +207,24 @@ func TestLogin(t *testing.T) {
 	if was, err := manage(t, run).Logout(t.Context(), "s"); err != nil || !was || store.kept[s.URL] != nil {
 		t.Errorf("logout: %v, %v, %s", was, err, store.kept[s.URL])
 	}
+}
+
+// While the user logs in, the server is not reported as slow.
+func TestALoginIsNoSlowStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, c := inMemory(t, "oauth")
+		w.SetURL("http://localhost") // Only a loopback address may log in without TLS.
+		c.Servers[0].URL = "http://localhost/mcp"
+		var n notices
+		c.Notice, c.Tokens, c.Redirect = n.add, &tokens{kept: map[string][]byte{}}, "http://127.0.0.1:1/callback"
+		c.Login = func(context.Context, string, string) (string, error) {
+			time.Sleep(time.Minute)
+			return "", errors.New("the user has left")
+		}
+		if err := manage(t, c).Login(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "the user has left") || n.all() != "" {
+			t.Errorf("%v; notices: %s", err, n.all())
+		}
+	})
 }
 
 // A token belongs to the address that the server really has.

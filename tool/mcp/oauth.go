@@ -415,7 +415,9 @@ func (s *server) handler(issuer, metadata string) (*auth.AuthorizationCodeHandle
 
 // fetch has the user log in, and reads the address that the browser was sent to in the end.
 func (s *server) fetch(ctx context.Context, address string) (*auth.AuthorizationResult, error) {
+	s.asking.Store(true)
 	redirected, err := s.m.config.Login(ctx, s.Name, address)
+	s.asking.Store(false)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,8 @@ type server struct {
 	m    *Manager
 	keep *keeper
 
-	signing sync.Mutex // held during a login
+	signing sync.Mutex  // held during a login
+	asking  atomic.Bool // a login waits for the user
 
 	secret    sync.Mutex // guards logged and commanded
 	logged    *login     // nil where none was read or there is none
@@ -195,7 +196,9 @@ func (s *server) ready(ctx context.Context) (*link, error) {
 		case <-st.done:
 			return st.link, st.err
 		case <-slow.C:
-			s.m.notice("server " + s.Name + " is starting")
+			if !s.asking.Load() {
+				s.m.notice("server " + s.Name + " is starting")
+			}
 		case <-skip:
 			return nil, &Error{Server: s.Name, Kind: KindTimeout, Why: "did not run yet, and the user skipped its start",
 				Hint: "/mcp " + s.Name + " waits for it"}

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"artoo/agent"
 	"artoo/tool/environ"
 	"artoo/ui"
 	"artoo/ui/sanitize"
@@ -103,7 +102,8 @@ func (s *signIn) take(address string) bool {
 	return true
 }
 
-// ask has the user log in at an address, and waits for the address that follows.
+// ask has the user log in at an address, and waits for the address that follows. It does not wait
+// where none can arrive: without a browser and without input.
 func (s *signIn) ask(ctx context.Context, server, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || sanitize.Text(address, sanitize.Line) != address {
@@ -113,11 +113,13 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 	s.state = u.Query().Get("state")
 	s.mu.Unlock()
 	s.screen.Line("log in to " + server + " at:\n\n  " + address + "\n")
-	where := "then paste the address that the browser ends at, if this does not go on by itself"
-	if opened, err := ui.OpenBrowser(address, s.ownEnviron()); err == nil {
-		where = "opened by " + opened + "; " + where
+	next := "when you have logged in, artoo goes on by itself; if not, paste the address that the browser shows then: it begins with " +
+		s.redirect + "?code="
+	opened, err := ui.OpenBrowser(address, s.ownEnviron())
+	if err == nil {
+		next = "opened by " + opened + "; " + next
 	}
-	s.screen.Line(where)
+	s.screen.Note(next)
 	if s.pasted == nil {
 		s.pasted = make(chan string)
 		go func() {
@@ -134,8 +136,8 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 			return address, nil
 		case line, ok := <-pasted:
 			if !ok {
-				if pasted = nil; s.listener == nil {
-					return "", agent.ErrNobody
+				if pasted = nil; s.listener == nil || opened == "" {
+					return "", errors.New("no one can answer: no browser was opened, and there is no more input")
 				}
 				continue
 			}
