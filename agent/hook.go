@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"regexp"
@@ -359,7 +360,7 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 		}
 	}
 	if cmd.Err != nil {
-		return end, fmt.Errorf("its program cannot be started: %w", cmd.Err)
+		return end, notStarted(cmd.Err)
 	}
 	start := s.opt.Env.Start
 	switch {
@@ -383,6 +384,14 @@ func (s *session) startConfined(cmd *exec.Cmd) (shell.Started, error) {
 	return s.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceBackground, Exec: true, Hidden: hidden})
 }
 
+// notStarted says why a hook's program does not run. It leaves out the path: the hook is named before it.
+func notStarted(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	return fmt.Errorf("its program cannot be started: %w", err)
+}
+
 func runHook(ctx context.Context, cmd *exec.Cmd, start shell.Start, data []byte, limit time.Duration) (end hookEnd, err error) {
 	var files [6]*os.File // three pipes: the hook's input, output and errors
 	for i := 0; i < len(files); i += 2 {
@@ -395,7 +404,7 @@ func runHook(ctx context.Context, cmd *exec.Cmd, start shell.Start, data []byte,
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[3], files[5]
 	started, err := start(cmd)
 	if err != nil {
-		return end, fmt.Errorf("its program cannot be started: %w", err)
+		return end, notStarted(err)
 	}
 	for _, i := range []int{0, 3, 5} {
 		files[i].Close()

@@ -2,8 +2,13 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"artoo/agent/permission"
 	"artoo/tool"
@@ -50,6 +55,15 @@ func TestOnlyAClearAllowIsOne(t *testing.T) {
 				t.Errorf("%.60q allows", out)
 			}
 		}
+	}
+}
+
+// A hook is named with its path, so the reason why it does not start does not repeat it.
+func TestAMissingHookSaysWhy(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "guard")
+	_, err := runHook(t.Context(), exec.Command(missing), shell.StartHere, nil, time.Minute)
+	if !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), missing) {
+		t.Errorf("got %v", err)
 	}
 }
 
