@@ -110,14 +110,17 @@ const hang = 20
 // or all of it below head where there is little room. head holds the spaces that align it.
 func (s *Screen) Row(head, text string) {
 	s.do(func() {
-		first, next, above := margin+sanitize.Text(head, sanitize.Line), "", ""
+		first, next, rows := margin+sanitize.Text(head, sanitize.Line), "", ""
 		text := s.layout.ascii(sanitize.Text(text, sanitize.Line))
 		if s.opt.Profile == Spoken {
 			first = strings.Join(strings.Fields(sanitize.Text(head, sanitize.Line)), " ") + ": "
 		} else if next = strings.Repeat(" ", cells(first)); s.opt.ErrTTY && s.layout.width()-cells(first) < hang && cells(first+text) >= s.layout.width() {
-			above = s.layout.wrap(strings.TrimSpace(first), margin, margin+margin)
+			rows = s.layout.wrap(strings.TrimSpace(first), margin, margin+margin)
 			first, next = margin+margin, margin+margin
 		}
-		s.aside(above + s.layout.wrap(text, first, next))
+		if rows == "" || text != "" {
+			rows += s.layout.wrap(text, first, next)
+		}
+		s.aside(rows)
 	})
 }

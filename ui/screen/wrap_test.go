@@ -293,7 +293,9 @@ func TestSpokenReasoningIsToldFromTheAnswer(t *testing.T) {
 func TestAWideHeadIsBrokenAtItsBlanks(t *testing.T) {
 	r := newRig(func(o *Options) { profiles()["nocolor"](o); o.Width = wide(40) })
 	r.Row("12  20261124-150000-ab12  2 hours ago  14 messages  $0.12  ", "Fix the discount week")
-	want := "  12  20261124-150000-ab12  2 hours ago\n    14 messages  $0.12\n    Fix the discount week\n"
+	r.Row("files       never started  tools not listed yet  ", "")
+	want := "  12  20261124-150000-ab12  2 hours ago\n    14 messages  $0.12\n    Fix the discount week\n" +
+		"  files       never started  tools not\n    listed yet\n"
 	if got := r.err.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
