@@ -79,7 +79,7 @@ func (k hook) readProgram(end hookEnd, q Question) (Answer, error) {
 	case "n":
 		said.Answer = "no"
 	default:
-		if key, twice := provider.DuplicateKey(out); twice {
+		if key, twice := provider.AmbiguousKey(out); twice {
 			return Answer{}, fmt.Errorf("its answer has the key %q twice", key)
 		}
 		d := json.NewDecoder(bytes.NewReader(out))

@@ -472,7 +472,7 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 	case out[0] != '{':
 		return answer, errors.New("its answer is not a JSON object")
 	}
-	if key, twice := provider.DuplicateKey(out); twice {
+	if key, twice := provider.AmbiguousKey(out); twice {
 		return answer, fmt.Errorf("its answer has the key %q twice", key)
 	}
 	if k.Claude {

@@ -49,7 +49,7 @@ func TestOnlyAClearAllowIsOne(t *testing.T) {
 			a.Decision != permission.Refuse || a.Reason != "no" {
 			t.Errorf("exit 2: %+v, %v", a, err)
 		}
-		for _, out := range []string{"null", "[]", "allow", `"allow"`, allow + allow, `{"decision":"allow","decision":"deny"}`,
+		for _, out := range []string{"null", "[]", "allow", `"allow"`, allow + allow, `{"decision":"allow","decision":"deny"}`, `{"decision":"deny","Decision":"allow"}`,
 			`{"decision":"yes"}`, `{"decision":1}`, `{"decision":"allow","input":"x"}`, strings.Repeat(" ", maxHookOutput) + allow + " x"} {
 			if a, err := k.read(hookEnd{out: []byte(out)}); err == nil && a.Decision == permission.Run {
 				t.Errorf("%.60q allows", out)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -46,10 +47,20 @@ func DuplicateKey(raw []byte) (key string, twice bool) {
 	if !json.Valid(raw) {
 		return "", false
 	}
-	return duplicateIn(json.NewDecoder(bytes.NewReader(raw)))
+	return duplicateIn(json.NewDecoder(bytes.NewReader(raw)), func(key string) string { return key })
 }
 
-func duplicateIn(d *json.Decoder) (key string, twice bool) {
+// AmbiguousKey is DuplicateKey for a text that is decoded into a struct: encoding/json takes "Answer" for "answer", and the
+// last of the two would count.
+func AmbiguousKey(raw []byte) (key string, twice bool) {
+	if !json.Valid(raw) {
+		return "", false
+	}
+	return duplicateIn(json.NewDecoder(bytes.NewReader(raw)), func(key string) string { return strings.ToLower(strings.ToUpper(key)) })
+}
+
+// duplicateIn finds a key whose form another key of its object has, too.
+func duplicateIn(d *json.Decoder, form func(key string) string) (key string, twice bool) {
 	token, err := d.Token()
 	open, nested := token.(json.Delim)
 	if err != nil || !nested {
@@ -60,12 +71,12 @@ func duplicateIn(d *json.Decoder) (key string, twice bool) {
 		if open == '{' {
 			token, _ := d.Token()
 			name, _ := token.(string)
-			if keys[name] {
+			if keys[form(name)] {
 				return name, true
 			}
-			keys[name] = true
+			keys[form(name)] = true
 		}
-		if key, twice := duplicateIn(d); twice {
+		if key, twice := duplicateIn(d, form); twice {
 			return key, true
 		}
 	}

@@ -555,6 +555,7 @@ func TestBrokenLines(t *testing.T) {
 		code int
 	}{{"x\n", codeParse}, {"{\n", codeParse}, {"[]\n", codeInvalid}, {"7\n", codeInvalid}, {`{"jsonrpc":"2.0"}` + "\n", codeInvalid},
 		{`{"jsonrpc":"1.0","id":1,"method":"initialize"}` + "\n", codeInvalid}, {`{"jsonrpc":"2.0","id":{},"method":"initialize"}` + "\n", codeInvalid},
+		{`{"jsonrpc":"2.0","method":"initialize","Method":"session/new"}` + "\n", codeInvalid},
 		{string(long), codeInvalid}} {
 		c.mu.Lock()
 		before := len(c.errors)
@@ -624,6 +625,24 @@ func TestRandomLines(t *testing.T) {
 	c.request("session/list", map[string]any{})
 	if h.ran.count() != 0 {
 		t.Errorf("%d calls ran", h.ran.count())
+	}
+}
+
+// An answer that has a key twice, also in other letters, is none.
+func TestAmbiguousAnswersApproveNothing(t *testing.T) {
+	note := fake.ToolCall("1", "note", `{"text":"new"}`)
+	h := &host{steps: []fake.Step{{Calls: []provider.ToolCall{note}}, fake.Say("Done."), {Calls: []provider.ToolCall{note}}, fake.Say("Done.")}}
+	c := serve(t, h)
+	id, outcome := c.open(), ""
+	c.pick = func(permissionRequest) string { // These are all requests, so they are numbered.
+		_, _ = fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"result":{"outcome":%s}}`+"\n", len(c.asked), outcome)
+		return ""
+	}
+	for _, outcome = range []string{`{"outcome":"selected","optionId":"no","optionId":"yes"}`, `{"outcome":"selected","optionId":"no","OptionID":"yes"}`} {
+		c.request("session/prompt", prompt(id, "note something"))
+	}
+	if h.ran.count() != 0 || len(c.asked) != 2 {
+		t.Errorf("%d calls of %d ran", h.ran.count(), len(c.asked))
 	}
 }
 

@@ -103,9 +103,13 @@ func (w *wire) take(line []byte, handle func(message)) {
 		w.fail(nil, &Error{Code: code, Message: what})
 		return
 	}
+	key, twice := provider.AmbiguousKey(line)
+	ambiguous := &Error{Code: codeInvalid, Message: fmt.Sprintf("the line has the key %q twice", key)}
 	switch {
 	case m.JSONRPC != "2.0" || !validID(m.ID):
 		w.fail(nil, &Error{Code: codeInvalid, Message: "the line is no message of JSON-RPC 2.0"})
+	case m.Method != "" && twice:
+		w.fail(m.ID, ambiguous)
 	case m.Method != "":
 		handle(m)
 	case m.ID != nil && (m.Result != nil || m.Error != nil):
@@ -113,6 +117,9 @@ func (w *wire) take(line []byte, handle func(message)) {
 		waits := w.waiting[string(m.ID)]
 		delete(w.waiting, string(m.ID))
 		w.mu.Unlock()
+		if twice {
+			m.Error = ambiguous
+		}
 		if waits != nil {
 			waits <- m // It has room.
 		}

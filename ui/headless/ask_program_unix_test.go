@@ -72,7 +72,7 @@ func TestUnclearAnswersOfAProgram(t *testing.T) {
 		":": "neither yes", "echo": "neither yes", "echo maybe": "neither yes", "echo YES": "neither yes", "echo Yes": "neither yes", "echo yes yes": "neither yes", "echo 'yes.'": "neither yes",
 		"echo no; echo yes": "neither yes", "echo y; echo n": "neither yes", "echo 1": "neither yes", "echo true": "neither yes",
 		"echo '[\"yes\"]'": "neither yes", "echo '\"yes\"'": "neither yes", "echo '{}'": "neither yes", `echo '{"answer":"session"}'`: "neither yes", `echo '{"answer":"forever"}'`: "neither yes", `echo '{"answer":true}'`: "neither yes",
-		`echo '{"answer":"yes","rule":"touch"}'`: "neither yes", `echo '{"answer":"yes"}{"answer":"no"}'`: "more than one", `echo '{"answer":"no","answer":"yes"}'`: "twice",
+		`echo '{"answer":"yes","rule":"touch"}'`: "neither yes", `echo '{"answer":"yes"}{"answer":"no"}'`: "more than one", `echo '{"answer":"no","answer":"yes"}'`: "twice", `echo '{"answer":"no","Answer":"yes"}'`: "twice",
 		`echo '{"answer":"yes","input":[]}'`: "input must be an object", `echo '{"answer":"yes"'`: "neither yes", `printf 'yes\000'`: "neither yes", "head -c 70000 /dev/zero | tr '\\0' ' '; head -c 70000 /dev/zero | tr '\\0' x": "longer than 64.0 KB",
 	} {
 		t.Run(lines, func(t *testing.T) {

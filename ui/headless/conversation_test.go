@@ -224,7 +224,8 @@ func TestAFaultNamesTheField(t *testing.T) {
 		`{"type":7}`:                             "type cannot be a number",
 		`{"type":"user","text":7}`:               "text cannot be a number",
 		`{"type":"user","text":"x","attach":{}}`: "attach cannot be an object",
-		`{"type":"answer","id":"q1","answer":[]}`: "answer cannot be an array",
+		`{"type":"answer","id":"q1","answer":[]}`:                  "answer cannot be an array",
+		`{"type":"answer","id":"q1","answer":"no","Answer":"yes"}`: `it has the key "Answer" twice`,
 		`{"a":`: "not a JSON object: unexpected end of JSON input",
 	} {
 		if _, err := c.take(t.Context(), []byte(line), 1); err == nil || err.Error() != want {

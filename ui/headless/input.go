@@ -120,7 +120,7 @@ func misread(err error) error {
 
 // take understands a line and does it, or queues it. The error says why nothing came of it.
 func (c *Conversation) take(ctx context.Context, line []byte, number int) (end bool, err error) {
-	if key, twice := provider.DuplicateKey(line); twice {
+	if key, twice := provider.AmbiguousKey(line); twice {
 		return false, fmt.Errorf("it has the key %q twice", key)
 	}
 	var head struct {
