@@ -27,6 +27,7 @@ const (
 	thinking doing = "thinking"
 	writing  doing = "writing" // text that cannot be shown yet
 	calling  doing = "writing a tool call"
+	checking doing = "checking a tool call" // it is written; a hook may take long
 )
 
 // running is a call that has not ended.

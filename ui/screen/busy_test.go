@@ -65,6 +65,19 @@ func TestTheScreenShowsACallThatIsWritten(t *testing.T) {
 	}
 }
 
+// Once a call is written, hooks may take long: the model is not said to write it then.
+func TestACallThatIsWrittenIsChecked(t *testing.T) {
+	r := newRig(nil)
+	r.writeCall(agent.ToolInput{Tool: "write"}, 10_000)
+	r.OnNotice(agent.Notice{Kind: agent.NoticeUsage, Request: &agent.RequestReport{}})
+	r.pass(4 * time.Second)
+	var v vt
+	v.write(r.err.String())
+	if got := string(v.row); !strings.HasPrefix(got, "  checking a tool call (write), ") {
+		t.Errorf("the line is %q", got)
+	}
+}
+
 func TestACallThatIsWrittenIsTold(t *testing.T) {
 	for name, want := range map[string]string{
 		"plain":  "\nI write.\n\n  writing a tool call (write)\n  still writing a tool call (write), 30.4 KB (31s)\n  write   a.go  +1 -0\n",

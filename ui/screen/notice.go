@@ -9,7 +9,7 @@ import (
 	"artoo/provider"
 )
 
-// OnNotice implements agent.Callbacks: one line, and nothing for reports of usage.
+// OnNotice implements agent.Callbacks: one line, and none for reports of usage.
 func (s *Screen) OnNotice(n agent.Notice) {
 	if n.Answered != nil {
 		s.Decided(n.Answered.Question, n.Answered.Answer)
@@ -21,7 +21,12 @@ func (s *Screen) OnNotice(n agent.Notice) {
 			s.retry(n)
 		case n.Kind == agent.NoticeInput:
 			s.input(*n.Input)
-		case n.Kind == agent.NoticeUsage || n.Text == "":
+		case n.Kind == agent.NoticeUsage:
+			if b := s.work.busy; b.doing == calling { // the reply is complete
+				s.work.hear(checking, 0, s.opt.Now())
+				s.work.busy.tool = b.tool
+			}
+		case n.Text == "":
 		case n.Kind == agent.NoticeStep:
 			// As with a tool call, the text before a step of the provider's own was not the answer.
 			s.rest()
