@@ -176,6 +176,7 @@ func (c *calls) plan(ctx context.Context, p *pending) {
 			fits = false
 			return tool.Access{}, err
 		}
+		p.call.Input = p.tool.Repair(p.call.Input) // Hooks, questions and events name properties as the tool does.
 		return p.tool.Plan(ctx, c.session.opt.Env, p.call.Input)
 	})
 	if access.Verb != "" {

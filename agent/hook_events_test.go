@@ -226,6 +226,36 @@ func TestAProjectsHooksOnlyTighten(t *testing.T) {
 	}
 }
 
+// A guard sees the input that runs, also if the model gives a property the name that another program has for it.
+func TestAGuardSeesTheInputThatRuns(t *testing.T) {
+	type in struct {
+		Command string `json:"command"`
+	}
+	ran := 0
+	run := tool.New(tool.Def{Name: "bash", Description: "runs", Kind: tool.KindRun},
+		func(_ context.Context, _ *tool.Env, i in) (tool.Access, error) {
+			return tool.Access{Kind: tool.KindRun, Verb: "run", Object: i.Command, Command: i.Command}, nil
+		},
+		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) {
+			ran++
+			return tool.Result{Text: "done"}, nil
+		})
+	for claude, yes := range map[bool]string{false: "allow", true: "approve"} {
+		for _, input := range []string{`{"command":"fine"}`, `{"command":"evil"}`, `{"Command":"evil"}`, `{"cmd":"evil"}`} {
+			opt := testOptions(&fake.Provider{Steps: []fake.Step{fake.Call("1", "bash", input), fake.Say("ok")}}, run)
+			opt.Env.Dir = realDir(t)
+			opt.Policy.Root = opt.Env.Dir
+			hook := userHook(extension.BeforeTool, `grep -qE '"(tool_)?input":[{]"command":"evil"' && { echo no >&2; exit 2; }; echo '{"decision":"`+yes+`"}'`)
+			hook.Claude = claude
+			opt.Hooks.List, ran = []extension.Hook{hook}, 0
+			mustSend(t, made(t, opt), &recorder{}, "go")
+			if evil := strings.Contains(input, "evil"); evil == (ran == 1) {
+				t.Errorf("%s ran %d times, Claude Code's form: %v", input, ran, claude)
+			}
+		}
+	}
+}
+
 // A guard in Claude Code's form, which knows one file a call, is asked about each file of a patch.
 func TestAClaudeGuardSeesEachFileOfAPatch(t *testing.T) {
 	type in struct{ Files []string }
