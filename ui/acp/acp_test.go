@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -485,22 +486,24 @@ func TestLoadReplaysEverything(t *testing.T) {
 
 // A cancelled turn is answered within a second, also while a question stands, and the call in question does not run.
 func TestCancel(t *testing.T) {
-	h := &host{steps: []fake.Step{fake.Call("1", "note", `{"text":"x"}`), {Gate: fake.NewGate()}}}
-	c := serve(t, h)
-	asked := make(chan struct{})
-	id := c.open()
-	c.pick = func(permissionRequest) string { close(asked); return "" }
-	wait := c.begin("session/prompt", prompt(id, "note"))
-	<-asked
-	began := time.Now()
-	c.send(map[string]any{"method": "session/cancel", "params": map[string]string{"sessionId": id}})
-	result, err := wait()
-	if err != nil || string(result) != `{"stopReason":"cancelled"}` || time.Since(began) > time.Second {
-		t.Errorf("%s, %v, after %v", result, err, time.Since(began))
-	}
-	if h.ran.count() != 0 {
-		t.Error("the call ran")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := &host{steps: []fake.Step{fake.Call("1", "note", `{"text":"x"}`), {Gate: fake.NewGate()}}}
+		c := serve(t, h)
+		asked := make(chan struct{})
+		id := c.open()
+		c.pick = func(permissionRequest) string { close(asked); return "" }
+		wait := c.begin("session/prompt", prompt(id, "note"))
+		<-asked
+		began := time.Now()
+		c.send(map[string]any{"method": "session/cancel", "params": map[string]string{"sessionId": id}})
+		result, err := wait()
+		if err != nil || string(result) != `{"stopReason":"cancelled"}` || time.Since(began) > time.Second {
+			t.Errorf("%s, %v, after %v", result, err, time.Since(began))
+		}
+		if h.ran.count() != 0 {
+			t.Error("the call ran")
+		}
+	})
 }
 
 // Mode and options are set between turns and during one, and come with the whole list.
