@@ -13,6 +13,8 @@ GCFLAGS  = -gcflags=all=-l -gcflags=std= -gcflags=mvdan.cc/sh/...= -gcflags=./ag
 # The program, the tests without the race detector and the checkers have the same flags: what one
 # of them compiled serves the others. Each further set of flags compiles all libraries again.
 FLAGS    = -trimpath $(GCFLAGS)
+# So have the tools, the modules of their own and the programs that tests build: one standard library serves all.
+export GOFLAGS ?= -trimpath
 export CGO_ENABLED = 0
 PREFIX  ?= /usr/local
 MANDIR  ?= $(PREFIX)/share/man/man1

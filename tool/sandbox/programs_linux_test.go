@@ -37,7 +37,7 @@ func TestServer(t *testing.T) {
 	}
 	conn.Close()
 }
-`}, "CGO_ENABLED=0 GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local go test ./..."},
+`}, "CGO_ENABLED=0 GOFLAGS='-mod=mod -trimpath' GOPROXY=off GOTOOLCHAIN=local go test ./..."},
 	{"git", map[string]string{"a": "1"}, "git init -q . && git -c user.name=a -c user.email=a@b add -A && git -c user.name=a -c user.email=a@b commit -qm first && echo 2 >> a && git status --short && git diff --stat && git log --oneline"},
 	{"npm", map[string]string{"package.json": `{"name":"m","version":"1.0.0","scripts":{"test":"node test.js"}}`,
 		"test.js": `const http = require("http"); const s = http.createServer((q, r) => r.end("x")).listen(0, "127.0.0.1", () => ` +
