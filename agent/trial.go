@@ -190,7 +190,7 @@ func (r *Trial) Keep(ctx context.Context) (left []string, err error) {
 }
 
 // Patch writes the changes of the project's files as input of git apply. left are the paths that it lacks:
-// ignored files, data of git, and files that no patch can hold.
+// ignored files, those in a .git, and files that no patch can hold.
 func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err error) {
 	root, at := r.trials.calls.session.opt.Policy.Root, r.trials.calls.session.opt.Workspace.Project
 	var paths []string
@@ -203,7 +203,8 @@ func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err erro
 	for _, c := range r.Effects.Apply {
 		rel, err := filepath.Rel(root, c.Path)
 		name := filepath.ToSlash(rel)
-		if err != nil || !filepath.IsLocal(rel) || repository.GitData(name) || r.git.has(c.Path) || ignored[c.Path] {
+		_, _, inGit := repository.SplitGit(name) // git apply refuses it
+		if err != nil || !filepath.IsLocal(rel) || inGit || r.git.has(c.Path) || ignored[c.Path] {
 			left = append(left, name)
 			continue
 		}
