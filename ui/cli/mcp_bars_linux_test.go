@@ -123,8 +123,9 @@ func BenchmarkExtensionsThatAreNotUsed(b *testing.B) {
 // and commands.
 func (s *suite) extensions(b *testing.B, env []string) {
 	var text strings.Builder
+	server := buildProgram(b, serverDir)
 	for i := range 10 {
-		fmt.Fprintf(&text, "[mcp.server-%d]\ncommand = [\"mcpserver\", \"many\"]\nabout = \"issues, pull requests\"\n", i)
+		fmt.Fprintf(&text, "[mcp.server-%d]\ncommand = [%q, \"many\"]\nabout = \"issues, pull requests\"\n", i, server)
 	}
 	for i := range 5 {
 		fmt.Fprintf(&text, "[[hooks]]\non = \"before_tool\"\nmatch = \"bash(git push:*)|write\"\ncommand = [\"guard-%d\"]\n", i)
