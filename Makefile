@@ -13,7 +13,8 @@ GCFLAGS  = -gcflags=all=-l -gcflags=std= -gcflags=mvdan.cc/sh/...= -gcflags=./ag
 # The program, the tests without the race detector and the checkers have the same flags: what one
 # of them compiled serves the others. Each further set of flags compiles all libraries again.
 FLAGS    = -trimpath $(GCFLAGS)
-# So have the tools, the modules of their own and the programs that tests build: one standard library serves all.
+# The checker, the separate test modules and the go commands of tests share this flag, so that one compiled standard
+# library serves them all.
 export GOFLAGS ?= -trimpath
 export CGO_ENABLED = 0
 PREFIX  ?= /usr/local

@@ -203,7 +203,7 @@ func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err erro
 	for _, c := range r.Effects.Apply {
 		rel, err := filepath.Rel(root, c.Path)
 		name := filepath.ToSlash(rel)
-		_, _, inGit := repository.SplitGit(name) // git apply refuses it
+		_, _, inGit := repository.SplitGit(name) // Git apply refuses such paths.
 		if err != nil || !filepath.IsLocal(rel) || inGit || r.git.has(c.Path) || ignored[c.Path] {
 			left = append(left, name)
 			continue

@@ -51,7 +51,7 @@ func DuplicateKey(raw []byte) (key string, twice bool) {
 }
 
 // AmbiguousKey is DuplicateKey for a text that is decoded into a struct: encoding/json takes "Answer" for "answer", and the
-// last of the two would count.
+// last of the two would count. It also takes the long s for an s, and only ToUpper changes that letter.
 func AmbiguousKey(raw []byte) (key string, twice bool) {
 	if !json.Valid(raw) {
 		return "", false

@@ -323,7 +323,7 @@ func TestScriptWithTheRealGo(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Fatalf("this test runs the go command: %v", err)
 	}
-	t.Setenv("GOFLAGS", "-trimpath") // as make builds the standard library
+	t.Setenv("GOFLAGS", "-trimpath") // The cache holds the standard library as make builds it.
 	t.Setenv("GOWORK", "off")
 	w := newWorld(t)
 	h, log := w.turn(t, nil, Prompt)

@@ -137,7 +137,7 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 		case line, ok := <-pasted:
 			if !ok {
 				if pasted = nil; s.listener == nil || opened == "" {
-					return "", errors.New("no one can answer: no browser was opened, and there is no more input")
+					return "", errors.New("no one can answer: no browser can return to artoo, and there is no more input")
 				}
 				continue
 			}

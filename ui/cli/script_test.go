@@ -148,7 +148,7 @@ func setUpScript(env *testscript.Env) error {
 		name, value, _ := strings.Cut(kv, "=")
 		env.Setenv(name, value)
 	}
-	env.Setenv("GOFLAGS", "-trimpath") // as make builds the standard library, which GOCACHE holds
+	env.Setenv("GOFLAGS", "-trimpath") // GOCACHE holds the standard library as make builds it.
 	env.Setenv("GOCACHE", os.Getenv("GOCACHE"))
 	if os.Getenv("GOCACHE") == "" {
 		cache, err := os.UserCacheDir()
