@@ -135,7 +135,9 @@ func TestWhatIsListed(t *testing.T) {
 		},
 		{
 			"findings",
-			func(asJSON bool) error { return printEach(&b, []doctor.Finding{found, missing}, asJSON, findingText) },
+			func(asJSON bool) error {
+				return printEach(&b, []doctor.Finding{found, missing}, asJSON, func(f doctor.Finding) string { return findingText(f, 0) })
+			},
 			"ok    git           hi^[[2J^[[<U+202E>\nfail  keys          none\n                    try: set^Jone\n",
 			`{"level":"ok","topic":"git","text":"hi\u001b[2J\u009b\u202e"}` + "\n" +
 				`{"level":"fail","topic":"keys","text":"none","fix":"set\none"}` + "\n",

@@ -27,6 +27,7 @@ import (
 	"artoo/tool/tempdir"
 	"artoo/ui/doctor"
 	"artoo/ui/sanitize"
+	"artoo/ui/screen"
 )
 
 // doctorCommand is `artoo doctor`.
@@ -58,8 +59,14 @@ func (a doctorCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
+	columns := 0
+	if a.streams.out {
+		if profile, _ := a.profile(true); profile != screen.Spoken {
+			columns, _ = a.size()
+		}
+	}
 	failed, err := doctor.Run(ctx, a.doctorChecks(*a.offline, err), func(f doctor.Finding) error {
-		return printOne(a.process.Out, f, *a.json, findingText)
+		return printOne(a.process.Out, f, *a.json, func(f doctor.Finding) string { return findingText(f, columns) })
 	})
 	if err == nil && failed > 0 {
 		things := "1 thing keeps"
@@ -96,12 +103,24 @@ func (a doctorCommand) aboutSettings() error {
 	return nil
 }
 
-func findingText(f doctor.Finding) string {
-	text := fmt.Sprintf("%-4s  %-12s  %s", f.Level, f.Topic, sanitize.Text(f.Text, sanitize.Line))
+// findingText is one finding as people read it: on a terminal of so many columns its texts are broken at spaces, with 0
+// each is one line.
+func findingText(f doctor.Finding, columns int) string {
+	texts := []string{f.Text}
 	if f.Fix != "" {
-		text += fmt.Sprintf("\n%20stry: %s", "", sanitize.Text(f.Fix, sanitize.Line))
+		texts = append(texts, "try: "+f.Fix)
 	}
-	return text
+	head := fmt.Sprintf("%-4s  %-12s  ", f.Level, f.Topic)
+	var lines []string
+	for _, text := range texts {
+		text = sanitize.Text(text, sanitize.Line)
+		if columns > 0 {
+			lines = append(lines, wrap(text, columns-len(head))...)
+		} else {
+			lines = append(lines, text)
+		}
+	}
+	return head + strings.Join(lines, "\n"+strings.Repeat(" ", len(head)))
 }
 
 // Doctor implements ui.Program: the same, of the settings and model that hold now.

@@ -325,3 +325,19 @@ func TestCutAnswersAndNeighbours(t *testing.T) {
 		}
 	}
 }
+
+// On a terminal artoo doctor breaks its rows at spaces, as a person reads them.
+func TestDoctorOnANarrowTerminal(t *testing.T) {
+	s := newStage(t, nil, "doctor", "--offline")
+	s.size.Cols = 40
+	rows := s.start("ttt").ends(0).screen.text.String()
+	for row := range strings.Lines(rows) {
+		text := strings.TrimRight(row, "\r\n")
+		if words := strings.Fields(text[min(20, len(text)):]); len(text) > 40 && len(words) > 1 {
+			t.Errorf("wider than the terminal: %q", text)
+		}
+	}
+	if !strings.Contains(rows, "\n"+strings.Repeat(" ", 20)) {
+		t.Errorf("no broken row in:\n%s", rows)
+	}
+}
