@@ -182,7 +182,12 @@ func TestLogin(t *testing.T) {
 	if err := manage(t, sign).Login(t.Context(), "s"); err != nil {
 		t.Fatal(err)
 	}
-	first, second := manage(t, run), manage(t, run)
+	left := run
+	left.Login = func(context.Context, string, string) (string, error) { return "", errors.New("the user has left") }
+	if err := manage(t, left).Login(t.Context(), "s"); err == nil {
+		t.Error("a login that the user left has succeeded")
+	}
+	first, second := manage(t, run), manage(t, run) // They have the first login still.
 	call(t, first, "echo", "", CallOptions{})
 	call(t, second, "echo", "", CallOptions{})
 	w.Expire(false)

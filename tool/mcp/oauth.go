@@ -145,7 +145,7 @@ func (s *server) login(ctx context.Context) (*login, error) {
 }
 
 func (s *server) load(ctx context.Context) (*login, error) {
-	if s.m.config.Tokens == nil {
+	if s.m.config.Tokens == nil || s.anew {
 		return nil, nil
 	}
 	data, err := s.m.config.Tokens.Load(ctx, s.resource())
@@ -161,6 +161,7 @@ func (s *server) load(ctx context.Context) (*login, error) {
 
 func (s *server) save(ctx context.Context, l *login) error {
 	s.use(l)
+	s.anew = false
 	if s.m.config.Tokens == nil {
 		return nil
 	}
@@ -436,7 +437,7 @@ func (s *server) fetch(ctx context.Context, address string) (*auth.Authorization
 	return r, nil
 }
 
-// Login has the user log in to a server anew, whatever is kept of an earlier login.
+// Login has the user log in to a server anew. An earlier login is not used; it is kept until the new one replaces it.
 func (m *Manager) Login(ctx context.Context, server string) error {
 	s, err := m.find(server)
 	if err != nil {
@@ -445,9 +446,8 @@ func (m *Manager) Login(ctx context.Context, server string) error {
 	if s.URL == "" || s.TokenEnv != "" || s.TokenCommand != "" {
 		return &Error{Server: s.Name, Kind: KindUsage, Why: "has no login", Hint: "artoo mcp list"}
 	}
-	if _, err := m.Logout(ctx, server); err != nil {
-		return err
-	}
+	s.setAnew(true)
+	defer s.setAnew(false)
 	if _, err := s.ready(ctx); err != nil {
 		return err
 	}
@@ -457,6 +457,14 @@ func (m *Manager) Login(ctx context.Context, server string) error {
 		return &Error{Server: s.Name, Kind: KindUsage, Why: "did not ask for a login", Hint: "artoo mcp tools " + s.Name}
 	}
 	return nil
+}
+
+func (s *server) setAnew(anew bool) {
+	s.secret.Lock()
+	defer s.secret.Unlock()
+	if s.anew = anew; anew {
+		s.logged = nil
+	}
 }
 
 // Logout forgets the login to a server, and reports whether there was one.
