@@ -205,10 +205,11 @@ bench: build
 	ARTOO_BENCH=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m ./ui/cli
 
 fuzz:
-	@for target in $$(grep -roE '^func Fuzz[A-Za-z]+' --include='*_test.go' . | sed -E 's,/[^/]*:func ,:,' | sort); do \
+	@trap 'exit 130' INT; failed=; for target in $$(grep -roE '^func Fuzz[A-Za-z]+' --include='*_test.go' . | sed -E 's,/[^/]*:func ,:,' | sort); do \
 		echo "fuzzing $$target"; \
-		$(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$${target%:*}" || exit 1; \
-	done
+		$(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$${target%:*}" || failed="$$failed $$target"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
 # docs/demo.png: the demo in a real terminal, answered by typing. Needs Xvfb,
 # xterm, xdotool and ImageMagick.
