@@ -142,7 +142,7 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 	refused := status == 401 || status == 403 || status == 400 && s.Check(s.Name).BadRequest
 	switch {
 	case page && status != 404:
-		return Unknown, fail(topic, "check ARTOO_BASE_URL and HTTPS_PROXY; a network with a login page needs that first",
+		return Unknown, fail(topic, "check "+s.setting()+" and HTTPS_PROXY; a network with a login page needs that first",
 			"%s: a web page came from %s, and no answer (%d)", s.Name, host, status)
 	case status/100 == 2:
 		with := ""
@@ -167,13 +167,16 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 		return Unknown, warn(topic, "check the address if requests fail: many servers want it to end in /v1",
 			"%s answers at %s, but lists no models there (%d)%s", s.Name, host, status, secured(reply.TLS))
 	case status/100 == 3:
-		return Unknown, fail(topic, "set ARTOO_BASE_URL (or base_url) to the address itself", "%s: %s sends elsewhere (%d)",
+		return Unknown, fail(topic, "set "+s.setting()+" to the address itself", "%s: %s sends elsewhere (%d)",
 			s.Name, host, status)
 	case status >= 500:
 		return Unknown, warn(topic, "again later", "%s: %s fails (%d)", s.Name, host, status)
 	}
-	return Unknown, warn(topic, "check ARTOO_BASE_URL", "%s: %s answers with status %d", s.Name, host, status)
+	return Unknown, warn(topic, "check "+s.setting(), "%s: %s answers with status %d", s.Name, host, status)
 }
+
+// setting is the place of the address.
+func (s Server) setting() string { return cmp.Or(s.Setting, "ARTOO_BASE_URL") }
 
 // secured names the issuer that vouches for a connection, as a proxy that looks into it.
 func secured(state *tls.ConnectionState) string {
@@ -209,6 +212,7 @@ func (s Server) unreachable(host string, err error) Finding {
 	}
 	var verify *tls.CertificateVerificationError
 	var dns *net.DNSError
+	var op *net.OpError
 	switch {
 	case errors.As(err, &verify):
 		by := "an unnamed issuer"
@@ -222,8 +226,10 @@ func (s Server) unreachable(host string, err error) Finding {
 		}
 		return fail(topic, fix, "%s: the certificate of %s is not trusted, its issuer is %s: %v", s.Name, host, by,
 			verify.Err)
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		return fail(topic, "check HTTPS_PROXY and NO_PROXY", "%s: the proxy does not answer: %v", s.Name, err)
 	case errors.As(err, &dns):
-		fix := "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
+		fix := "check the network, HTTPS_PROXY and " + s.setting()
 		if s.Offline {
 			fix = unsetOffline
 		}
@@ -234,7 +240,7 @@ func (s Server) unreachable(host string, err error) Finding {
 	}
 	f := failure(topic, fmt.Errorf("%s: %s cannot be reached: %w", s.Name, host, err))
 	if f.Fix == "" {
-		f.Fix = "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
+		f.Fix = "check the network, HTTPS_PROXY and " + s.setting()
 		if s.BaseURL != "" {
 			f.Fix = "is the server running? Or check the address"
 		}

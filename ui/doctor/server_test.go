@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +141,16 @@ func TestServerCannotBeReached(t *testing.T) {
 			strings.Contains(got, "hunter22") {
 			t.Errorf("%s: no %q in\n%s", name, test.want, got)
 		}
+	}
+	dead := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: strings.TrimPrefix(gone.URL, "http://")})}}
+	if got, want := askServer(t, server("openai", "http://model.invalid"), dead), "fail provider: openai: the proxy does not answer: "; !strings.Contains(
+		got, want) || !strings.Contains(got, "| check HTTPS_PROXY and NO_PROXY") {
+		t.Errorf("a proxy that is gone: no %q in\n%s", want, got)
+	}
+	named := server("openai", "")
+	named.Setting = "base_url in config.toml line 5"
+	if f := named.unreachable("h", &net.DNSError{Name: "h"}); !strings.HasSuffix(f.Fix, "HTTPS_PROXY and base_url in config.toml line 5") {
+		t.Errorf("a host that no one knows: %+v", f)
 	}
 	if f := server("openai", "").unreachable("h",
 		&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}); !strings.Contains(
