@@ -232,7 +232,7 @@ const mostChanges = 10
 
 // text describes the changes in a few lines.
 func (c catalogChange) text() string {
-	lines := []string{fmt.Sprintf("facts about %d models, from %s of %s", c.Models, c.Source.Name, c.Date)}
+	lines := []string{fmt.Sprintf("facts about %s, from %s of %s", text.Count(c.Models, "model"), c.Source.Name, c.Date)}
 	if n := len(c.Added); n > 0 {
 		lines = append(lines, fmt.Sprintf("added %d: %s", n, text.UpTo(mostChanges, c.Added)))
 	}
