@@ -244,7 +244,10 @@ func (e *exporter) post(s signal, message object) error {
 	}
 	request.Header = s.headers.Clone()
 	reply, err := e.client.Do(request)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%s does not answer", request.URL.Host)
+	case err != nil:
 		return err
 	}
 	_, err = io.Copy(io.Discard, io.LimitReader(reply.Body, 1<<20)) // The connection can then be used again.

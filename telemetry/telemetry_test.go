@@ -45,7 +45,10 @@ func TestACollectorThatHangs(t *testing.T) {
 			t.Errorf("the end took %s, not %s", took, mostAtEnd)
 		}
 		if len(notices) != 1 {
-			t.Errorf("%d notices, want 1", len(notices))
+			t.Fatalf("%d notices, want 1", len(notices))
+		}
+		if notice := <-notices; !strings.HasSuffix(notice, ": collector.test does not answer") {
+			t.Error(notice)
 		}
 	})
 }
