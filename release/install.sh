@@ -26,6 +26,15 @@ get() {
 	fi || fail "$1: cannot be downloaded"
 }
 
+# place puts file $1 at $2 with mode $3, by a rename, since a program that runs cannot be written over.
+# The commands themselves say why they cannot.
+place() {
+	mkdir -p "${2%/*}" && cp "$1" "$2.new" && chmod "$3" "$2.new" && mv -f "$2.new" "$2" || {
+		rm -f "$2.new"
+		fail "$2: cannot be written" "set PREFIX to a directory that is yours"
+	}
+}
+
 # A function, so that a download that was cut off runs nothing.
 main() {
 	prefix=${PREFIX:-${HOME:?}/.local}
@@ -69,15 +78,10 @@ main() {
 	mkdir "$dir/files"
 	tar -xzf "$dir/$file" -C "$dir/files"
 	"$dir/files/artoo" version >/dev/null || fail "$file: does not run here; nothing was installed"
-	mkdir -p "$prefix/bin"
-	# A rename, since a program that runs cannot be written over.
-	cp "$dir/files/artoo" "$prefix/bin/.artoo.new"
-	chmod 755 "$prefix/bin/.artoo.new"
-	mv "$prefix/bin/.artoo.new" "$prefix/bin/artoo"
 	for file in man/man1/artoo.1 bash-completion/completions/artoo zsh/site-functions/_artoo fish/vendor_completions.d/artoo.fish; do
-		mkdir -p "$prefix/share/${file%/*}"
-		cp "$dir/files/share/$file" "$prefix/share/$file"
+		place "$dir/files/share/$file" "$prefix/share/$file" 644
 	done
+	place "$dir/files/artoo" "$prefix/bin/artoo" 755
 	echo "artoo $version is in $prefix/bin"
 	case ":$PATH:" in
 	*":$prefix/bin:"*) ;;

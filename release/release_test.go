@@ -1,8 +1,12 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"crypto/sha1"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -142,6 +146,9 @@ func (s sandbox) script(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.must(t, s.dir, filepath.Join(prefix, "bin", "artoo"), "version", "--json")), &about); err != nil || about.Version != s.version {
 		t.Errorf("artoo version --json has %+v, %v", about, err)
 	}
+	if out, err := install(s.site, "/dev/null"); err == nil || !strings.Contains(out, "/share/man/man1/artoo.1: cannot be written\n  try: set PREFIX") {
+		t.Errorf("installs where nothing can be: %v\n%s", err, out)
+	}
 	archive := filepath.Base(s.file(".tar.gz"))
 	for name, tamper := range map[string]string{
 		"wrong checksum":              "echo x >>" + archive,
@@ -208,34 +215,70 @@ func artooFiles(t *testing.T, root string) (files []string) {
 // apkVersion matches the versions that apk takes.
 var apkVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)*(_(alpha|beta|pre|rc)[0-9]*)?(-r[0-9]+)?$`)
 
-// apk checks the package as apk does, which Debian does not have: its version is one that apk
-// takes, its data has the hash that its description names, and its files run.
+// apk checks the package as apk does, which Debian does not have: its version is one that apk takes, no script of
+// it runs, its files have the hashes that apk compares, and belong to root. Then they are used.
 func (s sandbox) apk(t *testing.T) {
 	data, err := os.ReadFile(s.file(".apk"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := t.TempDir()
-	s.must(t, root, "tar", "-xzf", s.file(".apk"))
-	info, err := os.ReadFile(filepath.Join(root, ".PKGINFO"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	// The description and the files are a tar each, packed by itself; the hash is that of the packed files.
+	var parts [][]*tar.Header
+	var hash string
 	fields := map[string]string{}
-	for line := range strings.Lines(string(info)) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), " = "); ok {
-			fields[name] = value
+	for left := bytes.NewReader(data); left.Len() > 0; {
+		hash = sum(data[len(data)-left.Len():])
+		unzip, err := gzip.NewReader(left)
+		if err != nil {
+			t.Fatal(err)
 		}
+		unzip.Multistream(false)
+		var headers []*tar.Header
+		for r := tar.NewReader(unzip); ; {
+			h, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			content, errRead := io.ReadAll(r)
+			if err = errors.Join(err, errRead); err != nil {
+				t.Fatal(err)
+			}
+			headers = append(headers, h)
+			if h.Name == ".PKGINFO" {
+				for line := range strings.Lines(string(content)) {
+					if name, value, ok := strings.Cut(strings.TrimSpace(line), " = "); ok {
+						fields[name] = value
+					}
+				}
+			} else if want := fmt.Sprintf("%x", sha1.Sum(content)); h.Typeflag == tar.TypeReg && h.PAXRecords["APK-TOOLS.checksum.SHA1"] != want {
+				t.Errorf("%s has the hash %s, not %v", h.Name, want, h.PAXRecords)
+			}
+		}
+		if _, err := io.Copy(io.Discard, unzip); err != nil { // up to the end of the part
+			t.Fatal(err)
+		}
+		parts = append(parts, headers)
+	}
+	if len(parts) != 2 || len(parts[0]) != 1 || fields["datahash"] != hash {
+		t.Fatalf("%d parts, the description %v, the files %s", len(parts), fields, hash)
+	}
+	if arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; fields["pkgname"] != "artoo" || fields["arch"] != arch {
+		t.Errorf("it describes itself as %v", fields)
 	}
 	if !apkVersion.MatchString(fields["pkgver"]) {
 		t.Errorf("apk takes no version %q", fields["pkgver"])
 	}
-	second := bytes.LastIndex(data, []byte{0x1f, 0x8b, 0x08})
-	for ; second > 0 && sum(data[second:]) != fields["datahash"]; second = bytes.LastIndex(data[:second], []byte{0x1f, 0x8b, 0x08}) {
+	for _, h := range parts[1] {
+		mode := int64(0o644)
+		if h.Typeflag == tar.TypeDir || h.Name == "usr/bin/artoo" {
+			mode = 0o755
+		}
+		if !strings.HasPrefix(h.Name, "usr/") && h.Name != "usr" || h.Uid != 0 || h.Gid != 0 || h.Mode&0o7777 != mode {
+			t.Errorf("%s belongs to %d:%d and has the mode %o", h.Name, h.Uid, h.Gid, h.Mode)
+		}
 	}
-	if second <= 0 {
-		t.Errorf("no part of the package has the hash %s", fields["datahash"])
-	}
+	root := t.TempDir()
+	s.must(t, root, "tar", "-xzf", s.file(".apk"))
 	s.used(t, root, "/usr/bin/artoo")
 }
 
