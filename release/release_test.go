@@ -64,8 +64,10 @@ func TestRelease(t *testing.T) {
 	key := filepath.Join(s.dir, "key")
 	s.must(t, s.dir, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key)
 	clones := []string{filepath.Join(s.dir, "a"), filepath.Join(s.dir, "elsewhere", "and deeper", "b")}
-	for _, clone := range clones {
+	for _, clone := range clones { // All at once, so that a commit made meanwhile is in none of them.
 		s.must(t, s.dir, "git", "clone", "-q", root, clone)
+	}
+	for _, clone := range clones {
 		s.must(t, clone, "sh", "-c", `mkdir .tools && ln -s "$0" .tools/goreleaser`, filepath.Join(root, ".tools", "goreleaser"))
 		s.version = strings.TrimSpace(s.must(t, clone, "sh", "-c", `sed -n 's/^## \([0-9][^ ]*\).*/\1/p' CHANGELOG.md | head -1`))
 		args := []string{"release", "KEY=" + key, "URL=file://" + s.site, "PUBLISHER=A Publisher <a@publisher.test>"}
