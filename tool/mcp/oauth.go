@@ -459,6 +459,7 @@ func (m *Manager) Login(ctx context.Context, server string) error {
 	return nil
 }
 
+// setAnew leaves the kept login unread, or lets it be read again.
 func (s *server) setAnew(anew bool) {
 	s.secret.Lock()
 	defer s.secret.Unlock()
