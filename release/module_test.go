@@ -57,7 +57,7 @@ func TestPublishedModule(t *testing.T) {
 	s.must(t, clone, "git", "tag", "v1.0.0-rc.1")
 
 	// The modules that artoo requires come from this machine's cache.
-	cache := strings.TrimSpace(s.must(t, s.dir, "go", "env", "GOMODCACHE"))
+	cache := strings.TrimSpace(s.must(t, clone, "go", "env", "GOMODCACHE"))
 	env := []string{"GOBIN=" + s.dir, "GOFLAGS=-modcacherw", "GOPROXY=file://" + filepath.Join(cache, "cache", "download"),
 		"GOMODCACHE=" + filepath.Join(s.dir, "modules"), "GOPRIVATE=example.org", "GONOSUMDB=*", "CGO_ENABLED=0",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://" + clone + ".insteadOf", "GIT_CONFIG_VALUE_0=https://" + strings.TrimSuffix(name, ".git")}
