@@ -234,6 +234,7 @@ func (e *expander) value(p placeholder) string {
 func (e *expander) line(line string) (string, error) {
 	var b strings.Builder
 	quote, replaced := byte(0), false
+	dollar := false  // A $ stands before, neither quoted nor escaped: with the quotes of an argument it would be $'…'.
 	var unsafe error // why no argument can be quoted in this line
 	refuse := func(what string) {
 		if unsafe == nil {
@@ -241,7 +242,8 @@ func (e *expander) line(line string) (string, error) {
 		}
 	}
 	for i := 0; i < len(line); i++ {
-		c := line[i]
+		c, afterDollar := line[i], dollar
+		dollar = false
 		p, n := e.placeholderAt(line[i:])
 		switch {
 		case c == '\\' && quote != '\'' && i+1 < len(line):
@@ -254,6 +256,9 @@ func (e *expander) line(line string) (string, error) {
 			continue
 		case n > 0 && e.has(p):
 			e.used, replaced = e.used || !p.root, true
+			if afterDollar {
+				refuse("$ before an argument")
+			}
 			b.WriteString(inQuotes(e.list(p), quote))
 			i += n - 1
 			continue
@@ -277,6 +282,7 @@ func (e *expander) line(line string) (string, error) {
 		case c == '#':
 			refuse("#")
 		}
+		dollar = quote == 0 && c == '$'
 		b.WriteByte(c)
 	}
 	switch {

@@ -93,10 +93,15 @@ func TestArgumentsAreNotPutWhereTheyCannotBeQuoted(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		`echo "$(git log $1)"`, `echo $(($1))`, `[[ $1 -gt 1 ]]`, `cat <<EOF $1`, `ls # $1`, `echo ${x:-$1}`,
-		`echo $'$1'`, `echo $[ $1 ]`, `echo "$1`, `echo $1 \`, `echo $1 "${x}"`,
+		`echo $'$1'`, `echo $[ $1 ]`, `echo "$1`, `echo $1 \`, `echo $1 "${x}"`, `echo $$1`, `echo a$$@`,
 	} {
 		if parts, err := skill.Expand("!`"+line+"`", "x", true); err == nil {
 			t.Errorf("%s: %s", line, flat(parts))
+		}
+	}
+	for line, want := range map[string]string{`echo \$$1`: `«echo \$'x'»`, `echo '$'$1`: `«echo '$''x'»`, `echo "$$1"`: `«echo "$"'x'""»`} {
+		if parts, err := skill.Expand("!`"+line+"`", "x", true); err != nil || flat(parts) != want {
+			t.Errorf("%s: %s, %v", line, flat(parts), err)
 		}
 	}
 }

@@ -50,6 +50,9 @@ func Parse(text string) (*url.URL, error) {
 	u.Host = strings.TrimSuffix(u.Host, ":"+defaultPort(u.Scheme))
 	u.Path = cmp.Or(u.Path, "/")
 	u.Fragment, u.RawFragment = "", ""
+	if n := len(u.String()); n > maxAddress {
+		return nil, fmt.Errorf("the address has %d bytes as it is asked for, more than %d", n, maxAddress)
+	}
 	return u, nil
 }
 
@@ -87,7 +90,12 @@ func canonicalHost(host string) (string, error) {
 		}
 		return a.Unmap().String(), nil
 	}
-	name, err := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false)).ToASCII(host)
+	profile := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
+	name, err := profile.ToASCII(host)
+	if err == nil {
+		// What is not UTF-8, or has thousands of letters, becomes a name that is none when it is read again.
+		_, err = profile.ToASCII(name)
+	}
 	name = strings.TrimSuffix(name, ".")
 	foreign := func(r rune) bool { return !strings.ContainsRune(hostRunes, r) }
 	if err != nil || name == "" || strings.ContainsFunc(name, foreign) || strings.Contains("."+name, "..") {

@@ -53,7 +53,9 @@ func TestWhatIsNoAddressIsRefused(t *testing.T) {
 		"gopher://localhost:25/", "http://jo:pw@go.dev/", "http://jo@go.dev/", "http://go.dev\\@127.0.0.1/", "http://[::1%25eth0]/",
 		"http://1.2.3.4.5/", "http://256.1.1.1/", "http://127.0.0.256/", "http://0x7g.1/", "http://a..b/", "http://go.dev:0/",
 		"http://go.dev:99999/", "http://go.dev:x/", "http://go%2edev/", "http://a b/", "http://exa\tmple.com/",
-		"http://go.dev/\x1b[2J\n", "https://go.dev/" + strings.Repeat("a", 5000), "http://%31%32%37.0.0.1/", "http://./"} {
+		"http://go.dev/\x1b[2J\n", "https://go.dev/" + strings.Repeat("a", 5000), "http://%31%32%37.0.0.1/", "http://./",
+		"http://75.255.25\xff", "http://" + strings.Repeat("i", 2000) + "χ/",
+		"http://go.dev/" + strings.Repeat("ä", 1000)} {
 		if u, err := Parse(text); err == nil {
 			t.Errorf("%.60q is taken as %s", text, u)
 		}
