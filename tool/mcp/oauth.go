@@ -145,7 +145,7 @@ func (s *server) login(ctx context.Context) (*login, error) {
 }
 
 func (s *server) load(ctx context.Context) (*login, error) {
-	if s.m.config.Tokens == nil || s.anew {
+	if s.m.config.Tokens == nil || s.ignoreKept {
 		return nil, nil
 	}
 	data, err := s.m.config.Tokens.Load(ctx, s.resource())
@@ -161,7 +161,7 @@ func (s *server) load(ctx context.Context) (*login, error) {
 
 func (s *server) save(ctx context.Context, l *login) error {
 	s.use(l)
-	s.anew = false
+	s.ignoreKept = false
 	if s.m.config.Tokens == nil {
 		return nil
 	}
@@ -446,8 +446,8 @@ func (m *Manager) Login(ctx context.Context, server string) error {
 	if s.URL == "" || s.TokenEnv != "" || s.TokenCommand != "" {
 		return &Error{Server: s.Name, Kind: KindUsage, Why: "has no login", Hint: "artoo mcp list"}
 	}
-	s.setAnew(true)
-	defer s.setAnew(false)
+	s.setIgnoreKept(true)
+	defer s.setIgnoreKept(false)
 	if _, err := s.ready(ctx); err != nil {
 		return err
 	}
@@ -459,11 +459,11 @@ func (m *Manager) Login(ctx context.Context, server string) error {
 	return nil
 }
 
-// setAnew leaves the kept login unread, or lets it be read again.
-func (s *server) setAnew(anew bool) {
+// setIgnoreKept leaves the kept login unread, or lets it be read again.
+func (s *server) setIgnoreKept(ignore bool) {
 	s.secret.Lock()
 	defer s.secret.Unlock()
-	if s.anew = anew; anew {
+	if s.ignoreKept = ignore; ignore {
 		s.logged = nil
 	}
 }
