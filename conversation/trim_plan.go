@@ -123,30 +123,32 @@ func (p *planner) edit(i int, e edit) {
 	}
 }
 
-// steps drops whole steps, the oldest first, but not the last few.
+// steps drops whole steps, the oldest first, but not the last few. The report on them has a size
+// too: where it takes the history above the goal again, more steps go.
 func (p *planner) steps(kept int) {
 	steps := stepsOf(p.items)
 	steps = steps[:max(0, len(steps)-kept)]
 	drop := map[string]bool{}
 	user := -1 // the last user message after which steps were dropped
-	for _, step := range steps {
-		if p.enough() {
-			break
+	for len(steps) > 0 && !p.enough() {
+		for len(steps) > 0 && !p.enough() {
+			step := steps[0]
+			steps = steps[1:]
+			for k := step.from; k < step.to; k++ {
+				drop[p.items[k].id] = true
+				p.drop(k)
+			}
+			if i := lastUser(p.items[:step.from]); i >= 0 {
+				user = i
+				p.note(i, stepsLeftOut)
+			}
+			p.did.Steps++
 		}
-		for k := step.from; k < step.to; k++ {
-			drop[p.items[k].id] = true
-			p.drop(k)
+		if latest := lastUser(p.items); user >= 0 {
+			p.report(user, stepsLeftOut)
+		} else if latest >= 0 && !p.past.empty() {
+			p.report(latest, messagesLeftOut) // the messages before the steps are gone already
 		}
-		if i := lastUser(p.items[:step.from]); i >= 0 {
-			user = i
-			p.note(i, stepsLeftOut)
-		}
-		p.did.Steps++
-	}
-	if latest := lastUser(p.items); user >= 0 {
-		p.report(user, stepsLeftOut)
-	} else if len(drop) > 0 && latest >= 0 && !p.past.empty() {
-		p.report(latest, messagesLeftOut) // the messages before the steps are gone already
 	}
 	p.items = slices.DeleteFunc(p.items, func(it item) bool { return drop[it.id] })
 }
