@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"artoo/agent"
 	"artoo/ui/prompt"
+	"artoo/ui/prompt/prompttest"
 	"artoo/ui/screen"
 )
 
@@ -154,7 +154,7 @@ func childShell(foreground bool) int {
 // startChild runs the test binary in a session of its own on a new terminal.
 func startChild(t *testing.T, what string) (*talk, *exec.Cmd) {
 	t.Helper()
-	master, slave, err := pty.Open()
+	master, slave, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)
 	}

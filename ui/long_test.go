@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/briandowns/spinner"
-	"github.com/creack/pty"
+	"golang.org/x/term"
 
 	"artoo/agent"
 	"artoo/provider"
@@ -117,7 +117,7 @@ func checkRows(t *testing.T, raw string) *prompttest.VT {
 // longSession returns the bytes for a terminal of 80x24 in the long session.
 func longSession(t *testing.T, resizes bool) string {
 	t.Helper()
-	master, slave, err := pty.Open()
+	master, slave, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,11 +182,11 @@ func (l *longTalk) promptSize() (cols, rows int) {
 }
 
 func (l *longTalk) terminalSize() (cols, rows int) {
-	size, err := pty.GetsizeFull(l.tty)
+	cols, rows, err := term.GetSize(int(l.tty.Fd()))
 	if err != nil {
 		return 80, 24
 	}
-	return int(size.Cols), int(size.Rows)
+	return cols, rows
 }
 
 // resize changes the terminal's width. If a prompt stands, it returns after the prompt was
@@ -197,7 +197,7 @@ func (l *longTalk) resize(cols int) {
 	case <-l.measured:
 	default:
 	}
-	if err := pty.Setsize(l.in, &pty.Winsize{Cols: uint16(cols), Rows: 24}); err != nil {
+	if err := prompttest.ResizePTY(l.in, cols, 24); err != nil {
 		l.Fatal(err)
 	}
 	if l.term != nil { // the test is not in the terminal's group: no signal comes by itself

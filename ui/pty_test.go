@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +22,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/ui/prompt"
+	"artoo/ui/prompt/prompttest"
 	"artoo/ui/screen"
 )
 
@@ -165,11 +165,11 @@ func (s *sink) String() string { text, _ := s.read(); return text }
 // startPTY begins a conversation on a new terminal of 80x24.
 func startPTY(t *testing.T, s *sender, change func(*Options)) *talk {
 	t.Helper()
-	master, slave, err := pty.Open()
+	master, slave, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
+	if err := prompttest.ResizePTY(master, 80, 24); err != nil {
 		t.Fatal(err)
 	}
 	k := &talk{T: t, clock: newManual(), sender: s, in: master, tty: slave, answer: newSink(), status: newSink()}

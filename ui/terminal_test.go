@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
@@ -237,11 +236,11 @@ func TestAnIdlePromptIsIdle(t *testing.T) {
 }
 
 func TestSizesThatAreNone(t *testing.T) {
-	for _, size := range []pty.Winsize{{}, {Cols: 1, Rows: 1}, {Cols: 20, Rows: 5}} {
+	for _, size := range [][2]int{{}, {1, 1}, {20, 5}} {
 		k := startPTY(t, &sender{}, func(o *Options) {
-			o.Size = func() (int, int) { return int(size.Cols), int(size.Rows) }
+			o.Size = func() (int, int) { return size[0], size[1] }
 		})
-		if err := pty.Setsize(k.in, &size); err != nil {
+		if err := prompttest.ResizePTY(k.in, size[0], size[1]); err != nil {
 			t.Fatal(err)
 		}
 		k.expect("you: ")

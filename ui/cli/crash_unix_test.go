@@ -12,8 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/creack/pty"
 	"golang.org/x/term"
+
+	"artoo/ui/prompt/prompttest"
 )
 
 // A crash prints two lines, the error and the place of the trace, on a sane terminal.
@@ -120,11 +121,11 @@ func TestQuitLeavesATrace(t *testing.T) {
 // keeps the terminal's modes until wait; before are those the program found.
 func onPTY(t *testing.T, cmd *exec.Cmd) (k *terminal, tty *os.File, before *term.State) {
 	t.Helper()
-	master, tty, err := pty.Open()
+	master, tty, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
+	if err := prompttest.ResizePTY(master, 80, 24); err != nil {
 		t.Fatal(err)
 	}
 	if before, err = term.GetState(int(tty.Fd())); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/creack/pty"
+	"artoo/ui/prompt/prompttest"
 )
 
 // TestTheFirstPageFitsANarrowTerminal: no name of a variable is broken in two.
@@ -16,7 +16,7 @@ func TestTheFirstPageFitsANarrowTerminal(t *testing.T) {
 	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `artoo; echo over`}
 	cmd.Env = append(cmd.Env, "ARTOO_PROVIDER=", "ARTOO_MODEL=", "ANTHROPIC_API_KEY=", "OLLAMA_HOST=127.0.0.1:1",
 		"NO_COLOR=1")
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 20, Cols: 40})
+	tty, err := prompttest.StartPTY(cmd, 40, 20)
 	if err != nil {
 		t.Fatal(err)
 	}

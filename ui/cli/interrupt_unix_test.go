@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/term"
 
 	"artoo/provider/providertest"
+	"artoo/ui/prompt/prompttest"
 )
 
 // onItsTerminal makes the terminal that is the program's streams its own, with
@@ -205,7 +205,7 @@ func TestCtrlCAtAQuestionBesideAPipe(t *testing.T) {
 		providertest.Anthropic(providertest.Call("c1", "bash", `{"command":"touch made"}`)),
 		providertest.Anthropic(providertest.Text("well met")),
 	}, "--stdin", "never", "make it")
-	tty, child, err := pty.Open()
+	tty, child, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)
 	}

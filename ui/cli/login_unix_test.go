@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/creack/pty"
-
 	"artoo/provider/providertest"
+	"artoo/ui/prompt/prompttest"
 )
 
 // atLogin runs artoo login in a shell on a terminal, answers the question, and
@@ -28,7 +27,7 @@ func atLogin(t *testing.T, answers ...[2]string) (shown, home string) {
 			home = dir
 		}
 	}
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	tty, err := prompttest.StartPTY(cmd, 80, 24)
 	if err != nil {
 		t.Fatal(err)
 	}

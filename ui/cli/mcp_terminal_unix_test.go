@@ -16,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-
 	"artoo/tool/mcp/mcptest"
+	"artoo/ui/prompt/prompttest"
 )
 
 // A server's form is asked on the terminal, field by field; one that is skipped stays away although the server suggests
@@ -39,7 +38,7 @@ func TestArtooMCPAsksOnTheTerminal(t *testing.T) {
 	run := func(args []string, answers ...[2]string) (shown string, exit int) {
 		cmd := onTerminal(t, nil, args...)
 		cmd.Env = append(cmd.Env, "HOME="+home)
-		tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+		tty, err := prompttest.StartPTY(cmd, 80, 24)
 		must(t, err)
 		defer tty.Close()
 		shown = watch(t, cmd, tty, answers...)
@@ -99,7 +98,7 @@ func TestALoginByAPastedAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd.Env = append(cmd.Env, "HOME="+home, "SSH_CONNECTION=10.0.0.1 22 10.0.0.2 22", "DISPLAY=:0")
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 40})
+	tty, err := prompttest.StartPTY(cmd, 40, 24)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,8 +154,8 @@ func TestAConversationInEmacs(t *testing.T) {
 		says("It is made."),
 		providertest.Fail(400, "invalid_request_error", "no"),
 	})
-	s.raw = true       // Emacs itself echoes the keys
-	s.size.Cols = 1000 // whatever the length of the directory's name
+	s.raw = true     // Emacs itself echoes the keys
+	s.size[0] = 1000 // whatever the length of the directory's name
 	s.cmd.Env = append(s.cmd.Env, "INSIDE_EMACS=29.4,comint", "TERM=dumb", "ARTOO_STATUS=off")
 	s.start("ttt")
 	s.waits("you: ")
@@ -329,7 +329,7 @@ func TestCutAnswersAndNeighbours(t *testing.T) {
 // On a terminal artoo doctor breaks its rows at spaces, as a person reads them.
 func TestDoctorOnANarrowTerminal(t *testing.T) {
 	s := newStage(t, nil, "doctor", "--offline")
-	s.size.Cols = 40
+	s.size[0] = 40
 	rows := s.start("ttt").ends(0).screen.text.String()
 	for row := range strings.Lines(rows) {
 		text := strings.TrimRight(row, "\r\n")

@@ -17,9 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-
 	"artoo/provider/providertest"
+	"artoo/ui/prompt/prompttest"
 )
 
 // endless is how long these tests wait for an event that takes a moment.
@@ -118,7 +117,7 @@ func startTerminal(t testing.TB, dir string, env []string, program string, args 
 	t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = dir, env
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 80, Rows: 24})
+	tty, err := prompttest.StartPTY(cmd, 80, 24)
 	if err != nil {
 		t.Fatal(err)
 	}

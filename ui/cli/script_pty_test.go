@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-
 	"artoo/provider/providertest"
+	"artoo/ui/prompt/prompttest"
 )
 
 // onTerminal is artoo with a model and a home of its own, not started yet.
@@ -86,7 +85,7 @@ func TestWhoIsThere(t *testing.T) {
 			t.Parallel()
 			cmd := onTerminal(t, []providertest.Reply{providertest.Anthropic(providertest.Text("well met"))}, test.args...)
 			cmd.Env = append(cmd.Env, test.env)
-			tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+			tty, err := prompttest.StartPTY(cmd, 80, 24)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +129,7 @@ func TestAskingBesideAPipe(t *testing.T) {
 				providertest.Anthropic(providertest.Call("c1", "bash", `{"command":"touch made"}`)),
 				providertest.Anthropic(providertest.Text("well met")),
 			}, test.args...)
-			tty, child, err := pty.Open()
+			tty, child, err := prompttest.OpenPTY()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/term"
 
 	"artoo/provider/providertest"
+	"artoo/ui/prompt/prompttest"
 )
 
 // stage is artoo with its three streams, each of them the one terminal or a
@@ -26,8 +26,8 @@ type stage struct {
 	testing.TB
 	cmd   *exec.Cmd
 	model *providertest.Server
-	size  pty.Winsize
-	raw   bool // the terminal is raw from the start: no echo, newlines as they are
+	size  [2]int // columns and rows
+	raw   bool   // the terminal is raw from the start: no echo, newlines as they are
 
 	tty      *os.File // where one types; nil when no stream is a terminal
 	slave    *os.File // the terminal as artoo has it
@@ -52,7 +52,7 @@ func newStage(t testing.TB, replies []providertest.Reply, args ...string) *stage
 func newStageOf(t testing.TB, model *providertest.Handler, args ...string) *stage {
 	t.Helper()
 	model.NoList = true
-	s := &stage{TB: t, model: providertest.Serve(t, model), size: pty.Winsize{Rows: 24, Cols: 80}}
+	s := &stage{TB: t, model: providertest.Serve(t, model), size: [2]int{80, 24}}
 	s.cmd = exec.Command("artoo", args...) // TestMain put it into PATH
 	s.cmd.Dir = t.TempDir()
 	s.cmd.Env = append(home(t, "LC_ALL=C.UTF-8", "TERM=xterm", "container=test", "GORACE=atexit_sleep_ms=0"),
@@ -103,9 +103,9 @@ func (s *stage) start(fds string) *stage {
 func (s *stage) openTerminal() {
 	s.Helper()
 	var err error
-	s.tty, s.slave, err = pty.Open()
+	s.tty, s.slave, err = prompttest.OpenPTY()
 	s.must(err)
-	s.must(pty.Setsize(s.tty, &s.size))
+	s.must(prompttest.ResizePTY(s.tty, s.size[0], s.size[1]))
 	if s.raw {
 		_, err := term.MakeRaw(int(s.slave.Fd()))
 		s.must(err)

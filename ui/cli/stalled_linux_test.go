@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"artoo/provider/providertest"
+	"artoo/ui/prompt/prompttest"
 )
 
 // A terminal whose output was stopped (Ctrl-S, a dead link) does not keep a
@@ -18,7 +18,7 @@ import (
 func TestAStalledTerminalDoesNotHoldASignal(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, always(providertest.Chat(providertest.Text("An answer.\n"))))
-	master, slave, err := pty.Open()
+	master, slave, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)
 	}

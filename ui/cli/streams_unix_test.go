@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/term"
 
 	"artoo/provider/providertest"
@@ -237,8 +236,8 @@ func TestAbsurdSizesAreSurvived(t *testing.T) {
 	if err := start.Run(); err != nil {
 		t.Fatal(err)
 	}
-	for _, size := range []pty.Winsize{{}, {Cols: 1, Rows: 1}, {Cols: 20, Rows: 5}} {
-		t.Run(fmt.Sprintf("%dx%d", size.Cols, size.Rows), func(t *testing.T) {
+	for _, size := range [][2]int{{}, {1, 1}, {20, 5}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			t.Parallel()
 			open := make(chan struct{})
 			s := newStage(t, []providertest.Reply{says("# Heading\n\nwell met, and a long word: ",

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
+	"artoo/ui/prompt/prompttest"
 )
 
 // TestTryChangesNothing is bar 18 of the paper on extending: commands that change a project in all ways, some of them
@@ -90,7 +90,7 @@ func TestTryAsks(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command(artoo, "try", "--", "bash", "-c", line)
 		cmd.Dir, cmd.Env = dir, env
-		tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+		tty, err := prompttest.StartPTY(cmd, 80, 24)
 		if err != nil {
 			t.Fatal(err)
 		}

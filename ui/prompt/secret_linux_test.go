@@ -7,14 +7,15 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"artoo/ui/prompt/prompttest"
 )
 
 // Text pasted after the key's line does not go to the shell, which would show and
 // run it.
 func TestWhatIsPastedBehindASecretIsDropped(t *testing.T) {
-	master, slave, err := pty.Open()
+	master, slave, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)
 	}

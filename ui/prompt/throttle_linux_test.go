@@ -9,14 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/term"
+
+	"artoo/ui/prompt/prompttest"
 )
 
 // openOutput gives an Output to a pseudo terminal and the end that reads it.
 func openOutput(t *testing.T) (*Output, *os.File) {
 	t.Helper()
-	master, slave, err := pty.Open()
+	master, slave, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"github.com/briandowns/spinner"
-	"github.com/creack/pty"
 	"github.com/fatih/color"
+
+	"artoo/ui/prompt/prompttest"
 )
 
 // watched keeps the written pieces.
@@ -102,7 +103,7 @@ func TestASpinnerWritesWholeLines(t *testing.T) {
 // coloredTerminal is a terminal that the libraries color.
 func coloredTerminal(t *testing.T) *os.File {
 	t.Helper()
-	master, slave, err := pty.Open()
+	master, slave, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)
 	}
