@@ -31,7 +31,7 @@ func TestBothEndsAreOneTerminals(t *testing.T) {
 		}
 	}()
 	defer func() { close(over); <-collected }()
-	for i := range 2000 {
+	for i := range 1000 {
 		failed := make(chan error, 1)
 		go func() {
 			grow(100)
