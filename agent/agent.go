@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"artoo/agent/permission"
@@ -24,28 +23,8 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
-	"artoo/tool/mcp"
+	"artoo/tool/shell"
 )
-
-// Agent is one conversation with a model. Make one with New. Its methods are
-// called between turns, by one goroutine at a time; SendMessage is a turn.
-type Agent struct {
-	session    *session
-	keeper     *keeper
-	background *backgroundCalls
-	notes      modelNotes
-	spent      *spending // It counts all turns of the run and is shared with sub-agents.
-
-	startMode  permission.Mode                    // the mode the agent was made with
-	beforePlan permission.Mode                    // the mode that plan mode replaced, "" for none
-	steps      *atomic.Int64                      // counts those of the parent's turn; nil for no sub-agent
-	tasks      int                                // counts the sub-agents that were begun
-	end        func() error                       // ends the parts that ForProject made; nil with New
-	exitCode   int                                // hooks on the end of the session get it
-	reached    func() []string                    // lists the places that commands reach; nil without a sandbox
-	servers    *mcp.Manager                       // ForProject makes it, maybe without servers; nil with New
-	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
-}
 
 // AnsweredBy is the name, by its server, of the model that answered last, that of a fallback with its provider; ""
 // before one did.
@@ -187,26 +166,6 @@ func newAgent(s *session, spent *spending) *Agent {
 	return a
 }
 
-// describe asks the server for the facts of the model, until it knows. A guess is taken over once,
-// so that it does not overwrite facts that the turns learn. The request that follows reports an error.
-func (s *session) describe(ctx context.Context) {
-	if s.model.Describe == nil {
-		return
-	}
-	info, err := s.model.Describe(ctx)
-	if err != nil || info.Guess && s.guessed {
-		return
-	}
-	if s.guessed = info.Guess; !s.guessed {
-		s.model.Describe = nil
-	}
-	before := s.budget()
-	s.know(info)
-	if now := s.budget(); now != before { // Otherwise a budget learned meanwhile holds.
-		s.conv.SetBudget(now)
-	}
-}
-
 // override replaces options of the agent until restore is called.
 func (a *Agent) override(o provider.Options) (restore func()) {
 	if o == (provider.Options{}) {
@@ -281,6 +240,9 @@ func (a *Agent) Tools() []tool.Tool {
 // OutputDir is the directory for long outputs of the present session, "" for none.
 func (a *Agent) OutputDir() string { return a.session.outputDir() }
 
+// Todo is the model's plan of a long task in the present session; nil for none.
+func (a *Agent) Todo() []TodoItem { return a.session.todo }
+
 // BackgroundCommand is a command that goes on after its call.
 type BackgroundCommand struct {
 	ID, Line string
@@ -339,6 +301,13 @@ func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
 	}
 	a.session.beginBackground()
 	return discarded
+}
+
+// beginBackground lets commands go on in the background, where the model can watch them.
+func (s *session) beginBackground() {
+	if slices.ContainsFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == "shell" }) {
+		s.opt.Env.Jobs = &shell.Jobs{Keep: s.keepOutput}
+	}
 }
 
 // HasEnded reports whether a background command has ended that was not looked at yet, or files of servers moved away

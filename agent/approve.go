@@ -169,46 +169,6 @@ func (a *prompter) trustPrograms(forever bool) {
 	}
 }
 
-func (c *calls) plan(ctx context.Context, p *pending) {
-	fits := true
-	access, err := guard(func() (tool.Access, error) {
-		if err := p.tool.Check(p.call.Input); err != nil {
-			fits = false
-			return tool.Access{}, err
-		}
-		p.call.Input = p.tool.Repair(p.call.Input) // Hooks, questions and events name properties as the tool does.
-		return p.tool.Plan(ctx, c.session.opt.Env, p.call.Input)
-	})
-	if access.Verb != "" {
-		p.call.Access = access
-		p.call.Access.Diff = c.session.maskedDiff(access.Diff)
-	}
-	switch {
-	case !fits:
-		p.fail("broken input", err.Error())
-	case err != nil:
-		p.fail(firstLine(err.Error()), err.Error())
-		return
-	}
-	p.call.Access.ToConfined = c.background.confines(access.To)
-	if err := c.policy(p); err != nil {
-		p.fail(firstLine(err.Error()), err.Error())
-	}
-}
-
-// policy has the call decided. The error is a crash.
-func (c *calls) policy(p *pending) (err error) {
-	p.decision, err = guard(func() (permission.Decision, error) {
-		return c.session.opt.Policy.Decide(p.tool.Name, p.call.Access).Heeding(p.opinion, c.session.opt.Policy.Mode), nil
-	})
-	if rule := p.decision.Narrow; c.session.masked(rule) != rule { // It would be shown, and kept in a file.
-		p.decision.Narrow, p.decision.Suggested = "", ""
-	}
-	p.mode = c.session.opt.Policy.Mode
-	p.reads = onlyReads(p.tool) || p.readsOnServer() || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
-	return err
-}
-
 // decide asks the user if the policy says so. After an error, which ends the turn, the call has
 // its outcome.
 func (c *calls) decide(ctx context.Context, p *pending, stop error) error {

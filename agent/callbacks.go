@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/mcp"
 )
 
 // Callbacks is how a turn is reported, and how its questions are asked.
@@ -72,6 +74,27 @@ type CallResult struct {
 	Todo []TodoItem
 }
 
+// TodoItem is a step of the model's plan of a long task.
+type TodoItem struct {
+	Text   string `json:"text"`
+	Status string `json:"status" jsonschema:"pending, in_progress, done or dropped"`
+}
+
+// State is the item's status in artoo's own word: pending, in_progress, done or dropped.
+func (i TodoItem) State() string {
+	switch i.Status {
+	case "completed":
+		return "done"
+	case "cancelled":
+		return "dropped"
+	}
+	return i.Status
+}
+
+// todoWords are the statuses as the user reads them. The second row has the names of other programs.
+var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped",
+	"completed": "done", "cancelled": "dropped"}
+
 // CallStatus sorts the ends of a call.
 type CallStatus string
 
@@ -83,6 +106,112 @@ const (
 	CallUnanswered  CallStatus = "unanswered"  // no one could answer: the run ends 6
 	CallInterrupted CallStatus = "interrupted" // the turn was stopped before or while it ran
 )
+
+// QuestionKind decides the meaning of an answer.
+type QuestionKind string
+
+// The kinds of question.
+const (
+	QuestionApproval QuestionKind = "approval"
+	// QuestionSteps asks, in Reason, whether a turn whose steps are used up goes on: yes or no.
+	QuestionSteps QuestionKind = "steps"
+	// QuestionChanges asks whether the effects of a command that ran on a layer land. A lasting
+	// yes, where Lasts allows it, is for this line as long as it does nothing else.
+	QuestionChanges QuestionKind = "changes"
+	// QuestionOutside asks whether a command that the sandbox denied something, which Reason
+	// names, runs once more, on the host. There is no lasting yes.
+	QuestionOutside QuestionKind = "outside"
+	// QuestionWhole asks whether a background command that may not write the paths in Reason starts again, with the
+	// whole project writable except files that programs run automatically. No yes lasts; Rule allows it unasked.
+	QuestionWhole QuestionKind = "whole"
+	// QuestionPlan asks whether the model's Plan is approved: Yes sets the mode Then,
+	// YesForSession the mode edits. With No the reason goes to the model.
+	QuestionPlan QuestionKind = "plan"
+	// QuestionMemory asks whether the line that is the call's object is added to the project's memory.
+	QuestionMemory QuestionKind = "memory"
+	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text is the answer, ""
+	// where the user gave none.
+	QuestionChoice QuestionKind = "choice"
+	// QuestionCompact asks how to shorten the old part of a history that is too long: Text, and
+	// Choices of which one is Answer.Text; "" is a trim.
+	QuestionCompact QuestionKind = "compact"
+	// QuestionForm is an MCP server's, during Call: a form to fill in, or an address to open, in
+	// Form. Answer.Form is the answer.
+	QuestionForm QuestionKind = "form"
+)
+
+// Question asks whether a call may run, or for another decision of the user.
+type Question struct {
+	ID   string // "q1", "q2", …: unique among the questions of an agent and its sub-agents
+	Kind QuestionKind
+	Call Call
+	Dir  string // the directory that the tools work in, absolute
+	// Reason is Reasons in a few words; may be "". Own are the project's own programs that would run.
+	Reason  string
+	Reasons []permission.Reason
+	Own     []string
+	// Place is where the call's command would run.
+	Place permission.Place
+	// Network reports that the sandbox of that place does not hold the network.
+	Network bool
+	// Rule is the narrowest rule that would allow this very call, Suggested the wider one that
+	// `a` could take.
+	Rule, Suggested string
+	// Effects and Diff, masked, are the changes of a command on a layer; nil and "" for other questions.
+	Effects *permission.Effects
+	Diff    string
+	// Lasts reports that a yes to QuestionChanges may hold for the same line later in the session.
+	Lasts bool
+	// Covers explains why a rule would not allow this call; an answer with such a rule approves
+	// nothing. Only the goroutine that is asked may call it, before it answers; may be nil.
+	Covers func(rule string) error
+	// Plan is Markdown, Text and Choices are plain; all are the model's words, except for
+	// QuestionCompact.
+	Plan, Text string
+	Choices    []string
+	Then       permission.Mode
+	Form       *mcp.Request // the server's words; nil for other questions
+	// Number and Of count the questions of one reply, from 1.
+	Number, Of int
+}
+
+// Verdict is the decision of an Answer.
+type Verdict string
+
+// The verdicts. The zero value is no, which programs write as "no".
+const (
+	No            Verdict = ""
+	Yes           Verdict = "yes"
+	YesForSession Verdict = "session" // and Answer.Rule holds until the session ends
+	YesForever    Verdict = "forever" // and Answer.Rule is written to the user's file
+	StopTurn      Verdict = "stop"    // no, and the turn ends
+	// Withhold is no to QuestionChanges, and the model does not get the output either.
+	Withhold Verdict = "withhold"
+	Cancel   Verdict = "cancel" // QuestionForm ends without an answer
+)
+
+// String is the verdict as programs write it.
+func (v Verdict) String() string { return cmp.Or(string(v), "no") }
+
+// Answer is the user's. The zero value is no.
+type Answer struct {
+	Verdict Verdict
+	Reason  string // It goes to the model with No; may be "".
+	Rule    string // It counts for YesForSession and YesForever; "" means Question.Rule.
+	Text    string // It answers QuestionChoice and QuestionCompact.
+	// Input is the call's input, in JSON, as it was edited; nil otherwise. With Yes it runs unless
+	// a rule denies it; else it is planned and asked about again.
+	Input []byte
+	By    string // the hook or program that answered; "" for the user
+	// Form answers QuestionForm; its zero value cancels.
+	Form mcp.Answer
+}
+
+// Answered is a question that a hook answered in the user's place.
+type Answered struct {
+	Question Question
+	Answer   Answer
+}
 
 // Notice reports something recoverable. Text is one sentence without a full stop. Parts of it may
 // come from outside (sanitise it).

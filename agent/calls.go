@@ -370,6 +370,44 @@ func (c *calls) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 	return lost
 }
 
+// RunLine runs a shell line of the user's command as a call of bash: decided, asked and journaled for the turn that
+// follows, but no part of the conversation. Response lists denials, also of some of the line's changes, and is nil if
+// there are none. The error is an interrupt, or says why the line cannot run.
+func (a *Agent) RunLine(ctx context.Context, line string, cb Callbacks) (output string, denied *Response, err error) {
+	if tool.Find(a.session.opt.Tools, "bash") == nil {
+		return "", nil, &Failure{Kind: KindUsage, What: "!`" + line + "`", Err: errors.New("there is no tool bash"),
+			Hint: "--tools +bash"}
+	}
+	input, err := provider.Marshal(map[string]string{"command": line})
+	if err != nil {
+		return "", nil, err
+	}
+	t, ctx := a.begin(ctx, cb)
+	defer t.end()
+	turns := a.session.turns
+	a.session.turns = append(slices.Clip(turns), line) // The journal counts it to the turn that follows.
+	defer func() { a.session.turns = turns }()
+	a.tasks++
+	calls := []provider.ToolCall{{ID: fmt.Sprintf("line-%d", a.tasks), Name: "bash", Input: input}}
+	all := t.calls.prepareAll(ctx, calls)
+	p := all[0]
+	p.apart = true
+	stop, _ := t.calls.runBatch(ctx, calls, all, false)
+	switch {
+	case stop != nil:
+		return "", nil, stop
+	case p.outcome.Status == CallInterrupted:
+		return "", nil, context.Cause(ctx)
+	case len(t.response.Denied) > 0: // the line, or its changes
+		return "", t.response, nil
+	}
+	output = p.outcome.Text
+	if p.outcome.Status == CallOK && p.printed != nil {
+		output = *p.printed
+	}
+	return text.Ends(strings.TrimSuffix(output, "\n"), lineOutput), nil, nil
+}
+
 // offerFor offers the tools for files like these from the next request on. They stay: a change of
 // the tools costs the provider's cache.
 func (s *session) offerFor(cb *serial, paths []string) {

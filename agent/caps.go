@@ -20,18 +20,10 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/files"
+	"artoo/tool/repo"
 	"artoo/tool/sandbox"
 	"artoo/tool/text"
 )
-
-// EffectCaps bound the changes of a run, from its start on. The zero value bounds nothing.
-type EffectCaps struct {
-	MaxFiles int // paths that differ from their state at the start: a renamed file is two; 0 is no cap
-	MaxLines int // lines added and removed; a binary file has one per 80 bytes; 0 is no cap
-	// Only are lists of patterns, as rules for files have them. A path has to match one of each list.
-	Only     [][]string
-	NoDelete bool // Nothing that was there at the start is removed, renamed or emptied.
-}
 
 // Any reports whether there is a cap.
 func (e EffectCaps) Any() bool {
@@ -310,6 +302,22 @@ func (t *tally) at(ctx context.Context, path string) (content, error) {
 		}
 	}
 	return t.content(ctx, info.Mode(), info.Size(), target, func() (io.ReadCloser, error) { return os.Open(path) })
+}
+
+// gitEffects are a line's changes to the repositories of a project, as git sees them.
+type gitEffects struct {
+	views     []*repo.View
+	dirs      []string // the git directories that the views stand for, absolute
+	rows      []permission.GitRow
+	committed map[string]committed // The key is the absolute path of a file of new commits.
+	temp      string               // holds the views; "" for none
+}
+
+// committed is the effect of new commits on a path.
+type committed struct {
+	gone bool // One of them removes it.
+	// lines are those that the commits, of which this is the first path, add and remove apart from the work tree.
+	lines int
 }
 
 // effectsIn are the paths of a line's new commits.

@@ -156,8 +156,6 @@ func (r *requests) compact(ctx context.Context, old conversation.Old, keep strin
 	return r.session.remind(r.inform)
 }
 
-func (r *requests) inform(text string) { r.cb.notice(NoticeInfo, text) }
-
 // priceOf is the cost, in words, of all requests after the first n.
 func (r *requests) priceOf(n int) string {
 	requests, tokens, cost := r.response.Requests[n:], 0, new(float64)

@@ -261,8 +261,8 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 }
 
 const (
-	mostHidden = 3   // hidden paths that are named
-	notFound   = 127 // the status with which shells say that there is no such program
+	mostHidden = 3 // hidden paths that are named
+
 )
 
 // hiddenFrom names files that a command could not see: those of other places in its line; where it

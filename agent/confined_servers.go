@@ -1,38 +1,17 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 
 	"artoo/agent/confine"
-	"artoo/tool"
-	"artoo/tool/builtin"
 	"artoo/tool/extension"
-	"artoo/tool/journal"
 	"artoo/tool/mcp"
 	"artoo/tool/shell"
 )
-
-// confinedServers starts the MCP servers of an agent that run confined, and looks after them as after a background
-// command that may write the whole project. nil is that of an agent without any.
-type confinedServers struct {
-	confiner *confine.Confiner // nil where nothing confines them
-	layered  bool              // Each works on a layer of its own.
-	notify   func(text string)
-	made     *madeGuarded // the files that servers make; it is unknown which server made one
-
-	mu      sync.Mutex
-	running map[confine.Confined]string // their names
-	over    chan struct{}               // closed when none runs any more
-	said    []string                    // The user was notified of these.
-	watches sync.WaitGroup
-}
 
 // watchFor has the files that servers make moved into the keeper's journal. It is called once, before the first server
 // starts.
@@ -153,13 +132,6 @@ func (s *confinedServers) wait() error {
 	return nil
 }
 
-// keepIn has the files that servers make moved into another journal, nil for none; those made by now go to the old one.
-func (s *confinedServers) keepIn(j *journal.Journal) {
-	if s != nil {
-		s.made.keepIn(j)
-	}
-}
-
 // protect protects the files that a landing replaced.
 func (s *confinedServers) protect(cb *serial) {
 	if s == nil {
@@ -182,29 +154,4 @@ func (s *confinedServers) moved() bool {
 	s.made.mu.Lock()
 	defer s.made.mu.Unlock()
 	return len(s.made.moved) > 0
-}
-
-// followUpServers asks about files that confined servers made and that programs run or obey automatically. said is
-// for the model, "" for nothing; the error ends the turn.
-func (c *calls) followUpServers(ctx context.Context) (said string, err error) {
-	s := c.keeper.servers
-	if s == nil {
-		return "", nil
-	}
-	s.mu.Lock()
-	var names []string
-	for _, name := range s.running {
-		names = append(names, name)
-	}
-	s.mu.Unlock()
-	slices.Sort(names)
-	s.made.mu.Lock()
-	s.made.turn = c.session.turnNumber()
-	s.made.mu.Unlock()
-	object := cmp.Or(strings.Join(slices.Compact(names), ", "), "MCP servers") // They may have ended.
-	p := &pending{tool: &tool.Tool{Def: tool.Def{Name: builtin.CallTool}}, asks: &prompter{calls: c}, made: s.made,
-		call: Call{Access: tool.Access{Kind: tool.KindRun, Verb: "server", Object: object, Command: object, Dir: c.session.opt.Env.Dir}}}
-	var result tool.Result
-	err = c.keepGuarded(ctx, p, &result)
-	return result.Text, err
 }

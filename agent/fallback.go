@@ -8,23 +8,7 @@ import (
 	"slices"
 
 	"artoo/provider"
-	"artoo/tool"
 )
-
-// Fallback is a model that answers in place of one that fails for now.
-type Fallback struct {
-	Name string // Notices show it as the user wrote it.
-	// Model makes it. The error says why it cannot be asked: the next one is then tried. One agent at a time calls
-	// it, on the goroutine of its turn.
-	Model func(ctx context.Context) (Model, error)
-}
-
-// standIn answers for the rest of a turn in place of the model that the user chose.
-type standIn struct {
-	first   string      // the user's choice, provider/model
-	servers []tool.Tool // those that stand for MCP servers beside it
-	restore func()      // puts it back
-}
 
 // fallBack has the next fallback answer for the rest of the turn where the model fails for now. Else the error is err.
 func (r *requests) fallBack(ctx context.Context, err error) error {

@@ -339,3 +339,28 @@ func (c *calls) takeBackground(ctx context.Context, p *pending) {
 		p.outcome.Text = strings.TrimRight(p.outcome.Text, "\n") + "\n" + said
 	}
 }
+
+// followUpServers asks about files that confined servers made and that programs run or obey automatically. said is
+// for the model, "" for nothing; the error ends the turn.
+func (c *calls) followUpServers(ctx context.Context) (said string, err error) {
+	s := c.keeper.servers
+	if s == nil {
+		return "", nil
+	}
+	s.mu.Lock()
+	var names []string
+	for _, name := range s.running {
+		names = append(names, name)
+	}
+	s.mu.Unlock()
+	slices.Sort(names)
+	s.made.mu.Lock()
+	s.made.turn = c.session.turnNumber()
+	s.made.mu.Unlock()
+	object := cmp.Or(strings.Join(slices.Compact(names), ", "), "MCP servers") // They may have ended.
+	p := &pending{tool: &tool.Tool{Def: tool.Def{Name: builtin.CallTool}}, asks: &prompter{calls: c}, made: s.made,
+		call: Call{Access: tool.Access{Kind: tool.KindRun, Verb: "server", Object: object, Command: object, Dir: c.session.opt.Env.Dir}}}
+	var result tool.Result
+	err = c.keepGuarded(ctx, p, &result)
+	return result.Text, err
+}

@@ -26,16 +26,6 @@ import (
 	"artoo/tool/text"
 )
 
-// Hooks are the commands that run at events of a session.
-type Hooks struct {
-	List []extension.Hook // They run in this order.
-	// Environ is artoo's own environment, of which hooks get the variables that extension.Environ keeps.
-	Environ []string
-	// Approved explains, before each run, why the hook of a repository must not run any more; nil
-	// lets all run. Any goroutine calls it.
-	Approved func(h extension.Hook) error
-}
-
 const (
 	maxHookOutput  = 1 << 20 // bytes of a hook's answer; a longer one is a failure
 	maxHookContext = 10_000  // bytes that one hook may add to the context
@@ -43,27 +33,6 @@ const (
 	mostResumed    = 8       // times that hooks on stop let the model go on in one turn
 	hookPipe       = 200 * time.Millisecond
 )
-
-// hooks are those of an agent and its sub-agents.
-type hooks struct {
-	environ  []string
-	approved func(h extension.Hook) error
-	running  chan struct{}  // holds one while a hook runs: they run one at a time
-	notices  sync.WaitGroup // hooks on notify, which no caller waits for
-
-	mu       sync.Mutex
-	list     []hook
-	warned   map[string]bool // the texts of warnings that the user had
-	noticing context.Context // ends with the session
-	stop     context.CancelFunc
-}
-
-// hook is a hook with the rules it matches.
-type hook struct {
-	extension.Hook
-	rules   []permission.Rule
-	matcher *regexp.Regexp // nil matches everything
-}
 
 // newHooks starts nothing. The error is of a rule that can match nothing.
 func newHooks(opt Hooks) (*hooks, error) {
@@ -153,61 +122,6 @@ func HooksBefore(list []extension.Hook, policy *permission.Policy, name string, 
 // called is how messages name a hook: its command, and where it stands.
 func (k hook) called() string {
 	return text.Clip(text.FirstLine(k.String()), 120) + " (" + k.Place + ")"
-}
-
-// hookInput is the standard input of a hook, for all events.
-type hookInput struct {
-	V          int             `json:"v"`
-	Event      extension.Event `json:"event"`
-	SessionID  string          `json:"session_id"`
-	Transcript string          `json:"transcript"`
-	CWD        string          `json:"cwd"`
-	Project    string          `json:"project"`
-	Mode       permission.Mode `json:"mode"`
-	Model      string          `json:"model"`
-	Agent      string          `json:"agent,omitempty"`
-
-	Tool     string          `json:"tool,omitempty"`
-	Input    json.RawMessage `json:"input,omitempty"`
-	ID       string          `json:"id,omitempty"`
-	Access   *hookAccess     `json:"access,omitempty"`
-	Question string          `json:"question,omitempty"` // its id
-	Reason   string          `json:"reason,omitempty"`
-	Rule     string          `json:"rule,omitempty"`
-	Diff     string          `json:"diff,omitempty"`
-	Status   CallStatus      `json:"status,omitempty"`
-	Millis   *int64          `json:"ms,omitempty"`
-
-	Text    *string  `json:"text,omitempty"`
-	Turns   *int     `json:"turns,omitempty"`
-	CostUSD *float64 `json:"cost_usd,omitempty"`
-	Active  *bool    `json:"active,omitempty"`
-
-	Source   string `json:"source,omitempty"`
-	Trigger  string `json:"trigger,omitempty"`
-	Kind     string `json:"kind,omitempty"`
-	ExitCode *int   `json:"exit_code,omitempty"`
-}
-
-// hookAccess lists the things a call would touch.
-type hookAccess struct {
-	Kind    tool.Kind `json:"kind"`
-	Paths   []string  `json:"paths,omitempty"`
-	Command string    `json:"command,omitempty"`
-	Host    string    `json:"host,omitempty"`
-	Outside bool      `json:"outside,omitempty"`
-}
-
-// hookAnswer is the answer of a hook.
-type hookAnswer struct {
-	Decision permission.Verdict `json:"decision"`
-	Reason   string             `json:"reason"`
-	Input    json.RawMessage    `json:"input"`
-	Context  string             `json:"context"`
-	Stop     *bool              `json:"stop"`
-	Rule     string             `json:"rule"`
-	Lasting  string             `json:"lasting"`
-	Notice   string             `json:"-"` // Claude Code's systemMessage
 }
 
 func (s *session) hookInput(event extension.Event) hookInput {
@@ -489,21 +403,7 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 	return answer, answer.check()
 }
 
-// check reports an answer that can mean nothing.
-func (a hookAnswer) check() error {
-	switch a.Decision {
-	case "", permission.Run, permission.Ask, permission.Refuse:
-	default:
-		return fmt.Errorf("its decision %q is not one of allow, deny, ask", text.Clip(string(a.Decision), 40))
-	}
-	if a.Input != nil && !bytes.HasPrefix(bytes.TrimSpace(a.Input), []byte("{")) {
-		return errors.New("its input is not a JSON object")
-	}
-	if a.Lasting != "" && a.Lasting != "session" {
-		return fmt.Errorf("its lasting %q is not \"session\"", text.Clip(a.Lasting, 40))
-	}
-	return nil
-}
+const notFound = 127 // the status with which shells say that there is no such program
 
 // warnOnce warns the user once of something about a hook; cb is nil between turns.
 func (h *hooks) warnOnce(s *session, cb *serial, text string) {

@@ -94,14 +94,14 @@ func (k hook) stopped(reason string) error {
 	return &Failure{Kind: KindApproval, What: "the hook " + k.called(), Err: errors.New("stopped the turn" + because(reason))}
 }
 
-// asked are the questions that hooks may answer.
-var asked = []QuestionKind{QuestionApproval, QuestionChanges, QuestionOutside, QuestionWhole}
+// questionsForHooks are the questions that hooks may answer.
+var questionsForHooks = []QuestionKind{QuestionApproval, QuestionChanges, QuestionOutside, QuestionWhole}
 
 // ask asks the hooks on questions, of which those that may answer do so in the user's place, and
 // then the user. A hook that fails is an error, which denies.
 func (c *calls) ask(ctx context.Context, p *pending, q Question) (Answer, error) {
 	q.ID = c.session.questionID()
-	if !slices.Contains(asked, q.Kind) {
+	if !slices.Contains(questionsForHooks, q.Kind) {
 		return c.cb.Ask(ctx, q)
 	}
 	for _, k := range c.session.hooksOnCall(extension.OnQuestion, p) {

@@ -1,12 +1,16 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"artoo/tool/text"
 )
 
 // instructionsLimit bounds all instruction files together, in bytes, as other agents do.
@@ -186,3 +190,42 @@ func (w *Workspace) guide(known []instruction) func(touched []string) string {
 
 // instruction is one instructions file.
 type instruction struct{ Path, Text string }
+
+// MemoryLimit bounds the part of a project's memory that is sent, in bytes.
+const MemoryLimit = 4 << 10
+
+// rememberedIs stands before the lines of memory for the model.
+const rememberedIs = "Lines that the user keeps about this project:\n"
+
+// remembered is the project's memory as it is sent: whole lines, MemoryLimit at most. The text is
+// "" where there are none; cut reports that some were left out. Of a first line that is too long,
+// the beginning is sent.
+func (w *Workspace) remembered() (lines instruction, cut bool, err error) {
+	data, err := w.readMemory()
+	if err != nil {
+		return instruction{}, false, err
+	}
+	kept := strings.TrimSpace(string(data))
+	if cut = len(kept) > MemoryLimit; cut {
+		end := strings.LastIndexByte(kept[:MemoryLimit+1], '\n')
+		kept = text.Cut(kept, cmp.Or(max(end, 0), MemoryLimit))
+	}
+	if kept = strings.ToValidUTF8(kept, "\uFFFD"); kept != "" {
+		kept = rememberedIs + kept
+	}
+	return instruction{Path: w.Memory, Text: kept}, cut, nil
+}
+
+func (w *Workspace) readMemory() ([]byte, error) {
+	if w.Memory == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(w.Memory)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("memory: %w", err)
+	}
+	return data, nil
+}

@@ -405,6 +405,28 @@ func (m *madeGuarded) keepIn(j *journal.Journal) {
 	m.journal, m.moved, m.steps = j, nil, nil
 }
 
+// confinedServers starts the MCP servers of an agent that run confined, and looks after them as after a background
+// command that may write the whole project. nil is that of an agent without any.
+type confinedServers struct {
+	confiner *confine.Confiner // nil where nothing confines them
+	layered  bool              // Each works on a layer of its own.
+	notify   func(text string)
+	made     *madeGuarded // the files that servers make; it is unknown which server made one
+
+	mu      sync.Mutex
+	running map[confine.Confined]string // their names
+	over    chan struct{}               // closed when none runs any more
+	said    []string                    // The user was notified of these.
+	watches sync.WaitGroup
+}
+
+// keepIn has the files that servers make moved into another journal, nil for none; those made by now go to the old one.
+func (s *confinedServers) keepIn(j *journal.Journal) {
+	if s != nil {
+		s.made.keepIn(j)
+	}
+}
+
 func pathsOf(entries []permission.Entry) string {
 	var paths []string
 	for _, e := range entries {

@@ -20,22 +20,6 @@ import (
 	"artoo/tool/text"
 )
 
-// gitEffects are a line's changes to the repositories of a project, as git sees them.
-type gitEffects struct {
-	views     []*repo.View
-	dirs      []string // the git directories that the views stand for, absolute
-	rows      []permission.GitRow
-	committed map[string]committed // The key is the absolute path of a file of new commits.
-	temp      string               // holds the views; "" for none
-}
-
-// committed is the effect of new commits on a path.
-type committed struct {
-	gone bool // One of them removes it.
-	// lines are those that the commits, of which this is the first path, add and remove apart from the work tree.
-	lines int
-}
-
 func (g *gitEffects) has(path string) bool {
 	return slices.ContainsFunc(g.dirs, func(dir string) bool { return names.Within(dir, path) })
 }

@@ -94,31 +94,6 @@ func withLine(before []byte, text string) []byte {
 	return append(after, "- "+strings.Join(strings.Fields(text), " ")+end...)
 }
 
-// Remember makes the planned change. Undo knows it as a change of the next turn, which also
-// informs the model.
-func (a *Agent) Remember(m Memory) error {
-	if m.private {
-		return a.SetRemembered(string(m.before), string(m.after))
-	}
-	now, err := os.ReadFile(m.Path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if !bytes.Equal(now, m.before) {
-		return fmt.Errorf("%s was changed meanwhile: nothing is written", m.Path)
-	}
-	if a.keeper.journal == nil {
-		return a.writeMemory(m)
-	}
-	step := a.keeper.journal.Begin(a.session.turnNumber()+1, "remember "+filepath.Base(m.Path))
-	if _, err = step.Before(m.Path); err == nil {
-		err = a.writeMemory(m)
-	}
-	_, ended := step.End()
-	a.keeper.approved.add(m.Path)
-	return errors.Join(err, ended)
-}
-
 func (a *Agent) writeMemory(m Memory) error {
 	if w := a.session.opt.Workspace; !w.NoProject {
 		planned := files.StateWith(m.before) // looked at once more, right before the file is replaced

@@ -426,3 +426,45 @@ func programs(variables []string) string {
 	}
 	return strings.Join(has, ", ")
 }
+
+// serversChanged describes for the model the tools that came and went since the last such note; "" where nothing
+// changed. Those of a server that was not listed before are no news: the model listed it.
+func (s *session) serversChanged() string {
+	m := s.opt.Env.MCP
+	if m == nil || s.parent != nil {
+		return ""
+	}
+	var said []string
+	for _, server := range m.Servers() {
+		before, now := s.catalogues[server.Name], toolNamesOf(m, server.Name)
+		s.catalogues[server.Name] = now
+		if before == nil {
+			continue
+		}
+		for _, list := range []struct {
+			what         string
+			those, other []string
+		}{{"new", now, before}, {"gone", before, now}} {
+			names := slices.DeleteFunc(slices.Clone(list.those), func(n string) bool { return slices.Contains(list.other, n) })
+			if len(names) > 0 {
+				said = append(said, list.what+": "+text.UpTo(mostNamed, names))
+			}
+		}
+	}
+	if said == nil {
+		return ""
+	}
+	return "(Tools of MCP servers have changed. " + strings.Join(said, "; ") + ". mcp_find, where you have it, shows them; call them by these names.)"
+}
+
+// toolNamesOf are the whole names of a server's tools as they are known; nil where none are.
+func toolNamesOf(m *mcp.Manager, server string) (names []string) {
+	tools, _ := m.Outlines(server)
+	for _, t := range tools {
+		names = append(names, t.Full)
+	}
+	return names
+}
+
+// mostNamed is how many of the changes are named in a line of text.
+const mostNamed = 20

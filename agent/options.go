@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"artoo/agent/confine"
 	"artoo/agent/ledger"
 	"artoo/agent/permission"
@@ -18,6 +21,7 @@ import (
 	"artoo/provider"
 	"artoo/telemetry"
 	"artoo/tool"
+	"artoo/tool/extension"
 	"artoo/tool/files"
 	"artoo/tool/journal"
 	"artoo/tool/names"
@@ -200,6 +204,47 @@ type SubAgent struct {
 	own      []tool.Tool // It has these tools besides.
 	readOnly bool        // It is in plan mode, whatever the agent's.
 	plain    bool        // It is given no instructions of the project.
+}
+
+// Fallback is a model that answers in place of one that fails for now.
+type Fallback struct {
+	Name string // Notices show it as the user wrote it.
+	// Model makes it. The error says why it cannot be asked: the next one is then tried. One agent at a time calls
+	// it, on the goroutine of its turn.
+	Model func(ctx context.Context) (Model, error)
+}
+
+// Hooks are the commands that run at events of a session.
+type Hooks struct {
+	List []extension.Hook // They run in this order.
+	// Environ is artoo's own environment, of which hooks get the variables that extension.Environ keeps.
+	Environ []string
+	// Approved explains, before each run, why the hook of a repository must not run any more; nil
+	// lets all run. Any goroutine calls it.
+	Approved func(h extension.Hook) error
+}
+
+// Schema is a JSON Schema that answers have to fit. NewSchema makes one. Several goroutines may use it.
+type Schema struct {
+	text     json.RawMessage
+	resolved *jsonschema.Resolved
+}
+
+// Until is a command of the user's that decides whether an agent that works on a layer is done. It runs whenever the
+// model finishes, confined, on a layer that is thrown away; its output when it fails is the model's next message.
+type Until struct {
+	Command string // a shell line
+	// State identifies the changes so far by any text: an equal one means that nothing changed.
+	State func(ctx context.Context) (string, error)
+}
+
+// EffectCaps bound the changes of a run, from its start on. The zero value bounds nothing.
+type EffectCaps struct {
+	MaxFiles int // paths that differ from their state at the start: a renamed file is two; 0 is no cap
+	MaxLines int // lines added and removed; a binary file has one per 80 bytes; 0 is no cap
+	// Only are lists of patterns, as rules for files have them. A path has to match one of each list.
+	Only     [][]string
+	NoDelete bool // Nothing that was there at the start is removed, renamed or emptied.
 }
 
 // Sandbox starts commands so that the kernel holds them. Any goroutine calls it.

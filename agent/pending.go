@@ -7,64 +7,14 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider"
-	"artoo/telemetry"
 	"artoo/tool"
 	"artoo/tool/journal"
-	"artoo/tool/shell"
 	"artoo/tool/text"
 )
-
-// pending is one call on its way to its one result.
-type pending struct {
-	call    Call
-	tool    *tool.Tool
-	wire    string // the name by which the model called
-	result  provider.ToolResult
-	outcome CallResult
-	reads   bool       // it changes nothing
-	asked   bool       // the user was asked about it
-	final   bool       // the outcome is, the call does not run
-	edited  string     // how the user changed the input, for the model
-	paged   bool       // the tool kept to the limit of a page itself
-	apart   bool       // it is no part of the conversation
-	todo    []TodoItem // the plan that it set; nil for none
-
-	printed *string // the output alone of a command that has ended; nil for none
-
-	opinion     permission.Opinion // the hooks before the call gave it
-	hookContext []string           // the hooks' texts for the model
-	halt        error              // A hook denied the call and ends the turn; nil otherwise.
-	answeredBy  string             // the hook that answered a question about the call; "" for none
-
-	answered string  // The user answered this to a question of the model; "" for nothing.
-	refusal  *string // why it was denied, "" for no reason; nil where it was not
-
-	asks       *prompter // All calls of a reply share it.
-	decision   permission.Decision
-	mode       permission.Mode  // The decision was made in this mode.
-	confined   confine.Confined // the command, once it was started confined
-	made       *madeGuarded     // It watches for auto-executed files that the command makes on the project itself; nil elsewhere.
-	refused    error            // why it could not be started where it was decided
-	live       *liveOutput      // shows its output while it runs
-	job        *shell.Job       // the command that it left running in the background; nil for none
-	kept       bool             // a step of the journal ends with it
-	landed     func()           // has others count their changes again; nil before it counted its own
-	ownChanges func()           // marks the changes so far as made by the call; nil for none
-	run        *callRun         // its goroutine; nil before it runs
-
-	span *telemetry.Span // nil before it is executed
-
-	stop           error              // the answer to a question about its changes ends the turn
-	whole          permission.Verdict // whether a background command may write the whole project; "" before that is asked
-	denialNotified bool               // model and user know the paths it may not write
-}
 
 // commandReads reports whether a call runs a command that only reads, unasked, and ends with it.
 func (p *pending) commandReads() bool {
@@ -181,17 +131,6 @@ const (
 	waitsBetween = 20 * time.Second
 )
 
-type repeat struct {
-	result   [sha256.Size]byte
-	failed   bool
-	times    int // It counts equal results in a row.
-	last     time.Time
-	notified bool // the model was
-}
-
-// repeats are a turn's calls by name and input.
-type repeats map[string]*repeat
-
 func (p *pending) key() string { return p.call.Name + "\x00" + string(p.call.Input) + p.call.Raw }
 
 // sumOf is the checksum of a text, which is not copied for it: it may be very long.
@@ -264,63 +203,58 @@ func (p *pending) readsAlone() bool {
 	return p.decision.Place == permission.PlaceReadOnly && !p.decision.Has(permission.TriedFirst)
 }
 
-// calls prepares, executes and finishes the calls of one turn.
-type calls struct {
-	session    *session
-	cb         *serial
-	response   *Response
-	keeper     *keeper
-	background *backgroundCalls
-	own        *turn
-	env        *tool.Env // The calls run in it.
-	repeats    repeats
-	loose      sync.Once // It guards the notice that reading commands run unconfined.
-	unchecked  sync.Once // It guards the notice that checks do not run.
+// policy has the call decided. The error is a crash.
+func (c *calls) policy(p *pending) (err error) {
+	p.decision, err = guard(func() (permission.Decision, error) {
+		return c.session.opt.Policy.Decide(p.tool.Name, p.call.Access).Heeding(p.opinion, c.session.opt.Policy.Mode), nil
+	})
+	if rule := p.decision.Narrow; c.session.masked(rule) != rule { // It would be shown, and kept in a file.
+		p.decision.Narrow, p.decision.Suggested = "", ""
+	}
+	p.mode = c.session.opt.Policy.Mode
+	p.reads = onlyReads(p.tool) || p.readsOnServer() || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
+	return err
 }
 
-type callRun struct {
-	done    chan ended  // holds the end
-	decided atomic.Bool // it came in time, or the turn no longer waits for it
-	stop    atomic.Pointer[error]
+func (c *calls) plan(ctx context.Context, p *pending) {
+	fits := true
+	access, err := guard(func() (tool.Access, error) {
+		if err := p.tool.Check(p.call.Input); err != nil {
+			fits = false
+			return tool.Access{}, err
+		}
+		p.call.Input = p.tool.Repair(p.call.Input) // Hooks, questions and events name properties as the tool does.
+		return p.tool.Plan(ctx, c.session.opt.Env, p.call.Input)
+	})
+	if access.Verb != "" {
+		p.call.Access = access
+		p.call.Access.Diff = c.session.maskedDiff(access.Diff)
+	}
+	switch {
+	case !fits:
+		p.fail("broken input", err.Error())
+	case err != nil:
+		p.fail(firstLine(err.Error()), err.Error())
+		return
+	}
+	p.call.Access.ToConfined = c.background.confines(access.To)
+	if err := c.policy(p); err != nil {
+		p.fail(firstLine(err.Error()), err.Error())
+	}
 }
 
-// endTurn has the turn end with an error after the call, unless that is given up. It is called while
-// the tool runs, on any goroutine.
-func (r *callRun) endTurn(err error) { r.stop.Store(&err) }
-
-type ended struct {
-	result tool.Result
-	err    error
-	took   time.Duration
-	// skipped is why it did not run.
-	skipped error
+// readsOnServer reports whether a call is one of a server's tool that the user lists as reading.
+func (p *pending) readsOnServer() bool {
+	return p.call.Access.Kind == tool.KindServer && p.call.Access.Reads
 }
 
 func (p *pending) denial(reason string, nobody bool) Denial {
 	return Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Nobody: nobody}
 }
 
-// prompter asks the questions of one reply, one by one, numbered.
-type prompter struct {
-	calls      *calls
-	number, of int
-}
-
 func isTask(t *tool.Tool) bool { return t != nil && t.ByLoop() && t.Name == "task" }
 
 func rowsOf(e permission.Effects) string { return text.UpTo(mostNamed, e.Short()) }
-
-// mostNamed is how many of the changes are named in a line of text.
-const mostNamed = 20
-
-// backgroundCalls are calls whose command goes on in the background, or has ended there unseen.
-type backgroundCalls struct {
-	mu    sync.Mutex
-	calls []*pending
-
-	watches   sync.WaitGroup // Watches end with the background commands that they look after.
-	abandoned sync.WaitGroup // calls that run, or were given up and are still being killed
-}
 
 func (l *backgroundCalls) add(p *pending) {
 	l.mu.Lock()

@@ -18,6 +18,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/environ"
+	"artoo/tool/extension"
 	"artoo/tool/journal"
 	"artoo/tool/lsp"
 	"artoo/tool/mcp"
@@ -284,4 +285,61 @@ func goSettings(variable func(string) string, home string) []string {
 		return nil
 	}
 	return []string{file}
+}
+
+// ProjectServers makes the manager of a project's MCP servers where there is no conversation: each starts as in one. It
+// needs Workspace; of Options only Env, Policy, Skills and Notice count. end ends the servers and all that was made
+// for them.
+func ProjectServers(opt ProjectOptions) (servers *mcp.Manager, end func() error, err error) {
+	p := project{opt: &opt, workspace: opt.Workspace}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	p.makeEnv()
+	p.makePolicy()
+	if err := p.workspace.openFiles(opt.Env, opt.Policy, nil); err != nil { // commands cannot see the denied ones
+		return nil, nil, err
+	}
+	p.closers = append(p.closers, opt.Env.Files.Close)
+	confiner, err := p.confine()
+	if err != nil {
+		return nil, nil, err
+	}
+	k := &keeper{session: &session{opt: opt.Options}, approved: new(madeFiles)}
+	if slices.ContainsFunc(opt.MCP.Servers, extension.Server.Confined) {
+		if k.journal, err = p.openJournal("", ""); err != nil {
+			return nil, nil, err
+		}
+		p.closers = append(p.closers, k.journal.Close)
+	}
+	p.makeServers(confiner)
+	p.confined.watchFor(k)
+	return p.servers, p.close, nil
+}
+
+// makeServers makes the manager of the MCP servers, which is in use if there are any and the user did
+// not take mcp_call away. It starts none.
+func (p *project) makeServers(confiner *confine.Confiner) {
+	config := p.opt.MCP
+	config.Root = p.workspace.Project.Root
+	if config.Notice == nil {
+		config.Notice = p.warn
+	}
+	outside := p.opt.Env.Start
+	p.confined = &confinedServers{confiner: confiner, notify: p.warn, layered: p.opt.Limits.Effects.Any()}
+	config.Start = func(cmd *exec.Cmd, s extension.Server) (shell.Started, error) {
+		if s.Confined() {
+			return p.confined.start(cmd, s)
+		}
+		return outside(cmd)
+	}
+	p.servers = mcp.New(config)
+	p.closers = append(p.closers, p.confined.wait, p.servers.Close)
+	if len(config.Servers) == 0 || tool.Find(p.opt.Tools, builtin.CallTool) == nil {
+		p.opt.Tools = slices.DeleteFunc(slices.Clone(p.opt.Tools), func(t tool.Tool) bool { return ofServers(t.Name) })
+		return
+	}
+	p.opt.Env.MCP = p.servers
 }

@@ -1,59 +1,20 @@
 package agent
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"artoo/tool"
 	"artoo/tool/atomicfile"
 	"artoo/tool/edit"
-	"artoo/tool/text"
 )
-
-// MemoryLimit bounds the part of a project's memory that is sent, in bytes.
-const MemoryLimit = 4 << 10
-
-// rememberedIs stands before the lines of memory for the model.
-const rememberedIs = "Lines that the user keeps about this project:\n"
-
-// remembered is the project's memory as it is sent: whole lines, MemoryLimit at most. The text is
-// "" where there are none; cut reports that some were left out. Of a first line that is too long,
-// the beginning is sent.
-func (w *Workspace) remembered() (lines instruction, cut bool, err error) {
-	data, err := w.readMemory()
-	if err != nil {
-		return instruction{}, false, err
-	}
-	kept := strings.TrimSpace(string(data))
-	if cut = len(kept) > MemoryLimit; cut {
-		end := strings.LastIndexByte(kept[:MemoryLimit+1], '\n')
-		kept = text.Cut(kept, cmp.Or(max(end, 0), MemoryLimit))
-	}
-	if kept = strings.ToValidUTF8(kept, "\uFFFD"); kept != "" {
-		kept = rememberedIs + kept
-	}
-	return instruction{Path: w.Memory, Text: kept}, cut, nil
-}
-
-func (w *Workspace) readMemory() ([]byte, error) {
-	if w.Memory == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(w.Memory)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("memory: %w", err)
-	}
-	return data, nil
-}
 
 // Remembered returns the project's memory and the path of its file, "" where memory is off.
 func (a *Agent) Remembered() (text, path string, err error) {
@@ -154,4 +115,29 @@ func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error)
 		return tool.Result{}, fmt.Errorf("remember: %w", err)
 	}
 	return tool.Result{Text: "The line was added.", Summary: "added"}, nil
+}
+
+// Remember makes the planned change. Undo knows it as a change of the next turn, which also
+// informs the model.
+func (a *Agent) Remember(m Memory) error {
+	if m.private {
+		return a.SetRemembered(string(m.before), string(m.after))
+	}
+	now, err := os.ReadFile(m.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !bytes.Equal(now, m.before) {
+		return fmt.Errorf("%s was changed meanwhile: nothing is written", m.Path)
+	}
+	if a.keeper.journal == nil {
+		return a.writeMemory(m)
+	}
+	step := a.keeper.journal.Begin(a.session.turnNumber()+1, "remember "+filepath.Base(m.Path))
+	if _, err = step.Before(m.Path); err == nil {
+		err = a.writeMemory(m)
+	}
+	_, ended := step.End()
+	a.keeper.approved.add(m.Path)
+	return errors.Join(err, ended)
 }

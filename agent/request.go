@@ -193,11 +193,6 @@ func (r *requests) broken(in *incoming, err error) error {
 	return err
 }
 
-// hold keeps the text of a reply that broke off, with the model that wrote it: a fallback may answer next.
-func (r *requests) hold(text string) {
-	r.partial, r.partialBy = text, [2]string{r.response.Provider, r.response.Model}
-}
-
 // checkModel notes the model that answers, and reports, once, that it is another than the one
 // asked for.
 func (r *requests) checkModel(asked, answered string) {

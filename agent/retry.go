@@ -39,7 +39,7 @@ type retry struct {
 	cause   func(*requests, ending) bool
 	counter counter
 	most    int // how often for one reply; 0 is as often as it happens
-	keep    keep
+	keep    keptOfReply
 	// change changes the next request. Its error ends the turn.
 	change func(*requests, ending) error
 	// giveUp is the error of a cause that came too often; nil leaves it to the rows below, else to
@@ -103,7 +103,7 @@ func (r *requests) keepReply(m provider.Message) error {
 	return nil
 }
 
-func (r *requests) keepOf(m provider.Message, what keep) error {
+func (r *requests) keepOf(m provider.Message, what keptOfReply) error {
 	text := textOnly(m)
 	said := strings.TrimSpace(text.Text()) != ""
 	switch what {
@@ -124,6 +124,11 @@ func (r *requests) keepOf(m provider.Message, what keep) error {
 	}
 	r.answer.WriteString(text.Text())
 	return r.session.conv.Append(text)
+}
+
+// hold keeps the text of a reply that broke off, with the model that wrote it: a fallback may answer next.
+func (r *requests) hold(text string) {
+	r.partial, r.partialBy = text, [2]string{r.response.Provider, r.response.Model}
 }
 
 func (r *requests) tooLong(end ending) bool {
@@ -400,3 +405,9 @@ func (r *requests) withoutFunctions(end ending) error {
 	r.cb.notice(NoticeWarning, fmt.Sprintf("%v: asking again without the tools of MCP servers as functions; mcp_call calls them", end.err))
 	return nil
 }
+
+// schemaRefused reports whether the server does not hold the model to the schema after all.
+func (r *requests) schemaRefused(end ending) bool { return end.refused().Code == provider.CodeNoSchema }
+
+// askedInstead leaves it to the next request to ask for the schema.
+func (r *requests) askedInstead(ending) error { return nil }

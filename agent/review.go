@@ -113,8 +113,8 @@ type reviewer struct {
 // partBytes is how long a part may be where the model's window is not shorter.
 const partBytes = 48 << 10
 
-// part is one sub-agent's share of the change.
-type part struct {
+// reviewPart is one sub-agent's share of the change.
+type reviewPart struct {
 	text  string
 	files []string
 }
@@ -137,7 +137,7 @@ func (r *reviewer) run(ctx context.Context) error {
 
 // parts are the files as texts, as many together as are not too long. A file that alone is too long is
 // parted between its hunks.
-func (r *reviewer) parts() (parts []part) {
+func (r *reviewer) parts() (parts []reviewPart) {
 	most := partBytes
 	if budget := r.turn.session.budget(); budget > 0 {
 		most = min(most, max(budget, 2<<10)) // a token may be a byte: at most a quarter is usual
@@ -145,7 +145,7 @@ func (r *reviewer) parts() (parts []part) {
 	add := func(name, piece string, begins bool) {
 		last := len(parts) - 1
 		if last < 0 || len(parts[last].text)+len(piece) > most {
-			parts, last = append(parts, part{}), last+1
+			parts, last = append(parts, reviewPart{}), last+1
 			if !begins {
 				piece = "=== " + name + ", further on\n" + piece
 			}
@@ -272,12 +272,12 @@ func isInstructionFile(path string) bool {
 // reviewTools are the tools that a review has besides its own.
 var reviewTools = []string{"read", "ls", "glob", "grep", "map"}
 
-// again is said to a model that ends without a report.
-const again = "You did not call report_findings. Call it now with all that you found in the change; " +
+// reportMissing is said to a model that ends without a report.
+const reportMissing = "You did not call report_findings. Call it now with all that you found in the change; " +
 	"an empty list says that there is nothing to report."
 
 // look has a sub-agent look at a part.
-func (r *reviewer) look(ctx context.Context, p part, n, of int) (err error) {
+func (r *reviewer) look(ctx context.Context, p reviewPart, n, of int) (err error) {
 	name := "review"
 	if of > 1 {
 		name = fmt.Sprintf("review %d", n)
@@ -289,7 +289,7 @@ func (r *reviewer) look(ctx context.Context, p part, n, of int) (err error) {
 	}
 	defer func() { err = errors.Join(err, sub.Close(), r.turn.count(w)) }()
 	r.said = false
-	for _, message := range []string{r.message(p, n, of), again} {
+	for _, message := range []string{r.message(p, n, of), reportMissing} {
 		response, err := guard(func() (*Response, error) { return sub.SendMessage(ctx, message, reviewCall{w}) })
 		if response != nil { // it did not crash
 			r.turn.requests.steps.Add(int64(response.Steps))
@@ -307,7 +307,7 @@ func (r *reviewer) look(ctx context.Context, p part, n, of int) (err error) {
 }
 
 // message is a sub-agent's: the change between two lines that it cannot contain itself.
-func (r *reviewer) message(p part, n, of int) string {
+func (r *reviewer) message(p reviewPart, n, of int) string {
 	border := "change " + rand.Text()
 	what := "Review this change."
 	if of > 1 {
@@ -430,10 +430,10 @@ func (r *reviewer) find(name string) (path string, changed *changes.File) {
 			}
 		}
 	}
-	return first(tried), nil
+	return firstOf(tried), nil
 }
 
-func first(list []string) string {
+func firstOf(list []string) string {
 	if len(list) == 0 {
 		return ""
 	}

@@ -15,12 +15,6 @@ import (
 	"artoo/tool/text"
 )
 
-// Schema is a JSON Schema that answers have to fit. NewSchema makes one. Several goroutines may use it.
-type Schema struct {
-	text     json.RawMessage
-	resolved *jsonschema.Resolved
-}
-
 // The largest schema, in bytes, and how many parts of it one value is checked against, at most.
 const (
 	maxSchema   = 64 << 10
@@ -225,12 +219,6 @@ func (r *requests) schemaNote() []provider.Part {
 		Text: "(Use the tools as ever. The answer at the end must be JSON alone, without a word or a code fence around it, " +
 			"that fits this JSON Schema:\n" + string(s.schema().text) + ")"}}
 }
-
-// schemaRefused reports whether the server does not hold the model to the schema after all.
-func (r *requests) schemaRefused(end ending) bool { return end.refused().Code == provider.CodeNoSchema }
-
-// askedInstead leaves it to the next request to ask for the schema.
-func (r *requests) askedInstead(ending) error { return nil }
 
 // askForSchema asks for the schema before a request, where the model that began the turn was held to it and this one is not.
 func (r *requests) askForSchema() error {

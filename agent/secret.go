@@ -1,9 +1,13 @@
 package agent
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"io"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -110,6 +114,41 @@ func (s *session) unmasked(edited, shown []byte) []byte {
 	return inTexts(edited, strings.NewReplacer(pairs...).Replace)
 }
 
+// maskedDiff masks the parts that are in the file already. The model's text is shown as it is: the approver must see
+// it, and it is no secret of the file.
+func (s *session) maskedDiff(diff string) string {
+	if s.opt.Secrets.Mask == nil || s.opt.Secrets.Mask(diff) == diff {
+		return diff
+	}
+	lines := strings.SplitAfter(diff, "\n")
+	known := map[string]bool{}
+	for i := 0; i < len(lines); i++ {
+		from := i
+		for i < len(lines) && !(strings.HasPrefix(lines[i], "+") && !fileHeader(lines, i)) {
+			i++
+		}
+		if from == i {
+			continue
+		}
+		whole := s.opt.Secrets.Mask(strings.Join(lines[from:i], "")) // together: a private key has many lines
+		clear(lines[from:i])
+		lines[from] = whole
+		for _, mark := range maskMark().FindAllString(whole, -1) {
+			known[mark] = true
+		}
+	}
+	for i, line := range lines {
+		if strings.HasPrefix(line, "+") {
+			m := s.opt.Secrets.Mask(line)
+			unknown := func(mark string) bool { return !known[mark] }
+			if !slices.ContainsFunc(maskMark().FindAllString(m, -1), unknown) {
+				lines[i] = m
+			}
+		}
+	}
+	return strings.Join(lines, "")
+}
+
 // heldText masks a text that comes in pieces. It holds back a possible beginning of a key.
 type heldText struct {
 	mask func(string) string
@@ -182,4 +221,13 @@ func (f *maskedFile) Close() error {
 		return err
 	}
 	return f.file.Close()
+}
+
+func (s *session) keepOutput(id string) (io.WriteCloser, string, error) {
+	dir := s.outputDir()
+	if dir == "" {
+		return nil, "", nil
+	}
+	name := filepath.Join(dir, "background-"+id+"-"+rand.Text()[:6]+".txt")
+	return &maskedFile{name: name, text: heldText{mask: s.masked}}, name, nil
 }

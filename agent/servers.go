@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,13 +12,11 @@ import (
 
 	"crypto/rand"
 
-	"artoo/agent/confine"
 	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/extension"
 	"artoo/tool/mcp"
-	"artoo/tool/shell"
 )
 
 // firstRequest is how many bytes a session's first request may have, whatever is configured.
@@ -28,63 +25,6 @@ const (
 	firstRequest = 10_240
 	besides      = 600
 )
-
-// makeServers makes the manager of the MCP servers, which is in use if there are any and the user did
-// not take mcp_call away. It starts none.
-func (p *project) makeServers(confiner *confine.Confiner) {
-	config := p.opt.MCP
-	config.Root = p.workspace.Project.Root
-	if config.Notice == nil {
-		config.Notice = p.warn
-	}
-	outside := p.opt.Env.Start
-	p.confined = &confinedServers{confiner: confiner, notify: p.warn, layered: p.opt.Limits.Effects.Any()}
-	config.Start = func(cmd *exec.Cmd, s extension.Server) (shell.Started, error) {
-		if s.Confined() {
-			return p.confined.start(cmd, s)
-		}
-		return outside(cmd)
-	}
-	p.servers = mcp.New(config)
-	p.closers = append(p.closers, p.confined.wait, p.servers.Close)
-	if len(config.Servers) == 0 || tool.Find(p.opt.Tools, builtin.CallTool) == nil {
-		p.opt.Tools = slices.DeleteFunc(slices.Clone(p.opt.Tools), func(t tool.Tool) bool { return ofServers(t.Name) })
-		return
-	}
-	p.opt.Env.MCP = p.servers
-}
-
-// ProjectServers makes the manager of a project's MCP servers where there is no conversation: each starts as in one. It
-// needs Workspace; of Options only Env, Policy, Skills and Notice count. end ends the servers and all that was made
-// for them.
-func ProjectServers(opt ProjectOptions) (servers *mcp.Manager, end func() error, err error) {
-	p := project{opt: &opt, workspace: opt.Workspace}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, p.close())
-		}
-	}()
-	p.makeEnv()
-	p.makePolicy()
-	if err := p.workspace.openFiles(opt.Env, opt.Policy, nil); err != nil { // commands cannot see the denied ones
-		return nil, nil, err
-	}
-	p.closers = append(p.closers, opt.Env.Files.Close)
-	confiner, err := p.confine()
-	if err != nil {
-		return nil, nil, err
-	}
-	k := &keeper{session: &session{opt: opt.Options}, approved: new(madeFiles)}
-	if slices.ContainsFunc(opt.MCP.Servers, extension.Server.Confined) {
-		if k.journal, err = p.openJournal("", ""); err != nil {
-			return nil, nil, err
-		}
-		p.closers = append(p.closers, k.journal.Close)
-	}
-	p.makeServers(confiner)
-	p.confined.watchFor(k)
-	return p.servers, p.close, nil
-}
 
 // AddServers adds MCP servers to an agent that ForProject made, and leaves out those that it has.
 // SettingsChanged, with tools of which one is mcp_call, gives them to the model.
@@ -132,52 +72,6 @@ func (s *session) setServerTools(tools []tool.Tool) {
 // serverTools are those that stand for MCP servers.
 func (s *session) serverTools() []tool.Tool {
 	return slices.DeleteFunc(slices.Clone(s.opt.Tools), func(t tool.Tool) bool { return !ofServers(t.Name) })
-}
-
-// toolNamesOf are the whole names of a server's tools as they are known; nil where none are.
-func toolNamesOf(m *mcp.Manager, server string) (names []string) {
-	tools, _ := m.Outlines(server)
-	for _, t := range tools {
-		names = append(names, t.Full)
-	}
-	return names
-}
-
-// serversChanged describes for the model the tools that came and went since the last such note; "" where nothing
-// changed. Those of a server that was not listed before are no news: the model listed it.
-func (s *session) serversChanged() string {
-	m := s.opt.Env.MCP
-	if m == nil || s.parent != nil {
-		return ""
-	}
-	var said []string
-	for _, server := range m.Servers() {
-		before, now := s.catalogues[server.Name], toolNamesOf(m, server.Name)
-		s.catalogues[server.Name] = now
-		if before == nil {
-			continue
-		}
-		for _, list := range []struct {
-			what         string
-			those, other []string
-		}{{"new", now, before}, {"gone", before, now}} {
-			names := slices.DeleteFunc(slices.Clone(list.those), func(n string) bool { return slices.Contains(list.other, n) })
-			if len(names) > 0 {
-				said = append(said, list.what+": "+strings.Join(names[:min(len(names), mostNamed)], ", ")+rest(len(names)-mostNamed))
-			}
-		}
-	}
-	if said == nil {
-		return ""
-	}
-	return "(Tools of MCP servers have changed. " + strings.Join(said, "; ") + ". mcp_find, where you have it, shows them; call them by these names.)"
-}
-
-func rest(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d more", n)
 }
 
 // serverCall makes of a call of mcp_call the one of the server's tool that it means, which alone
@@ -246,11 +140,6 @@ func (c *calls) afterServer(p *pending) {
 			c.cb.notice(NoticeWarning, fmt.Sprintf("rule %s (%s): the MCP server %s has no such tool", r, r.Origin, server.Name))
 		}
 	}
-}
-
-// readsOnServer reports whether a call is one of a server's tool that the user lists as reading.
-func (p *pending) readsOnServer() bool {
-	return p.call.Access.Kind == tool.KindServer && p.call.Access.Reads
 }
 
 // keepFile keeps a tool's data among the session's outputs.

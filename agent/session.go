@@ -3,10 +3,8 @@ package agent
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,7 +18,6 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/search"
-	"artoo/tool/shell"
 	"artoo/tool/skill"
 	"artoo/tool/tempdir"
 )
@@ -87,6 +84,16 @@ type session struct {
 	tooLarge       map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 }
 
+// loadedSkill is a skill that the model was given in this session.
+type loadedSkill struct{ name, text string }
+
+// standIn answers for the rest of a turn in place of the model that the user chose.
+type standIn struct {
+	first   string      // the user's choice, provider/model
+	servers []tool.Tool // those that stand for MCP servers beside it
+	restore func()      // puts it back
+}
+
 // alone waits until no other agent of the turn decides over a call or runs one that changes
 // something: journal and layers serve one at a time. The func lets the next one on; where ctx
 // ended the wait it does nothing.
@@ -118,6 +125,9 @@ func (s *session) namesOf(paths []string) (names []string) {
 	}
 	return names
 }
+
+// Skill is the name of the tool that loads a skill.
+const Skill = "skill"
 
 // offered are the tools that the present model is offered. One that stands in another's place is
 // for models that are trained on it, and where there is no other; one for files of a kind waits
@@ -169,15 +179,6 @@ func (s *session) lookForKinds() {
 	}()
 }
 
-func (s *session) takeFound() {
-	s.takeSkills()
-	if s.looking == nil {
-		return
-	}
-	s.kinds, s.looking = append(s.kinds, <-s.looking...), nil
-	s.conv.SetOverhead(s.system, s.specs)
-}
-
 func offeredNow(name string) string {
 	return name + " is offered from now on: the provider reads the next request in full"
 }
@@ -200,6 +201,26 @@ func (s *session) know(info provider.ModelInfo) {
 	s.model.Info, s.model.Defaults.MaxTokens = info, tightest(s.replyLimit, info.Context/replyShare, info.MaxOutput)
 	if s.conv != nil {
 		s.conv.SetOverhead(s.system, s.specs) // the tools depend on the model
+	}
+}
+
+// describe asks the server for the facts of the model, until it knows. A guess is taken over once,
+// so that it does not overwrite facts that the turns learn. The request that follows reports an error.
+func (s *session) describe(ctx context.Context) {
+	if s.model.Describe == nil {
+		return
+	}
+	info, err := s.model.Describe(ctx)
+	if err != nil || info.Guess && s.guessed {
+		return
+	}
+	if s.guessed = info.Guess; !s.guessed {
+		s.model.Describe = nil
+	}
+	before := s.budget()
+	s.know(info)
+	if now := s.budget(); now != before { // Otherwise a budget learned meanwhile holds.
+		s.conv.SetBudget(now)
 	}
 }
 
@@ -304,41 +325,6 @@ func (s *session) maskedParts(parts []provider.Part) (out []provider.Part, found
 	return out, found
 }
 
-// maskedDiff masks the parts that are in the file already. The model's text is shown as it is: the approver must see
-// it, and it is no secret of the file.
-func (s *session) maskedDiff(diff string) string {
-	if s.opt.Secrets.Mask == nil || s.opt.Secrets.Mask(diff) == diff {
-		return diff
-	}
-	lines := strings.SplitAfter(diff, "\n")
-	known := map[string]bool{}
-	for i := 0; i < len(lines); i++ {
-		from := i
-		for i < len(lines) && !(strings.HasPrefix(lines[i], "+") && !fileHeader(lines, i)) {
-			i++
-		}
-		if from == i {
-			continue
-		}
-		whole := s.opt.Secrets.Mask(strings.Join(lines[from:i], "")) // together: a private key has many lines
-		clear(lines[from:i])
-		lines[from] = whole
-		for _, mark := range maskMark().FindAllString(whole, -1) {
-			known[mark] = true
-		}
-	}
-	for i, line := range lines {
-		if strings.HasPrefix(line, "+") {
-			m := s.opt.Secrets.Mask(line)
-			unknown := func(mark string) bool { return !known[mark] }
-			if !slices.ContainsFunc(maskMark().FindAllString(m, -1), unknown) {
-				lines[i] = m
-			}
-		}
-	}
-	return strings.Join(lines, "")
-}
-
 // outputs are the directory for a session's long outputs, and all that hold outputs it may speak
 // of. The first is made at once: the user should know of a failure before the first message.
 func (s *session) outputs(kept *conversation.Session) (output string, read []string, err error) {
@@ -403,30 +389,6 @@ const (
 	replyShare   = 4 // a reply reserves at most this part of the window
 )
 
-// TodoItem is a step of the model's plan of a long task.
-type TodoItem struct {
-	Text   string `json:"text"`
-	Status string `json:"status" jsonschema:"pending, in_progress, done or dropped"`
-}
-
-// State is the item's status in artoo's own word: pending, in_progress, done or dropped.
-func (i TodoItem) State() string {
-	switch i.Status {
-	case "completed":
-		return "done"
-	case "cancelled":
-		return "dropped"
-	}
-	return i.Status
-}
-
-// Todo is the model's plan of a long task in the present session; nil for none.
-func (a *Agent) Todo() []TodoItem { return a.session.todo }
-
-// todoWords are the statuses as the user reads them. The second row has the names of other programs.
-var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped",
-	"completed": "done", "cancelled": "dropped"}
-
 type todoInput struct {
 	Items []TodoItem `json:"items"`
 }
@@ -460,26 +422,10 @@ func (s *session) todoReminder() string {
 	return text
 }
 
-// beginBackground lets commands go on in the background, where the model can watch them.
-func (s *session) beginBackground() {
-	if slices.ContainsFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == "shell" }) {
-		s.opt.Env.Jobs = &shell.Jobs{Keep: s.keepOutput}
-	}
-}
-
 // once reports whether the agent is sent one message alone: in a headless run, and as a sub-agent.
 func (s *session) once() bool {
 	w := s.opt.Workspace
 	return s.parent != nil || w != nil && w.Headless
-}
-
-func (s *session) keepOutput(id string) (io.WriteCloser, string, error) {
-	dir := s.outputDir()
-	if dir == "" {
-		return nil, "", nil
-	}
-	name := filepath.Join(dir, "background-"+id+"-"+rand.Text()[:6]+".txt")
-	return &maskedFile{name: name, text: heldText{mask: s.masked}}, name, nil
 }
 
 func (s *session) goOn(when, hint string) string {

@@ -16,9 +16,6 @@ import (
 	"artoo/tool/text"
 )
 
-// Skill is the name of the tool that loads a skill.
-const Skill = "skill"
-
 type skillInput struct {
 	Name  string `json:"name,omitempty"`
 	Query string `json:"query,omitempty" jsonschema:"words to find skills by"`
@@ -57,9 +54,6 @@ func skillTool(items []skill.Item) tool.Tool {
 	def.Description += skill.Catalogue(items, room, "query finds them")
 	return make()
 }
-
-// loadedSkill is a skill that the model was given in this session.
-type loadedSkill struct{ name, text string }
 
 // forModel are the skills that the model may load.
 func (s *session) forModel() []skill.Item {
@@ -338,40 +332,17 @@ func (a *Agent) LoadSkill(i skill.Item) (provider.Text, error) {
 // lineOutput is how much of a line's output becomes part of a message, in characters.
 const lineOutput = 10000
 
-// RunLine runs a shell line of the user's command as a call of bash: decided, asked and journaled for the turn that
-// follows, but no part of the conversation. Response lists denials, also of some of the line's changes, and is nil if
-// there are none. The error is an interrupt, or says why the line cannot run.
-func (a *Agent) RunLine(ctx context.Context, line string, cb Callbacks) (output string, denied *Response, err error) {
-	if tool.Find(a.session.opt.Tools, "bash") == nil {
-		return "", nil, &Failure{Kind: KindUsage, What: "!`" + line + "`", Err: errors.New("there is no tool bash"),
-			Hint: "--tools +bash"}
+func (s *session) takeFound() {
+	s.takeSkills()
+	if s.looking == nil {
+		return
 	}
-	input, err := provider.Marshal(map[string]string{"command": line})
-	if err != nil {
-		return "", nil, err
-	}
-	t, ctx := a.begin(ctx, cb)
-	defer t.end()
-	turns := a.session.turns
-	a.session.turns = append(slices.Clip(turns), line) // The journal counts it to the turn that follows.
-	defer func() { a.session.turns = turns }()
-	a.tasks++
-	calls := []provider.ToolCall{{ID: fmt.Sprintf("line-%d", a.tasks), Name: "bash", Input: input}}
-	all := t.calls.prepareAll(ctx, calls)
-	p := all[0]
-	p.apart = true
-	stop, _ := t.calls.runBatch(ctx, calls, all, false)
-	switch {
-	case stop != nil:
-		return "", nil, stop
-	case p.outcome.Status == CallInterrupted:
-		return "", nil, context.Cause(ctx)
-	case len(t.response.Denied) > 0: // the line, or its changes
-		return "", t.response, nil
-	}
-	output = p.outcome.Text
-	if p.outcome.Status == CallOK && p.printed != nil {
-		output = *p.printed
-	}
-	return text.Ends(strings.TrimSuffix(output, "\n"), lineOutput), nil, nil
+	s.kinds, s.looking = append(s.kinds, <-s.looking...), nil
+	s.conv.SetOverhead(s.system, s.specs)
+}
+
+// joined are the texts that are not empty, one a paragraph.
+func joined(texts ...string) string {
+	said := slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
+	return strings.Join(said, "\n\n")
 }

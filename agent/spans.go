@@ -18,16 +18,16 @@ func (t *turn) span(ctx context.Context, m Message) (context.Context, *telemetry
 		op.Of = s.agentName
 	}
 	ctx, span := s.opt.Telemetry.Start(ctx, op)
-	span.Content("gen_ai.input.messages", func() string { return said(provider.RoleUser, s.masked(m.Text)) })
+	span.Content("gen_ai.input.messages", func() string { return messageOf(provider.RoleUser, s.masked(m.Text)) })
 	return ctx, span
 }
 
-func endTurn(span *telemetry.Span, r *Response, err error) {
+func endTurnSpan(span *telemetry.Span, r *Response, err error) {
 	out := telemetry.Outcome{Model: r.Model, Finish: string(r.Stop), Usage: usageOf(r.Usage), CostUSD: r.CostUSD}
 	if f := Classify(err); f != nil {
 		out.Error = string(f.Kind)
 	}
-	span.Content("gen_ai.output.messages", func() string { return said(provider.RoleAssistant, r.Text) })
+	span.Content("gen_ai.output.messages", func() string { return messageOf(provider.RoleAssistant, r.Text) })
 	span.End(out)
 }
 
@@ -37,7 +37,7 @@ func endRequest(span *telemetry.Span, report RequestReport, reply provider.Done,
 	if f := Classify(err); f != nil {
 		out.Error = string(f.Kind)
 	}
-	span.Content("gen_ai.output.messages", func() string { return said(provider.RoleAssistant, reply.Message.Text()) })
+	span.Content("gen_ai.output.messages", func() string { return messageOf(provider.RoleAssistant, reply.Message.Text()) })
 	span.End(out)
 }
 
@@ -61,8 +61,8 @@ func usageOf(u provider.Usage) telemetry.Usage {
 	return telemetry.Usage{Input: u.Prompt(), CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning}
 }
 
-// said is a message in the form of the conventions, "" for an empty one.
-func said(role provider.Role, text string) string {
+// messageOf is a message in the form of the conventions, "" for an empty one.
+func messageOf(role provider.Role, text string) string {
 	if text == "" {
 		return ""
 	}

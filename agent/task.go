@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"artoo/agent/permission"
 	"artoo/conversation"
@@ -103,23 +102,6 @@ func (t *turn) number(p *pending) {
 	}
 	t.subAgents[p] = &subAgentCall{turn: t, call: p.call, name: "task " + label, kind: kind, prompt: in.Prompt}
 	p.call.Access.Object = label + ": " + p.call.Access.Object
-}
-
-// subAgentCall is a sub-agent's call, and its front end: its calls and questions go to the agent's own.
-type subAgentCall struct {
-	NopCallbacks
-	turn   *turn // The agent of this turn made the call.
-	call   Call
-	name   string // "task 2 (review)"
-	kind   SubAgent
-	prompt string
-
-	mu       sync.Mutex
-	requests []RequestReport // The turn has not counted these yet.
-	denied   []Denial
-	answered []HookAnswer
-	done     []string // the calls, with how each ended
-	files    []string // It changed these; absolute.
 }
 
 func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
@@ -230,12 +212,6 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	sub.keeper.journal, sub.keeper.approved, sub.keeper.servers = t.agent.keeper.journal, t.agent.keeper.approved, t.agent.keeper.servers
 	sub.keeper.tally = t.agent.keeper.tally
 	return sub, nil
-}
-
-// joined are the texts that are not empty, one a paragraph.
-func joined(texts ...string) string {
-	said := slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
-	return strings.Join(said, "\n\n")
 }
 
 func (w *subAgentCall) own(c Call) Call {

@@ -15,26 +15,6 @@ import (
 	"artoo/tool/text"
 )
 
-// turn is one SendMessage.
-type turn struct {
-	agent    *Agent
-	session  *session
-	cb       *serial
-	clock    *runClock
-	response *Response
-	requests *requests
-	calls    *calls
-
-	subAgents map[*pending]*subAgentCall
-	stepsNear bool   // the user was warned that most steps are used
-	fewLeft   bool   // The model knows that few steps are left.
-	moreSteps int    // the user granted these besides Limits.MaxTurns
-	resumes   int    // Hooks had the model go on so often.
-	unchanged int    // rounds of Until without a change
-	state     string // the value of State at the last run of Until
-	corrected bool   // the model was asked again for an answer that fits the schema
-}
-
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
 	s := a.session
 	s.tooLarge, s.fallbacks = nil, s.opt.Fallbacks
@@ -403,7 +383,7 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 	ctx, span := t.span(ctx, m)
 	response, err := t.converse(ctx, m)
 	err = cmp.Or(err, t.endOnce(ctx))
-	endTurn(span, response, err)
+	endTurnSpan(span, response, err)
 	return response, err
 }
 

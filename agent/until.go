@@ -16,14 +16,6 @@ import (
 	"artoo/tool/text"
 )
 
-// Until is a command of the user's that decides whether an agent that works on a layer is done. It runs whenever the
-// model finishes, confined, on a layer that is thrown away; its output when it fails is the model's next message.
-type Until struct {
-	Command string // a shell line
-	// State identifies the changes so far by any text: an equal one means that nothing changed.
-	State func(ctx context.Context) (string, error)
-}
-
 // mostUnchanged is how many rounds without a change end a run.
 const mostUnchanged = 3
 

@@ -3,9 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"sync/atomic"
-	"time"
 	"unicode/utf8"
 
 	"artoo/conversation"
@@ -73,6 +70,8 @@ func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *pr
 	}
 	return r.contextFull(err, refused)
 }
+
+func (r *requests) inform(text string) { r.cb.notice(NoticeInfo, text) }
 
 // learnWindow learns from the numbers of a refusal: the window, and the tokens of the request, which count as the known
 // window where the server names no number. A refusal for bytes teaches nothing.
@@ -176,59 +175,11 @@ func bytesPerChar(parts []provider.Part) float64 {
 	return float64(bytes) / float64(chars)
 }
 
-// requests makes the requests of one turn, fits them into the model's window, and accounts for them.
-type requests struct {
-	session  *session
-	cb       *serial
-	clock    *runClock
-	money    *money
-	keeper   *keeper
-	response *Response
-
-	attempt   attempt
-	answer    strings.Builder // text of the final reply, continuations joined
-	partial   string          // text of a reply that broke off, until a new one has text
-	partialBy [2]string       // provider and model that wrote it
-	keep      []provider.Part
-	limit     int           // It bounds the last request's reply, in tokens; 0 for no limit.
-	truncated bool          // The window left less than the limit should be.
-	timeout   time.Duration // It bounds each request with its tries; 0 for no limit.
-
-	steps   *atomic.Int64 // made so far, those of sub-agents too
-	taken   bool          // one of them is for the request that comes next
-	closing bool          // the last request of the turn, without calls
-	// schemaAsked says that the turn's messages ask for the schema.
-	schemaAsked bool
-	notes       []provider.Part // artoo sent these notes with the user's message.
-	perChar     float64         // bytes of a character of the user's message
-}
-
-// attempt lists the differences of the next request for the present reply from the first one.
-type attempt struct {
-	made      [counters]int // how often each counter's requests were made again
-	maxTokens int           // goes over the reply limit, 0 for that
-	nudge     string        // is sent besides, and no part of the history
-	paused    bool          // ends with the reply that the server paused, as it is
-	last      bool          // may not call tools, since the server holds the model to the schema only so
-}
-
-type counter int
+// keptOfReply is how much of a reply is kept when another request follows it up.
+type keptOfReply int
 
 const (
-	byImages counter = iota
-	byTools
-	byTrim
-	byNudge
-	byTruncation
-	byPause
-	bySchema
-	counters
-)
-
-type keep int
-
-const (
-	keepNone keep = iota // its text is void once a new one comes
-	keepText             // its calls and its reasoning are void
+	keepNone keptOfReply = iota // its text is void once a new one comes
+	keepText                    // its calls and its reasoning are void
 	keepAll
 )

@@ -117,7 +117,7 @@ var kinds = map[agent.QuestionKind]string{
 // kindsOfQuestion are the values of the constants of type QuestionKind, as the source has them.
 func kindsOfQuestion(t *testing.T) (all []agent.QuestionKind) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../agent/question.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../agent/callbacks.go", nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
