@@ -223,29 +223,6 @@ func (t *Terminal) child(argv, environ []string, in io.Reader) error {
 	return t.prompt.Run(command)
 }
 
-func runEdit(ctx context.Context, t *Terminal, text string) error { return t.editMessage(ctx, text) }
-
-// editMessage lets the user write a message in their editor, beginning with text. A saved
-// message is sent, and is never a command; otherwise text comes back.
-func (t *Terminal) editMessage(ctx context.Context, text string) error {
-	written, saved, err := t.composeText(ctx, text)
-	why := ""
-	switch {
-	case err != nil:
-		why = "nothing was sent: " + err.Error()
-	case !saved:
-		why = "not saved, so nothing was sent"
-	case strings.TrimSpace(written) == "":
-		why = "the text is empty, so nothing was sent"
-	default:
-		t.Said(t.you(), written)
-		return t.turn(ctx, written, t.takeShared())
-	}
-	t.Note(why)
-	t.giveBack(text)
-	return nil
-}
-
 // giveBack puts text into the next prompt, as no command, or shows it.
 func (t *Terminal) giveBack(text string) {
 	switch {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"artoo/agent"
 	"artoo/tool/skill"
 	"artoo/tool/spelling"
 	sizes "artoo/tool/text"
@@ -17,8 +16,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// command is one slash command.
-type command struct {
+// slashCommand is a command as /help lists it.
+type slashCommand struct {
 	name    string
 	aliases []string
 	args    string // the help shows them
@@ -40,9 +39,9 @@ type command struct {
 
 // commands is every command there is. Their names are those people know from
 // other agents; no known name means something else here.
-func commands() []command {
+func commands() []slashCommand {
 	const block = `write """, the lines, and """ again`
-	return []command{
+	return []slashCommand{
 		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "keys or approvals",
 			run: runHelp, complete: oneOf("keys", "approvals")},
 		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
@@ -118,13 +117,13 @@ func oneOf(list ...string) func(*Terminal, string) []prompt.Candidate {
 	}
 }
 
-func findCommand(name string) (command, bool) {
+func findCommand(name string) (slashCommand, bool) {
 	for _, c := range commands() {
 		if c.name == name || slices.Contains(c.aliases, name) {
 			return c, true
 		}
 	}
-	return command{}, false
+	return slashCommand{}, false
 }
 
 // runCommand carries out a line that begins with a slash. An unknown name is never guessed at
@@ -133,7 +132,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	name, arg := cutWord(strings.TrimPrefix(strings.TrimSpace(text), "/"))
 	c, ok := findCommand(name)
 	if server, prompt, is := mcpPrompt(name); is {
-		c, ok = command{name: name, args: "[NAME=VALUE]", program: true, run: func(ctx context.Context, t *Terminal, arg string) error {
+		c, ok = slashCommand{name: name, args: "[NAME=VALUE]", program: true, run: func(ctx context.Context, t *Terminal, arg string) error {
 			return t.runServerPrompt(ctx, server, prompt, arg)
 		}}, true
 	}
@@ -173,16 +172,6 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	return err
 }
 
-// followUp has background commands judged that ended while the prompt stood.
-func (t *Terminal) followUp(ctx context.Context) error {
-	if !t.opt.Agent.HasEnded() {
-		return nil
-	}
-	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
-		return nil, t.opt.Agent.FollowUp(ctx, t.callbacks())
-	})
-}
-
 // nearestCommand is the command whose name or alias is near, or "".
 func nearestCommand(name string) string {
 	var names, aliases []string
@@ -220,6 +209,29 @@ var initPrompt string
 
 func runInit(ctx context.Context, t *Terminal, _ string) error {
 	return t.turn(ctx, initPrompt, t.takeShared())
+}
+
+func runEdit(ctx context.Context, t *Terminal, text string) error { return t.editMessage(ctx, text) }
+
+// editMessage lets the user write a message in their editor, beginning with text. A saved
+// message is sent, and is never a command; otherwise text comes back.
+func (t *Terminal) editMessage(ctx context.Context, text string) error {
+	written, saved, err := t.composeText(ctx, text)
+	why := ""
+	switch {
+	case err != nil:
+		why = "nothing was sent: " + err.Error()
+	case !saved:
+		why = "not saved, so nothing was sent"
+	case strings.TrimSpace(written) == "":
+		why = "the text is empty, so nothing was sent"
+	default:
+		t.Said(t.you(), written)
+		return t.turn(ctx, written, t.takeShared())
+	}
+	t.Note(why)
+	t.giveBack(text)
+	return nil
 }
 
 func runHelp(_ context.Context, t *Terminal, topic string) error {

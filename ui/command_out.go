@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf16"
 
@@ -32,20 +31,6 @@ const (
 	// maxPaged is how much of a whole output is paged, in bytes.
 	maxPaged = 50 << 20
 )
-
-type output struct {
-	verb, object string
-	summary      string
-	text         string // the model got this; file holds the whole, if it is set
-	file         string
-}
-
-// outputs are the last calls, the oldest first. Safe for concurrent use.
-type outputs struct {
-	mu   sync.Mutex
-	list []output
-	size int // bytes of text
-}
 
 func (o *outputs) add(out output) {
 	o.mu.Lock()

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"artoo/agent"
 	"artoo/tool/text"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
@@ -141,21 +140,4 @@ func (q queue) steers(i int) bool {
 	return l.Whole() && (i == 0 || q.Lines()[i-1].Whole()) &&
 		!slices.Contains([]string{"", "quit", "exit", "help", "?"}, word) && !strings.HasPrefix(word, "!") && !isMemory(word) &&
 		(!strings.HasPrefix(word, "/") || beginsWithImage(l.Text))
-}
-
-// steering implements agent.Message: lines that the user sent now leave the queue, and stand in
-// the transcript where the model gets them.
-func (t *Terminal) steering(ctx context.Context) []agent.Message {
-	if ctx.Err() != nil {
-		return nil
-	}
-	var lines []prompt.Line
-	t.prompt.Queue(func(q *prompt.Queue) { lines = q.Remove(func(_ int, l prompt.Line) bool { return l.Now }) })
-	var messages []agent.Message
-	for _, l := range lines {
-		t.echo(l)
-		text, parts := t.attach(ctx, l)
-		messages = append(messages, agent.Message{Text: text, Attachments: parts})
-	}
-	return messages
 }

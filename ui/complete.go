@@ -34,7 +34,7 @@ func (t *Terminal) completeCommand(before, after string, alias bool) prompt.Comp
 	argument = strings.TrimLeft(argument, " ")
 	known := map[string]prompt.Candidate{} // the candidates, by their text
 	root := readline.NewPrefixCompleter()
-	add := func(c command, name string) {
+	add := func(c slashCommand, name string) {
 		candidate := prompt.Candidate{Text: "/" + name, Help: c.help}
 		if c.args != "" && wordLength(after) == len(after) {
 			candidate.Text += " "
@@ -65,7 +65,7 @@ func (t *Terminal) completeCommand(before, after string, alias bool) prompt.Comp
 	}
 	if !alias {
 		for _, i := range Own(t.opt.Agent.Skills()) {
-			add(command{args: i.Hint, help: oneLine(i.Description)}, i.Name)
+			add(slashCommand{args: i.Hint, help: oneLine(i.Description)}, i.Name)
 		}
 	}
 	typed := before

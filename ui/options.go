@@ -2,6 +2,8 @@ package ui
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +32,35 @@ type Terminal struct {
 	shared   []provider.Part       // commands the user ran, for the next message
 	outputs  outputs               // /out pages them
 	program  *program              // whose command is carried out; nil in a conversation, which has a prompt
+}
+
+type output struct {
+	verb, object string
+	summary      string
+	text         string // the model got this; file holds the whole, if it is set
+	file         string
+}
+
+// outputs are the last calls, the oldest first. Safe for concurrent use.
+type outputs struct {
+	mu   sync.Mutex
+	list []output
+	size int // bytes of text
+}
+
+// program is the sender of a command that is carried out without a terminal.
+type program struct {
+	agent.Callbacks // of its turns
+	steering        func() []agent.Message
+	response        *agent.Response // the response of its turn; nil for none
+	err             error
+}
+
+func (p *program) ended(r *agent.Response, err error) {
+	if r != nil {
+		p.response = r
+	}
+	p.err = errors.Join(p.err, err)
 }
 
 // Options configure a conversation. Agent, Program, Screen and In have to be set;

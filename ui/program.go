@@ -13,21 +13,6 @@ import (
 	"artoo/ui/screen"
 )
 
-// program is the sender of a command that is carried out without a terminal.
-type program struct {
-	agent.Callbacks // of its turns
-	steering        func() []agent.Message
-	response        *agent.Response // the response of its turn; nil for none
-	err             error
-}
-
-func (p *program) ended(r *agent.Response, err error) {
-	if r != nil {
-		p.response = r
-	}
-	p.err = errors.Join(p.err, err)
-}
-
 // ForProgram carries out one line that begins with a slash: a command that needs no terminal, or a
 // skill or command of the user's. output is its text. Its turn, if it has one, is reported to
 // cb, gets the messages of steering, and ends with response and the error. A line that cannot be

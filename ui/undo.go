@@ -74,7 +74,7 @@ func (u Undo) Question(p journal.Plan) screen.UndoQuestion {
 		rest = append(rest, screen.UndoRow{Text: row})
 	}
 	for _, c := range p.Restore {
-		row := screen.UndoRow{Verb: verb(c, p.Redo), Path: c.Path, Text: effect(c, p.Redo)}
+		row := screen.UndoRow{Verb: verbOf(c, p.Redo), Path: c.Path, Text: effect(c, p.Redo)}
 		switch {
 		case renamed[c.Path], project.GitData(c.Path): // its new name tells, or git's view
 		case c.After.Kind == journal.Absent:
@@ -195,7 +195,7 @@ const (
 	cannotBeUndone = "cannot be undone:"
 )
 
-func verb(c journal.Change, redo bool) string {
+func verbOf(c journal.Change, redo bool) string {
 	switch effect := Effect(c); {
 	case effect == "modified" && redo:
 		return "change"
@@ -208,7 +208,7 @@ func verb(c journal.Change, redo bool) string {
 }
 
 func effect(c journal.Change, redo bool) string {
-	verb := verb(c, redo)
+	verb := verbOf(c, redo)
 	what := map[journal.Kind]string{journal.Folder: "directory ", journal.Link: "link "}
 	again := ""
 	if redo {
