@@ -13,9 +13,10 @@ GCFLAGS  = -gcflags=all=-l -gcflags=std= -gcflags=mvdan.cc/sh/...= -gcflags=./ag
 # The program, the tests without the race detector and the checkers have the same flags: what one
 # of them compiled serves the others. Each further set of flags compiles all libraries again.
 FLAGS    = -trimpath $(GCFLAGS)
-# The checker, the separate test modules and the go commands of tests share this flag, so that one compiled standard
-# library serves them all.
-export GOFLAGS ?= -trimpath
+# The checker, the separate test modules and the go commands of tests share these flags, so that one compiled standard
+# library serves them all. Version and commit are in LDFLAGS: a go command that asks git for them too changes .git, and
+# tests that look through the tree would never come from Go's cache.
+export GOFLAGS ?= -trimpath -buildvcs=false
 export CGO_ENABLED = 0
 PREFIX  ?= /usr/local
 MANDIR  ?= $(PREFIX)/share/man/man1
