@@ -52,10 +52,10 @@ func (t *Trials) Bisect(ctx context.Context, j *journal.Journal, cmd exec.Cmd, d
 	return b, nil
 }
 
-type verdict int
+type bisectVerdict int
 
 const (
-	passes verdict = iota
+	passes bisectVerdict = iota
 	fails
 	skips
 )
@@ -115,7 +115,7 @@ func (b *Bisection) next(good, bad int, skipped map[int]bool) int {
 }
 
 // at runs the command on the state after n steps.
-func (b *Bisection) at(ctx context.Context, n int) (v verdict, err error) {
+func (b *Bisection) at(ctx context.Context, n int) (v bisectVerdict, err error) {
 	b.Runs++
 	script, err := b.script(n)
 	if err != nil {

@@ -29,7 +29,7 @@ type (
 
 var (
 	SystemPrompt     = systemPrompt
-	Programs         = programs
+	Programs         = usualPrograms
 	Instructions     = instructionsOf
 	InstructionsNote = instructionsChanged
 )

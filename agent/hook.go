@@ -87,10 +87,10 @@ func matcherOf(text string) *regexp.Regexp {
 func (s *session) hooksOn(event extension.Event, subject string) []hook {
 	s.hooks.mu.Lock()
 	defer s.hooks.mu.Unlock()
-	return on(s.hooks.list, event, subject)
+	return hooksFor(s.hooks.list, event, subject)
 }
 
-func on(hooks []hook, event extension.Event, subject string) (list []hook) {
+func hooksFor(hooks []hook, event extension.Event, subject string) (list []hook) {
 	for _, k := range hooks {
 		if k.On == event && (k.matcher == nil || k.matcher.MatchString(subject)) {
 			list = append(list, k)
@@ -113,7 +113,7 @@ func concerning(list []hook, policy *permission.Policy, name string, access tool
 // that can match nothing.
 func HooksBefore(list []extension.Hook, policy *permission.Policy, name string, access tool.Access) (asked []extension.Hook, err error) {
 	all, err := matching(list)
-	for _, k := range concerning(on(all, extension.BeforeTool, claudeTool(name, access.Kind)), policy, name, access) {
+	for _, k := range concerning(hooksFor(all, extension.BeforeTool, claudeTool(name, access.Kind)), policy, name, access) {
 		asked = append(asked, k.Hook)
 	}
 	return asked, err

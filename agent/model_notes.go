@@ -405,13 +405,13 @@ func systemPrompt(info promptInfo) string {
 func (w *Workspace) systemPrompt(now settings, instructions []instruction, environ []string) string {
 	return systemPrompt(promptInfo{
 		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Programs: programs(environ),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Programs: usualPrograms(environ),
 		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
 	})
 }
 
-// programs lists which of the usual programs PATH has and which not: a model that knows need not try.
-func programs(variables []string) string {
+// usualPrograms lists which of the usual programs PATH has and which not: a model that knows need not try.
+func usualPrograms(variables []string) string {
 	var has, lacks []string
 	dirs := filepath.SplitList(environ.Variable(variables)("PATH"))
 	for _, name := range []string{"python3", "node", "go", "cargo", "rg"} {

@@ -317,7 +317,7 @@ func (m *money) commitDay(p *pricing, reply int, day **ledger.Reservation) (int,
 		m.warnLedger(err)
 		return reply, nil
 	}
-	if spent := (*day).Day; limit > 0 && spent >= near*limit && m.spent.warns("day") {
+	if spent := (*day).Day; limit > 0 && spent >= capNear*limit && m.spent.warns("day") {
 		m.cb.notice(NoticeCap, fmt.Sprintf("$%.2f of today's $%.2f are spent, by all runs", spent, limit))
 	}
 	if limit <= 0 || p == nil || (*day).Granted >= most {
@@ -402,8 +402,8 @@ func (m *money) price(capName string) (*pricing, error) {
 	return &pricing{prompt: cost, output: now.Output}, nil
 }
 
-// near is the share of a cap of whose use the user is notified.
-const near = 0.8
+// capNear is the share of a cap of whose use the user is notified.
+const capNear = 0.8
 
 // leastTime is the shortest time of a run whose near end the user is notified of: with
 // less the notice and the end come together.
@@ -412,7 +412,7 @@ const leastTime = 10 * time.Second
 // warnNear reports once per cap that four fifths of it are used.
 func (m *money) warnNear() {
 	warn := func(name string, used, limit float64, text string) {
-		if limit > 0 && used >= near*limit && m.spent.warns(name) {
+		if limit > 0 && used >= capNear*limit && m.spent.warns(name) {
 			m.cb.notice(NoticeCap, text)
 		}
 	}

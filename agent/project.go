@@ -61,7 +61,7 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 		}
 		opt.Workspace = &Workspace{Project: project, Shell: shell.Find()}
 	}
-	p := project{opt: &opt, workspace: opt.Workspace}
+	p := projectParts{opt: &opt, workspace: opt.Workspace}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -69,7 +69,7 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	}()
 	p.makeEnv()
 	p.makePolicy()
-	confiner, err := p.confine()
+	confiner, err := p.makeConfiner()
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	return a, nil
 }
 
-// project holds the parts that ForProject made besides the agent.
-type project struct {
+// projectParts are the parts that ForProject made besides the agent.
+type projectParts struct {
 	opt       *ProjectOptions
 	workspace *Workspace
 	reached   func() []string
@@ -94,7 +94,7 @@ type project struct {
 	closers   []func() error
 }
 
-func (p *project) close() (err error) {
+func (p *projectParts) close() (err error) {
 	for _, closer := range slices.Backward(p.closers) {
 		err = errors.Join(err, closer())
 	}
@@ -110,8 +110,8 @@ func (a *Agent) Reached() []string {
 	return a.reached()
 }
 
-// end has close called when the agent is closed, the last one first.
-func (p *project) end(failed string, close func() error) {
+// onClose has close called when the agent is closed, the last one first.
+func (p *projectParts) onClose(failed string, close func() error) {
 	p.closers = append(p.closers, func() error {
 		if err := close(); err != nil {
 			return fmt.Errorf("%s: %w", failed, err)
@@ -120,22 +120,22 @@ func (p *project) end(failed string, close func() error) {
 	})
 }
 
-func (p *project) warn(text string) {
+func (p *projectParts) warn(text string) {
 	if p.opt.Notice != nil {
 		p.opt.Notice(text)
 	}
 }
 
-func (p *project) makeEnv() {
+func (p *projectParts) makeEnv() {
 	if p.opt.Env == nil {
 		p.opt.Env = &tool.Env{Environ: os.Environ()}
 	}
 	host := &confine.Host{Warn: p.warn}
 	p.opt.Env.Start = host.Start
-	p.end("background processes did not end well", host.Close)
+	p.onClose("background processes did not end well", host.Close)
 }
 
-func (p *project) makePolicy() {
+func (p *projectParts) makePolicy() {
 	at := p.workspace.Project
 	if p.opt.Policy == nil {
 		p.opt.Policy = &permission.Policy{Mode: permission.ModeAsk, NoProject: at.None != "", Root: at.Root, Dir: at.Dir,
@@ -145,8 +145,8 @@ func (p *project) makePolicy() {
 	p.opt.Guard = p.opt.Policy.World.Guard
 }
 
-// confine sets the confiner of a session's commands; nil without one.
-func (p *project) confine() (*confine.Confiner, error) {
+// makeConfiner sets the confiner of a session's commands; nil without one.
+func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 	facts := p.opt.Confinement
 	if facts == nil {
 		facts = new(sandbox.Probe(context.Background(), "").For(p.workspace.Project.Root))
@@ -187,20 +187,20 @@ func (p *project) confine() (*confine.Confiner, error) {
 	// The first command finds less to do. An error or a crash here recurs there.
 	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()
 	p.opt.Sandbox, p.reached = confiner, confiner.Places
-	p.end("the sandbox did not end well", confiner.Close)
+	p.onClose("the sandbox did not end well", confiner.Close)
 	return confiner, nil
 }
 
 // skillDirs are the directories of the user's skills, loaded or not: the programs of a skill run confined,
 // too, and the sandbox is made before any is loaded.
-func (p *project) skillDirs() (dirs []string) {
+func (p *projectParts) skillDirs() (dirs []string) {
 	for _, i := range p.opt.Skills.Items(skill.Skill) {
 		dirs = append(dirs, i.Dir())
 	}
 	return dirs
 }
 
-func (p *project) makeTools(confiner *confine.Confiner) {
+func (p *projectParts) makeTools(confiner *confine.Confiner) {
 	if p.opt.Tools == nil {
 		p.opt.Tools = append(builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: confiner != nil, Ask: true}),
 			OwnTools(p.opt.SubAgents)...)
@@ -229,7 +229,7 @@ func (p *project) makeTools(confiner *confine.Confiner) {
 
 // openJournal opens the journal of a session; "" is one that is not kept. from is the one it is a
 // copy of.
-func (p *project) openJournal(session, from string) (*journal.Journal, error) {
+func (p *projectParts) openJournal(session, from string) (*journal.Journal, error) {
 	root, state := p.workspace.Project.Root, p.opt.State
 	dir := journal.Dir(state, root, session)
 	if p.opt.Layered != "" {
@@ -250,7 +250,7 @@ func (p *project) openJournal(session, from string) (*journal.Journal, error) {
 // temporaryJournal makes a directory, until the end, for the journal of a session that is not
 // kept: among the others, where the next artoo finds it after a kill, else among temporary files;
 // never within the project.
-func (p *project) temporaryJournal() (dir string, err error) {
+func (p *projectParts) temporaryJournal() (dir string, err error) {
 	if p.opt.State != "" {
 		at := journal.Dir(p.opt.State, p.workspace.Project.Root, "")
 		if os.MkdirAll(at, 0o700) == nil && !names.Within(p.workspace.Project.Root, names.Real(at)) {
@@ -291,7 +291,7 @@ func goSettings(variable func(string) string, home string) []string {
 // needs Workspace; of Options only Env, Policy, Skills and Notice count. end ends the servers and all that was made
 // for them.
 func ProjectServers(opt ProjectOptions) (servers *mcp.Manager, end func() error, err error) {
-	p := project{opt: &opt, workspace: opt.Workspace}
+	p := projectParts{opt: &opt, workspace: opt.Workspace}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -303,7 +303,7 @@ func ProjectServers(opt ProjectOptions) (servers *mcp.Manager, end func() error,
 		return nil, nil, err
 	}
 	p.closers = append(p.closers, opt.Env.Files.Close)
-	confiner, err := p.confine()
+	confiner, err := p.makeConfiner()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -321,7 +321,7 @@ func ProjectServers(opt ProjectOptions) (servers *mcp.Manager, end func() error,
 
 // makeServers makes the manager of the MCP servers, which is in use if there are any and the user did
 // not take mcp_call away. It starts none.
-func (p *project) makeServers(confiner *confine.Confiner) {
+func (p *projectParts) makeServers(confiner *confine.Confiner) {
 	config := p.opt.MCP
 	config.Root = p.workspace.Project.Root
 	if config.Notice == nil {

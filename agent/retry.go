@@ -25,7 +25,7 @@ type ending struct {
 	sent  []provider.Message // The server refused these.
 }
 
-func (e ending) text() string { return strings.TrimSpace(e.reply.Message.Text()) }
+func (e ending) answerText() string { return strings.TrimSpace(e.reply.Message.Text()) }
 
 func (e ending) refused() provider.Error {
 	if refused := provider.AsError(e.err); refused != nil {
@@ -63,8 +63,8 @@ var retries = []retry{
 	{(*requests).pausedByServer, byPause, 0, keepAll, (*requests).resendPaused, nil},
 }
 
-// again reports whether to request again: the same model after a change, or else the next one.
-func (r *requests) again(ctx context.Context, end ending) (again bool, err error) {
+// tryAgain reports whether to request again: the same model after a change, or else the next one.
+func (r *requests) tryAgain(ctx context.Context, end ending) (again bool, err error) {
 	if again, err = r.retry(end); err != nil {
 		err = r.fallBack(ctx, err)
 		again = err == nil
@@ -164,7 +164,7 @@ func (r *requests) stillTooLong(end ending) error {
 }
 
 func (r *requests) empty(end ending) bool {
-	return end.err == nil && end.text() == "" && len(end.reply.Message.Calls()) == 0 && !r.isTruncated(end) &&
+	return end.err == nil && end.answerText() == "" && len(end.reply.Message.Calls()) == 0 && !r.isTruncated(end) &&
 		!r.pausedByServer(end)
 }
 
@@ -233,7 +233,7 @@ func (r *requests) isTruncated(end ending) bool {
 // truncatedCall reports whether a cut reply ends in a tool call, which must never run, or has no text.
 func (end ending) truncatedCall() bool {
 	parts := end.reply.Message.Parts
-	if end.text() == "" {
+	if end.answerText() == "" {
 		return true
 	}
 	_, call := parts[len(parts)-1].(provider.ToolCall)

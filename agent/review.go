@@ -321,10 +321,10 @@ func (r *reviewer) message(p reviewPart, n, of int) string {
 }
 
 type reportInput struct {
-	Findings []reported `json:"findings"`
+	Findings []reportedFinding `json:"findings"`
 }
 
-type reported struct {
+type reportedFinding struct {
 	Path     string `json:"path"`
 	Line     int    `json:"line"`
 	EndLine  int    `json:"end_line,omitempty"`
@@ -381,7 +381,7 @@ func (r *reviewer) report(ctx context.Context, in reportInput) (tool.Result, err
 }
 
 // finding checks a model's report. nil is none; why is for the model, and "" if all was right.
-func (r *reviewer) finding(ctx context.Context, in reported) (f *Finding, why string) {
+func (r *reviewer) finding(ctx context.Context, in reportedFinding) (f *Finding, why string) {
 	path, changed := r.find(in.Path)
 	if denied, err := r.resolve(path); path == "" || err != nil || denied != "" {
 		return nil, "no such file in the change or in the project; report it again with the right path"
@@ -451,7 +451,7 @@ func nearest(f *changes.File, line, lines int) int {
 	for _, h := range f.Hunks {
 		at := h.New.First
 		for _, text := range h.Lines {
-			if text[0] == '+' && (!found || abs(at-line) < abs(best-line)) {
+			if text[0] == '+' && (!found || absInt(at-line) < absInt(best-line)) {
 				best, found = at, true
 			}
 			if text[0] != '-' {
@@ -462,7 +462,7 @@ func nearest(f *changes.File, line, lines int) int {
 	return best
 }
 
-func abs(n int) int { return max(n, -n) }
+func absInt(n int) int { return max(n, -n) }
 
 // ruleName is a rule in small letters, digits and hyphens.
 func ruleName(name string) string {

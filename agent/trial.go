@@ -39,7 +39,7 @@ func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
 	if err := needLayers(*opt.Confinement); err != nil {
 		return nil, err
 	}
-	p := project{opt: &opt, workspace: opt.Workspace}
+	p := projectParts{opt: &opt, workspace: opt.Workspace}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -54,7 +54,7 @@ func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
 		return nil, err
 	}
 	p.closers = append(p.closers, opt.Env.Files.Close)
-	if _, err := p.confine(); err != nil {
+	if _, err := p.makeConfiner(); err != nil {
 		return nil, err
 	}
 	s := &session{opt: opt.Options}

@@ -112,7 +112,7 @@ func (t *turn) finishReply(ctx context.Context, reply provider.Done) (again bool
 		why := cmp.Or(reply.Detail, "the model refused to answer")
 		return false, &Failure{Kind: KindRefused, Err: errors.New(why), Hint: hints[KindRefused]}
 	}
-	if again, err := t.requests.again(ctx, ending{reply: reply}); again || err != nil {
+	if again, err := t.requests.tryAgain(ctx, ending{reply: reply}); again || err != nil {
 		return again, err
 	}
 	if len(reply.Message.Calls()) > 0 {
@@ -212,7 +212,7 @@ func (t *turn) takeStep(ctx context.Context) error {
 // warnSteps reports once that four fifths of the turn's steps are used.
 func (t *turn) warnSteps() {
 	used, most := int(t.requests.steps.Load()), t.session.opt.Limits.MaxTurns+t.moreSteps
-	if !t.stepsNear && most > 4 && float64(used) >= near*float64(most) {
+	if !t.stepsNear && most > 4 && float64(used) >= capNear*float64(most) {
 		t.stepsNear = true
 		t.cb.notice(NoticeCap, fmt.Sprintf("%d of this turn's %d steps are used", used, most))
 	}
@@ -410,7 +410,7 @@ func (r *requests) query(ctx context.Context) (provider.Done, error) {
 			reply.Message = r.withoutOversized(reply.Message)
 			return reply, nil
 		}
-		if _, err := r.again(ctx, ending{err: err, sent: request.Messages}); err != nil {
+		if _, err := r.tryAgain(ctx, ending{err: err, sent: request.Messages}); err != nil {
 			return provider.Done{}, err
 		}
 	}
