@@ -149,28 +149,6 @@ func rename(schema *jsonschema.Schema, fields map[string]json.RawMessage) (chang
 	return changed
 }
 
-// Find is the tool of that name, else the only one that it can mean, by other letters or the
-// names of other programs; nil for none.
-func Find(tools []Tool, name string) *Tool {
-	for i := range tools {
-		if tools[i].Name == name {
-			return &tools[i]
-		}
-	}
-	folded := plainName(name)
-	var found *Tool
-	for i := range tools {
-		if foldProperty(tools[i].Name) != folded && !slices.Contains(calledElsewhere(tools[i].Name), folded) {
-			continue
-		}
-		if found != nil {
-			return nil
-		}
-		found = &tools[i]
-	}
-	return found
-}
-
 // calledElsewhere are the names that a tool has in other programs.
 func calledElsewhere(name string) []string {
 	return strings.Fields(map[string]string{

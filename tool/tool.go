@@ -284,6 +284,28 @@ func FromConstant(
 // ByLoop reports whether the loop makes the call itself. Run must not be called then.
 func (t Tool) ByLoop() bool { return t.run == nil }
 
+// Find is the tool of that name, else the only one that it can mean, by other letters or the
+// names of other programs; nil for none.
+func Find(tools []Tool, name string) *Tool {
+	for i := range tools {
+		if tools[i].Name == name {
+			return &tools[i]
+		}
+	}
+	folded := plainName(name)
+	var found *Tool
+	for i := range tools {
+		if foldProperty(tools[i].Name) != folded && !slices.Contains(calledElsewhere(tools[i].Name), folded) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = &tools[i]
+	}
+	return found
+}
+
 // Decode reads the input of a tool that New made for In. Input must have passed Check.
 func Decode[In any](t Tool, input json.RawMessage) (in In, err error) {
 	if err = json.Unmarshal(t.normalize(input), &in); err != nil {

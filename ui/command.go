@@ -11,6 +11,7 @@ import (
 
 	"artoo/tool/skill"
 	"artoo/tool/spelling"
+	"artoo/tool/text"
 	sizes "artoo/tool/text"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
@@ -126,6 +127,29 @@ func findCommand(name string) (slashCommand, bool) {
 	return slashCommand{}, false
 }
 
+// Own are the skills and commands that a user can call, with the names that call them.
+func Own(library *skill.Library) (items []skill.Item) {
+	for _, i := range slices.Concat(library.Items(skill.Command), library.Items(skill.Skill)) {
+		if i.NoUser {
+			continue
+		}
+		if c, builtIn := findCommand(i.Name); builtIn && c.run != nil || slices.ContainsFunc(items, func(o skill.Item) bool { return o.Name == i.Name }) {
+			if i.Kind != skill.Skill {
+				continue
+			}
+			i.Name = explicit + i.Name
+		}
+		items = append(items, i)
+	}
+	return items
+}
+
+// IsBuiltIn reports whether a name is that of a command of artoo's own, which conversations have.
+func IsBuiltIn(name string) bool {
+	c, ok := findCommand(name)
+	return ok && c.run != nil
+}
+
 // runCommand carries out a line that begins with a slash. An unknown name is never guessed at
 // and never sent to the model.
 func (t *Terminal) runCommand(ctx context.Context, text string) error {
@@ -179,6 +203,15 @@ func nearestCommand(name string) string {
 		names, aliases = append(names, c.name), append(aliases, c.aliases...)
 	}
 	return spelling.Nearest(name, append(names, aliases...))
+}
+
+// NearestOwn is the skill or command whose name is near, or "".
+func NearestOwn(library *skill.Library, name string) string {
+	var names []string
+	for _, i := range Own(library) {
+		names = append(names, i.Name)
+	}
+	return spelling.Nearest(name, names)
 }
 
 func runQuit(context.Context, *Terminal, string) error { return errLeave }
@@ -248,6 +281,41 @@ func runHelp(_ context.Context, t *Terminal, topic string) error {
 	return nil
 }
 
+// runSkills lists skills and commands, with the tokens that each takes once it is used.
+func runSkills(_ context.Context, t *Terminal, _ string) error {
+	library := t.opt.Agent.Skills()
+	var rows [][]string
+	for _, i := range Own(library) {
+		tokens := "cannot be read"
+		if body, err := i.Body(); err == nil {
+			tokens = text.Count(t.opt.Agent.Conversation().TextTokens(body), "token")
+		}
+		use := string(i.Kind)
+		if i.NoModel {
+			use += ", by you only"
+		}
+		rows = append(rows, []string{"/" + oneLine(i.Name), use, tokens, oneLine(i.Source())})
+	}
+	for _, i := range library.Items(skill.Skill) {
+		if i.NoUser {
+			rows = append(rows, []string{oneLine(i.Name), "skill, by the model only", "", oneLine(i.Source())})
+		}
+	}
+	if rows == nil {
+		t.Note("no skills and no commands; /help names their places")
+	}
+	t.columns(rows)
+	for _, kind := range skill.Kinds() {
+		for _, line := range library.Skipped(kind) {
+			t.Note("skipped: " + oneLine(line))
+		}
+		for _, line := range library.Shadowed(kind) {
+			t.Note(oneLine(line))
+		}
+	}
+	return nil
+}
+
 // helpColumns is the width of a terminal that shows the page of commands in two columns, which
 // makes it 24 rows long.
 const helpColumns = 80
@@ -275,6 +343,26 @@ func (t *Terminal) helpCommands() {
 	t.helpOwn()
 	t.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
 	t.Text("@FILE: a file; #TEXT adds to AGENTS.md. More: /help keys, /help approvals")
+}
+
+// mostHelped is how many skills and commands the page of help lists.
+const mostHelped = 20
+
+// helpOwn lists the skills and commands of the user's.
+func (t *Terminal) helpOwn() {
+	items := Own(t.opt.Agent.Skills())
+	if len(items) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, i := range items[:min(len(items), mostHelped)] {
+		rows = append(rows, []string{oneLine(strings.TrimSpace("/" + i.Name + " " + i.Hint)), oneLine(text.Clip(i.Description, 60))})
+	}
+	t.Text("Your skills and commands:")
+	t.columns(rows)
+	if more := len(items) - mostHelped; more > 0 {
+		t.Text(fmt.Sprintf("and %d more: /skills", more))
+	}
 }
 
 func helpKeys() [][]string {

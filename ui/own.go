@@ -10,8 +10,6 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool/skill"
-	"artoo/tool/spelling"
-	"artoo/tool/text"
 	"artoo/ui/prompt"
 )
 
@@ -44,38 +42,6 @@ func FindOwn(library *skill.Library, name string) (skill.Item, bool) {
 	}
 	i, ok := library.Find(skill.Skill, name)
 	return i, ok && !i.NoUser
-}
-
-// Own are the skills and commands that a user can call, with the names that call them.
-func Own(library *skill.Library) (items []skill.Item) {
-	for _, i := range slices.Concat(library.Items(skill.Command), library.Items(skill.Skill)) {
-		if i.NoUser {
-			continue
-		}
-		if c, builtIn := findCommand(i.Name); builtIn && c.run != nil || slices.ContainsFunc(items, func(o skill.Item) bool { return o.Name == i.Name }) {
-			if i.Kind != skill.Skill {
-				continue
-			}
-			i.Name = explicit + i.Name
-		}
-		items = append(items, i)
-	}
-	return items
-}
-
-// NearestOwn is the skill or command whose name is near, or "".
-func NearestOwn(library *skill.Library, name string) string {
-	var names []string
-	for _, i := range Own(library) {
-		names = append(names, i.Name)
-	}
-	return spelling.Nearest(name, names)
-}
-
-// IsBuiltIn reports whether a name is that of a command of artoo's own, which conversations have.
-func IsBuiltIn(name string) bool {
-	c, ok := findCommand(name)
-	return ok && c.run != nil
 }
 
 // Message makes the message of an invocation: m as it was typed, with the expanded text behind it.
@@ -180,17 +146,6 @@ func UseModel(ctx context.Context, p Program, a *agent.Agent, name string) (o pr
 	return o, func() { _ = p.SwitchModel(before.String()) }, "" // The model before could be had.
 }
 
-// invocation is the skill or command that a typed line calls, where no command of artoo's own has
-// the name.
-func (t *Terminal) invocation(line string) (Invocation, bool) {
-	name, args, ok := CommandName(strings.TrimSpace(line))
-	if !ok || IsBuiltIn(name) {
-		return Invocation{}, false
-	}
-	i, ok := FindOwn(t.opt.Agent.Skills(), name)
-	return Invocation{Item: i, Args: args}, ok
-}
-
 // invoke sends the message of an invocation.
 func (t *Terminal) invoke(ctx context.Context, in Invocation, l prompt.Line) error {
 	if err := t.followUp(ctx); err != nil {
@@ -217,59 +172,4 @@ func (t *Terminal) invoke(ctx context.Context, in Invocation, l prompt.Line) err
 		}
 		return t.send(ctx, m)
 	})
-}
-
-// runSkills lists skills and commands, with the tokens that each takes once it is used.
-func runSkills(_ context.Context, t *Terminal, _ string) error {
-	library := t.opt.Agent.Skills()
-	var rows [][]string
-	for _, i := range Own(library) {
-		tokens := "cannot be read"
-		if body, err := i.Body(); err == nil {
-			tokens = text.Count(t.opt.Agent.Conversation().TextTokens(body), "token")
-		}
-		use := string(i.Kind)
-		if i.NoModel {
-			use += ", by you only"
-		}
-		rows = append(rows, []string{"/" + oneLine(i.Name), use, tokens, oneLine(i.Source())})
-	}
-	for _, i := range library.Items(skill.Skill) {
-		if i.NoUser {
-			rows = append(rows, []string{oneLine(i.Name), "skill, by the model only", "", oneLine(i.Source())})
-		}
-	}
-	if rows == nil {
-		t.Note("no skills and no commands; /help names their places")
-	}
-	t.columns(rows)
-	for _, kind := range skill.Kinds() {
-		for _, line := range library.Skipped(kind) {
-			t.Note("skipped: " + oneLine(line))
-		}
-		for _, line := range library.Shadowed(kind) {
-			t.Note(oneLine(line))
-		}
-	}
-	return nil
-}
-
-// mostHelped is how many skills and commands the page of help lists.
-const mostHelped = 20
-
-// helpOwn lists the skills and commands of the user's.
-func (t *Terminal) helpOwn() {
-	items := Own(t.opt.Agent.Skills())
-	if len(items) == 0 {
-		return
-	}
-	var rows [][]string
-	for _, i := range items[:min(len(items), mostHelped)] {
-		rows = append(rows, []string{oneLine(strings.TrimSpace("/" + i.Name + " " + i.Hint)), oneLine(text.Clip(i.Description, 60))})
-	}
-	t.Text("Your skills and commands:")
-	t.columns(rows)
-	if more := len(items) - mostHelped; more > 0 {
-		t.Text(fmt.Sprintf("and %d more: /skills", more))
-	}
 }

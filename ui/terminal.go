@@ -95,6 +95,17 @@ func (t *Terminal) first(ctx context.Context) error {
 	return t.turn(ctx, text, parts)
 }
 
+// invocation is the skill or command that a typed line calls, where no command of artoo's own has
+// the name.
+func (t *Terminal) invocation(line string) (Invocation, bool) {
+	name, args, ok := CommandName(strings.TrimSpace(line))
+	if !ok || IsBuiltIn(name) {
+		return Invocation{}, false
+	}
+	i, ok := FindOwn(t.opt.Agent.Skills(), name)
+	return Invocation{Item: i, Args: args}, ok
+}
+
 // leave is the exit code for the error that ended a line or a turn; -1 goes on.
 func (t *Terminal) leave(err error) (code int, left error) {
 	var signal *prompt.SignalError
