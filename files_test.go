@@ -15,7 +15,7 @@ import (
 // inOrder are the packages in which each file stands above those whose names it uses: read so, no one has to go
 // back. back are the uses that need not.
 var (
-	inOrder = []string{"agent", "tool", "ui"}
+	inOrder = []string{"agent", "agent/permission", "tool", "ui"}
 	back    = []string{
 		"agent/turn.go agent/calls.go", // A call of the tool task is a message to an agent of its own.
 	}
@@ -98,13 +98,16 @@ func circleOf(uses map[string]map[string]string) []string {
 	var circle, above []string
 	var visit func(name string)
 	visit = func(name string) {
+		if circle != nil {
+			return
+		}
 		if at := slices.Index(above, name); at >= 0 {
 			for i, from := range above[at:] {
 				to := append(above[at:], name)[i+1]
 				circle = append(circle, from+" uses "+uses[from][to]+" of "+to)
 			}
 		}
-		if done[name] || circle != nil {
+		if done[name] {
 			return
 		}
 		done[name], above = true, append(above, name)

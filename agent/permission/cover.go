@@ -267,3 +267,30 @@ func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 	}
 	return "it names other files"
 }
+
+// parsed is a shell line, parsed once for a decision.
+type parsed struct {
+	tool string // the tool that runs it
+	text string // the line without blank space around it
+	dir  string // where it runs
+
+	parts   []*part // its commands: all, the certain ones, and those of them that need a rule
+	sure    []*part
+	rest    []*part
+	problem string // why the shell may take the line in another way; "" for nothing
+	reads   bool   // the line does nothing but read
+
+	denies, mayDeny, asks *Rule // the first rule that denies the line, may deny it, or asks about it
+}
+
+// A part is one simple command of a line with the verdicts of the lists and the rules.
+type part struct {
+	line.Command
+	reads   bool   // it is a read-only command
+	unasked bool   // and as such needs no rule
+	why     string // why a command of that list does more than read
+
+	denies, mayDeny, asks, allows *Rule
+	missed                        []MissedRule // rules that nearly allow or deny it
+	destroys                      string       // the act that every mode asks about; set by alwaysAsked
+}

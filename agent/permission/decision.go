@@ -178,6 +178,23 @@ type Decision struct {
 	Suggested string // a wider one that a user may want; may equal Narrow
 }
 
+// Part is the part of a decision on one simple command of a line.
+type Part struct {
+	Text    string       `json:"text"`
+	Verdict Verdict      `json:"effect"`
+	Why     string       `json:"why"`
+	Rule    string       `json:"rule"`   // "" when no rule spoke
+	Origin  string       `json:"origin"` // where the rule stands
+	Missed  []MissedRule `json:"missed"`
+}
+
+// MissedRule is a rule that nearly speaks of a call, and why it does not.
+type MissedRule struct {
+	Rule   string `json:"rule"`
+	Origin string `json:"origin"`
+	Why    string `json:"why"`
+}
+
 // Reason is all reasons in words; "" for none.
 func (d Decision) Reason() string { return words(d.Reasons) }
 

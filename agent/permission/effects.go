@@ -233,3 +233,18 @@ func IsCache(rel string) bool {
 	}
 	return false
 }
+
+func matchesAny(list, name string) bool {
+	for pattern := range strings.FieldsSeq(list) {
+		if pattern == name {
+			return true
+		}
+		if !strings.ContainsAny(pattern, `*?[\`) {
+			continue
+		}
+		if ok, err := path.Match(pattern, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}

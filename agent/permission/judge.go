@@ -487,21 +487,6 @@ func (p *Policy) fixed(path string) bool {
 	return p.Confinement.Layered && strings.Contains("/"+filepath.ToSlash(below(p.Root, path))+"/", "/.git/")
 }
 
-func matchesAny(list, name string) bool {
-	for pattern := range strings.FieldsSeq(list) {
-		if pattern == name {
-			return true
-		}
-		if !strings.ContainsAny(pattern, `*?[\`) {
-			continue
-		}
-		if ok, err := path.Match(pattern, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
-}
-
 func slashOf(mode fs.FileMode) string {
 	if mode.IsDir() {
 		return "/"
@@ -534,4 +519,12 @@ func changeKey(c sandbox.Change) string {
 		kind = "content"
 	}
 	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", filepath.Clean(c.Path), kind, c.Mode, c.Target)
+}
+
+// trimLine is a command without the spaces around it that a shell ignores.
+func trimLine(command string) string {
+	if text := strings.Trim(command, " \t\n"); !strings.HasSuffix(text, `\`) {
+		return text
+	}
+	return strings.TrimLeft(command, " \t\n")
 }

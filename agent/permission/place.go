@@ -44,6 +44,61 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 	return d
 }
 
+// byPlace decides over a line that no rule covers.
+func (p *Policy) byPlace(d Decision, l parsed) Decision {
+	if r, ok := readGroup(p.DenyRules, l.tool); ok {
+		return d.because(Ask, Reason{Code: ReadingDenied, Rule: r.String()})
+	}
+	switch {
+	case p.Confinement.Inside() && d.Place == PlaceHost: // the rights, which come from no line
+		return d.because(Refuse, Reason{Code: NothingOutside})
+	case p.NoProject:
+		return d.because(Ask, Reason{Code: NoProject})
+	case d.Place == PlaceLayer && len(d.Own) > 0 && !p.TrustsPrograms && p.Mode != ModeAuto:
+		return d.because(Ask, Reason{Code: OwnPrograms, Object: strings.Join(d.Own, ", ")})
+	case d.Place == PlaceLayer:
+		return d.because(Run, Reason{Code: OnLayer})
+	case (d.Place == PlaceBackground || d.Place == PlaceSandbox) && p.trustAnswers():
+		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
+	case d.Place == PlaceBackground:
+		return d.because(Ask, Reason{Code: GoesOn})
+	case d.Place == PlaceSandbox && len(d.Own) == 0 && p.holds().First:
+		d.Place = PlaceReadOnly
+		return d.because(Run, Reason{Code: TriedFirst})
+	case len(d.Reasons) > 0: // it leaves the sandbox
+		d.Verdict = Ask
+		return d
+	}
+	why := ""
+	for _, s := range l.rest {
+		why = cmp.Or(why, s.why)
+	}
+	switch can := p.holds(); {
+	case len(d.Own) > 0:
+		why = "it runs the project's own programs: " + strings.Join(d.Own, ", ")
+	case why == "" && p.Confinement.First && !can.First:
+		why = "commands here could read denied files"
+	}
+	return d.because(Ask, Reason{Code: MoreThanReading, Object: why})
+}
+
+// holds is the confinement now: where commands could read denied files, little runs unasked.
+func (p *Policy) holds() Confinement {
+	can := p.Confinement
+	if can.Shows && !can.Layer {
+		if denied, err := p.Denied(); err != nil || len(denied) > 0 || p.TrackedSecret() != "" {
+			can.First, can.Auto = false, false
+		}
+	}
+	return can
+}
+
+// trustAnswers reports whether trust answers for a sandboxed command on the project itself.
+func (p *Policy) trustAnswers() bool {
+	can := p.holds()
+	return p.TrustsPrograms && (can.Layer && (p.Mode != ModeAsk || can.Layered) || can.Auto && p.Mode == ModeAuto)
+}
+
 // decideProblem decides a line that the shell may take in another way: only a rule for every command
 // covers it, unless something denied, asked or always asked may be hidden in it. On a layer its
 // effects are judged.
@@ -91,14 +146,6 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	}
 	slices.Sort(keep)
 	return reasons, slices.Compact(keep)
-}
-
-// trimLine is a command without the spaces around it that a shell ignores.
-func trimLine(command string) string {
-	if text := strings.Trim(command, " \t\n"); !strings.HasSuffix(text, `\`) {
-		return text
-	}
-	return strings.TrimLeft(command, " \t\n")
 }
 
 // leaves reports whether a line has to run on the host, and notes in the decision why.
@@ -386,11 +433,4 @@ func (p *Policy) couldLose(s line.Command) (paths []string) {
 		return []string{p.Root}
 	}
 	return paths
-}
-
-func (p *Policy) places(s line.Command, to string) (files []string) {
-	if len(s.Dirs) == 0 {
-		return line.PathsFrom([]string{p.Root}, to)
-	}
-	return s.Paths(to)
 }

@@ -2,7 +2,6 @@ package permission
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -112,77 +111,9 @@ func (r Rights) fate(v Verdict) Fate {
 	return Refused
 }
 
-// Mode is the approval mode.
-type Mode string
-
-// The four modes. ModeAuto asks nothing that the sandbox confines; see Confinement.Auto
-// for machines without layers.
-const (
-	ModeAsk   Mode = "ask"
-	ModeEdits Mode = "edits"
-	ModeAuto  Mode = "auto"
-	ModePlan  Mode = "plan"
-)
-
-// Confinement describes the walls around the commands of a session. The zero value is
-// nothing: all run on the host.
-type Confinement struct {
-	Sandbox  bool // commands can be confined
-	Layer    bool // and every foreground line runs on a throwaway layer
-	First    bool // a read-only command changes nothing: without layers system programs are tried so
-	Auto     bool // mode auto runs a trusted project's programs in the sandbox also without layers
-	Shows    bool // confined commands can read denied files
-	Network  bool // confined commands reach the network, unless they are read-only
-	Required bool // calls that cannot be confined are refused
-	// Layered means that artoo itself works on a layer over the project, and with Layer alone: writes need no
-	// approval except in guarded files, nothing runs outside, and git's data is read-only.
-	Layered bool
-	// Capped means that the changes of the run are capped: commands run on layers alone, in the background too.
-	Capped bool
-}
-
-// Inside reports whether nothing may run outside the sandbox.
-func (c Confinement) Inside() bool { return c.Layered || c.Capped }
-
-// Binding reports whether a call must not run where its place cannot be had.
-func (c Confinement) Binding() bool { return c.Required || c.Inside() }
-
-// holds is the confinement now: where commands could read denied files, little runs unasked.
-func (p *Policy) holds() Confinement {
-	can := p.Confinement
-	if can.Shows && !can.Layer {
-		if denied, err := p.Denied(); err != nil || len(denied) > 0 || p.TrackedSecret() != "" {
-			can.First, can.Auto = false, false
-		}
-	}
-	return can
-}
-
 // writesFreely reports whether file tools write files that are not guarded unasked.
 func (p *Policy) writesFreely() bool {
 	return p.Mode == ModeEdits || p.Mode == ModeAuto || p.Confinement.Layered && p.Mode != ModePlan
-}
-
-// trustAnswers reports whether trust answers for a sandboxed command on the project itself.
-func (p *Policy) trustAnswers() bool {
-	can := p.holds()
-	return p.TrustsPrograms && (can.Layer && (p.Mode != ModeAsk || can.Layered) || can.Auto && p.Mode == ModeAuto)
-}
-
-// Ceiling lists the things that the system's policy forbids whatever the user chooses. The zero value forbids
-// nothing.
-type Ceiling struct {
-	// Modes are those that may be chosen besides ModePlan, which only reads; nil for all. ModesAt
-	// is the place in the policy, for messages.
-	Modes   []Mode
-	ModesAt string
-	// NoTrust is the place in the policy where no project is trusted; "" where some may be.
-	NoTrust string
-}
-
-// Forbids reports whether the mode may not be chosen.
-func (c Ceiling) Forbids(mode Mode) bool {
-	return c.Modes != nil && mode != ModePlan && !slices.Contains(c.Modes, mode)
 }
 
 // ModeError means that a mode cannot hold where artoo was started.

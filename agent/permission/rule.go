@@ -64,43 +64,6 @@ func (e *RuleError) Error() string {
 	return text
 }
 
-// ParseRule reads a rule. Claude Code's names mean artoo's.
-// The error is a *RuleError, also for a rule that no call can ever match.
-func ParseRule(s string) (Rule, error) {
-	s = strings.TrimSpace(s)
-	name, rest, hasArg := strings.Cut(s, "(")
-	r := Rule{Tool: strings.TrimSpace(name), HasArg: hasArg}
-	r.Tool, r.Outside = strings.CutSuffix(r.Tool, "!")
-	switch {
-	case r.Tool == "":
-		return Rule{}, &RuleError{s, "it does not begin with a tool's name", "bash(go test:*)"}
-	case hasArg && !strings.HasSuffix(rest, ")"):
-		return Rule{}, &RuleError{s, "it does not end in a parenthesis", strings.TrimRight(s, " ") + ")"}
-	case hasArg:
-		r.Arg = strings.TrimSpace(strings.TrimSuffix(rest, ")"))
-	}
-	kind, err := r.canonical(s)
-	if err != nil {
-		return Rule{}, err
-	}
-	if r.Outside && (kind != ruleCommand || r.Arg == ReadGroup) {
-		return Rule{}, &RuleError{s, "only rules for commands can allow runs outside the sandbox", "bash!(npm ci)"}
-	}
-	if hasArg && r.Arg == "" {
-		return Rule{}, &RuleError{s, "there is nothing between its parentheses", r.Tool}
-	}
-	if r.HasArg && r.Arg == "*" {
-		r.Arg, r.HasArg = "", false
-	}
-	if !r.HasArg {
-		return r, nil
-	}
-	if why, try := r.impossible(kind); why != "" {
-		return Rule{}, &RuleError{s, why, try}
-	}
-	return r, nil
-}
-
 // String is the rule as it is written, with artoo's own name of the tool.
 func (r Rule) String() string {
 	name := r.Tool
@@ -125,24 +88,6 @@ func (r Rule) names(name string, kind tool.Kind) bool {
 	return strings.HasPrefix(r.Tool, mcpPrefix) && strings.HasPrefix(name, r.Tool+"__")
 }
 
-// namesWidely is names for a rule that refuses or asks: one for a tool that
-// writes speaks for all of them, since each can write the others' files.
-func (r Rule) namesWidely(name string, kind tool.Kind) bool {
-	return r.names(name, kind) || kind == tool.KindWrite && writes(r.Tool)
-}
-
-// exact reports whether the rule stands for one call only.
-func (r Rule) exact() bool {
-	if !r.HasArg || r.Arg == ReadGroup {
-		return false
-	}
-	if r.Tool == "bash" {
-		_, wild := r.line()
-		return !wild
-	}
-	return !hasMeta(r.Arg)
-}
-
 // foldsPaths is set where file systems usually ignore case.
 const foldsPaths = runtime.GOOS == "darwin"
 
@@ -161,14 +106,6 @@ func (r Rule) matchesPath(root, file string, wide bool) bool {
 			return false
 		}
 	}
-}
-
-// FileRule is a rule for the files that a pattern names, ./ from the working directory dir. The error is a *RuleError.
-func FileRule(glob, dir string) (Rule, error) {
-	r, err := ParseRule("write(" + glob + ")")
-	r.base = dir
-	r.Arg, r.HasArg = glob, true // "*" too, which stands for everything in a rule of the user's
-	return r, err
 }
 
 // MatchesPath reports whether the rule, one for files, covers an absolute path of the project at root.
@@ -287,16 +224,5 @@ func ruleForHost(name, at string) Rule {
 	return Rule{Tool: name, Arg: host, HasArg: true}
 }
 
-// Hosts reports whether the present rules let calls of a tool reach a further host unasked, and
-// whether one allows it at a private address. The func may be called from any goroutine.
-func (p *Policy) Hosts(name string) func(host string) (unasked, own bool) {
-	rules := &Policy{Mode: p.Mode, Root: p.Root, AllowRules: slices.Clone(p.AllowRules), AskRules: slices.Clone(p.AskRules),
-		DenyRules: slices.Clone(p.DenyRules), session: p.SessionRules()}
-	return func(host string) (unasked, own bool) {
-		d := rules.Decide(name, tool.Access{Kind: tool.KindNetwork, Host: host})
-		own = d.Verdict != Refuse && slices.ContainsFunc(rules.allowing(), func(r Rule) bool {
-			return r.names(name, tool.KindNetwork) && r.namesServer(host)
-		})
-		return d.Verdict == Run, own
-	}
-}
+// mcpPrefix begins the names of the tools of MCP servers: mcp__SERVER__TOOL.
+const mcpPrefix = "mcp__"

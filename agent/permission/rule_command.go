@@ -1,11 +1,14 @@
 package permission
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"artoo/agent/permission/line"
+	"artoo/tool/names"
 )
 
 // wildcard stands for a * that means "any" in a pattern that was read: a
@@ -334,4 +337,87 @@ func (m match) optionsAnywhere() (yes, maybe bool) {
 		yes, maybe = false, unknown && (yes || maybe)
 	}
 	return yes, maybe
+}
+
+// exact reports whether the rule stands for one call only.
+func (r Rule) exact() bool {
+	if !r.HasArg || r.Arg == ReadGroup {
+		return false
+	}
+	if r.Tool == "bash" {
+		_, wild := r.line()
+		return !wild
+	}
+	return !hasMeta(r.Arg)
+}
+
+// namesPath reports whether a rule's word, or a command's, names a path: by its form, or as it is
+// there.
+func namesPath(expected patternWord, text, base string, dirs []string) bool {
+	if line.IsOption(text) || strings.Contains(text, "://") || !strings.Contains(expected.Text+text, "/") {
+		return false
+	}
+	written := func(w string) bool {
+		first, _, _ := strings.Cut(w, "/")
+		return w != "" && (first == "" || first == "." || first == "..")
+	}
+	there := func(dir string) bool {
+		_, err := os.Lstat(seenFrom(dir, text))
+		return err == nil
+	}
+	return written(expected.Text) || written(text) || there(base) || slices.ContainsFunc(dirs, there)
+}
+
+// leadsTo reports whether a command's word leads, from each directory the
+// command may run in, to where the rule's does from its own.
+func leadsTo(expected patternWord, text, base string, dirs []string) bool {
+	if len(dirs) == 0 {
+		if !filepath.IsAbs(text) {
+			return false
+		}
+		dirs = []string{base}
+	}
+	fixed, rest := expected.Text, ""
+	if i := strings.Index(expected.Text, wildcard); i >= 0 {
+		cut := strings.LastIndex(expected.Text[:i], "/") + 1
+		fixed, rest = expected.Text[:cut], expected.Text[cut:]
+	}
+	pattern := patternWord{Text: names.Real(seenFrom(base, fixed))}
+	if rest != "" {
+		pattern.Text = strings.TrimSuffix(pattern.Text, "/") + "/" + rest
+	}
+	return !slices.ContainsFunc(dirs, func(dir string) bool {
+		return !pattern.matches(names.Real(seenFrom(dir, text)), false)
+	})
+}
+
+// seenFrom is where a path leads, seen from dir.
+func seenFrom(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return dir + string(filepath.Separator) + path
+}
+
+// scriptAt is which word of a command is its interpreter's script, -1 for none: the first that is
+// a file, else the first that is named like one.
+func scriptAt(words []line.Word, dirs []string) int {
+	if len(words) < 2 || !words[0].Known || words[0].Text != "." && !line.Interprets(words[0].Text) {
+		return -1
+	}
+	like := -1
+	for i, w := range words[1:] {
+		if !w.Known || w.Glob || line.IsOption(w.Text) {
+			continue
+		}
+		for _, dir := range dirs {
+			if info, err := os.Stat(seenFrom(dir, w.Text)); err == nil && info.Mode().IsRegular() {
+				return i + 1
+			}
+		}
+		if like < 0 && strings.ContainsAny(w.Text, "./") {
+			like = i + 1
+		}
+	}
+	return like
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"artoo/agent/permission/line"
+	"artoo/tool"
 	"artoo/tool/spelling"
 	"artoo/tool/web"
 )
@@ -49,26 +50,6 @@ var namedTools = []namedTool{
 	{name: "random_number"}, {name: "mcp_find"}, {name: "skill", foreign: "skill"},
 	{name: "remember"},
 }
-
-// toolNamed finds a tool by its name, or by Claude Code's.
-func toolNamed(name string, foreign bool) (namedTool, bool) {
-	i := slices.IndexFunc(namedTools, func(t namedTool) bool {
-		return !foreign && t.name == name || foreign && line.In(t.foreign, strings.ToLower(name))
-	})
-	if i < 0 {
-		return namedTool{}, false
-	}
-	return namedTools[i], true
-}
-
-// writes reports whether the tool of this name writes files.
-func writes(name string) bool {
-	t, _ := toolNamed(name, false)
-	return t.writes
-}
-
-// mcpPrefix begins the names of the tools of MCP servers: mcp__SERVER__TOOL.
-const mcpPrefix = "mcp__"
 
 var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_.-]+\*?$`)
 
@@ -233,4 +214,72 @@ func (r Rule) Remark() string {
 		return "any program at all"
 	}
 	return ""
+}
+
+// ParseRule reads a rule. Claude Code's names mean artoo's.
+// The error is a *RuleError, also for a rule that no call can ever match.
+func ParseRule(s string) (Rule, error) {
+	s = strings.TrimSpace(s)
+	name, rest, hasArg := strings.Cut(s, "(")
+	r := Rule{Tool: strings.TrimSpace(name), HasArg: hasArg}
+	r.Tool, r.Outside = strings.CutSuffix(r.Tool, "!")
+	switch {
+	case r.Tool == "":
+		return Rule{}, &RuleError{s, "it does not begin with a tool's name", "bash(go test:*)"}
+	case hasArg && !strings.HasSuffix(rest, ")"):
+		return Rule{}, &RuleError{s, "it does not end in a parenthesis", strings.TrimRight(s, " ") + ")"}
+	case hasArg:
+		r.Arg = strings.TrimSpace(strings.TrimSuffix(rest, ")"))
+	}
+	kind, err := r.canonical(s)
+	if err != nil {
+		return Rule{}, err
+	}
+	if r.Outside && (kind != ruleCommand || r.Arg == ReadGroup) {
+		return Rule{}, &RuleError{s, "only rules for commands can allow runs outside the sandbox", "bash!(npm ci)"}
+	}
+	if hasArg && r.Arg == "" {
+		return Rule{}, &RuleError{s, "there is nothing between its parentheses", r.Tool}
+	}
+	if r.HasArg && r.Arg == "*" {
+		r.Arg, r.HasArg = "", false
+	}
+	if !r.HasArg {
+		return r, nil
+	}
+	if why, try := r.impossible(kind); why != "" {
+		return Rule{}, &RuleError{s, why, try}
+	}
+	return r, nil
+}
+
+// FileRule is a rule for the files that a pattern names, ./ from the working directory dir. The error is a *RuleError.
+func FileRule(glob, dir string) (Rule, error) {
+	r, err := ParseRule("write(" + glob + ")")
+	r.base = dir
+	r.Arg, r.HasArg = glob, true // "*" too, which stands for everything in a rule of the user's
+	return r, err
+}
+
+// toolNamed finds a tool by its name, or by Claude Code's.
+func toolNamed(name string, foreign bool) (namedTool, bool) {
+	i := slices.IndexFunc(namedTools, func(t namedTool) bool {
+		return !foreign && t.name == name || foreign && line.In(t.foreign, strings.ToLower(name))
+	})
+	if i < 0 {
+		return namedTool{}, false
+	}
+	return namedTools[i], true
+}
+
+// writes reports whether the tool of this name writes files.
+func writes(name string) bool {
+	t, _ := toolNamed(name, false)
+	return t.writes
+}
+
+// namesWidely is names for a rule that refuses or asks: one for a tool that
+// writes speaks for all of them, since each can write the others' files.
+func (r Rule) namesWidely(name string, kind tool.Kind) bool {
+	return r.names(name, kind) || kind == tool.KindWrite && writes(r.Tool)
 }
