@@ -11,7 +11,6 @@ import (
 
 	"artoo/tool/skill"
 	"artoo/tool/spelling"
-	"artoo/tool/text"
 	sizes "artoo/tool/text"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
@@ -288,7 +287,7 @@ func runSkills(_ context.Context, t *Terminal, _ string) error {
 	for _, i := range Own(library) {
 		tokens := "cannot be read"
 		if body, err := i.Body(); err == nil {
-			tokens = text.Count(t.opt.Agent.Conversation().TextTokens(body), "token")
+			tokens = sizes.Count(t.opt.Agent.Conversation().TextTokens(body), "token")
 		}
 		use := string(i.Kind)
 		if i.NoModel {
@@ -356,7 +355,7 @@ func (t *Terminal) helpOwn() {
 	}
 	var rows [][]string
 	for _, i := range items[:min(len(items), mostHelped)] {
-		rows = append(rows, []string{oneLine(strings.TrimSpace("/" + i.Name + " " + i.Hint)), oneLine(text.Clip(i.Description, 60))})
+		rows = append(rows, []string{oneLine(strings.TrimSpace("/" + i.Name + " " + i.Hint)), oneLine(sizes.Clip(i.Description, 60))})
 	}
 	t.Text("Your skills and commands:")
 	t.columns(rows)
