@@ -36,7 +36,10 @@ func StartPTY(cmd *exec.Cmd, cols, rows int) (*os.File, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = true, true
-	if err := errors.Join(ResizePTY(master, cols, rows), cmd.Start()); err != nil {
+	if err = ResizePTY(master, cols, rows); err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
 		return nil, errors.Join(err, master.Close())
 	}
 	return master, nil
