@@ -25,6 +25,9 @@ func TestFilesStandAboveWhatTheyUse(t *testing.T) {
 	unseen := slices.Clone(back)
 	for _, dir := range inOrder {
 		uses := usesOf(t, dir)
+		if len(uses) == 0 {
+			t.Errorf("%s: no file of it uses another", dir)
+		}
 		for _, pair := range back {
 			if from, to, _ := strings.Cut(pair, " "); uses[from][to] != "" {
 				delete(uses[from], to)
@@ -103,7 +106,7 @@ func circleOf(uses map[string]map[string]string) []string {
 		}
 		if at := slices.Index(above, name); at >= 0 {
 			for i, from := range above[at:] {
-				to := append(above[at:], name)[i+1]
+				to := above[at+(i+1)%len(above[at:])]
 				circle = append(circle, from+" uses "+uses[from][to]+" of "+to)
 			}
 		}

@@ -61,14 +61,12 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 		}
 		opt.Workspace = &Workspace{Project: project, Shell: shell.Find()}
 	}
-	p := projectParts{opt: &opt, workspace: opt.Workspace}
+	p := newProjectParts(&opt)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	p.makeEnv()
-	p.makePolicy()
 	confiner, err := p.makeConfiner()
 	if err != nil {
 		return nil, err
@@ -92,6 +90,14 @@ type projectParts struct {
 	servers   *mcp.Manager
 	confined  *confinedServers
 	closers   []func() error
+}
+
+// newProjectParts makes the environment of tools and the policy, with which all begins.
+func newProjectParts(opt *ProjectOptions) *projectParts {
+	p := &projectParts{opt: opt, workspace: opt.Workspace}
+	p.makeEnv()
+	p.makePolicy()
+	return p
 }
 
 func (p *projectParts) close() (err error) {
@@ -291,14 +297,12 @@ func goSettings(variable func(string) string, home string) []string {
 // needs Workspace; of Options only Env, Policy, Skills and Notice count. end ends the servers and all that was made
 // for them.
 func ProjectServers(opt ProjectOptions) (servers *mcp.Manager, end func() error, err error) {
-	p := projectParts{opt: &opt, workspace: opt.Workspace}
+	p := newProjectParts(&opt)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	p.makeEnv()
-	p.makePolicy()
 	if err := p.workspace.openFiles(opt.Env, opt.Policy, nil); err != nil { // commands cannot see the denied ones
 		return nil, nil, err
 	}

@@ -39,14 +39,12 @@ func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
 	if err := needLayers(*opt.Confinement); err != nil {
 		return nil, err
 	}
-	p := projectParts{opt: &opt, workspace: opt.Workspace}
+	p := newProjectParts(&opt)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	p.makeEnv()
-	p.makePolicy()
 	policy := *opt.Policy
 	policy.Mode = permission.ModeAsk // The mode does not apply to commands that a user typed.
 	opt.Policy = &policy

@@ -130,19 +130,21 @@ func (p *planner) steps(kept int) {
 	steps = steps[:max(0, len(steps)-kept)]
 	drop := map[string]bool{}
 	user := -1 // the last user message after which steps were dropped
-	for len(steps) > 0 && !p.enough() {
-		for len(steps) > 0 && !p.enough() {
-			step := steps[0]
-			steps = steps[1:]
-			for k := step.from; k < step.to; k++ {
-				drop[p.items[k].id] = true
-				p.drop(k)
-			}
-			if i := lastUser(p.items[:step.from]); i >= 0 {
-				user = i
-				p.note(i, stepsLeftOut)
-			}
-			p.did.Steps++
+	for i, step := range steps {
+		if p.enough() {
+			break
+		}
+		for k := step.from; k < step.to; k++ {
+			drop[p.items[k].id] = true
+			p.drop(k)
+		}
+		if before := lastUser(p.items[:step.from]); before >= 0 {
+			user = before
+			p.note(user, stepsLeftOut)
+		}
+		p.did.Steps++
+		if !p.enough() && i+1 < len(steps) {
+			continue
 		}
 		if latest := lastUser(p.items); user >= 0 {
 			p.report(user, stepsLeftOut)
