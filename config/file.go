@@ -11,14 +11,14 @@ import (
 )
 
 // applyFile takes over everything a config file says.
-func (c loader) applyFile(d *document) error {
+func (l loader) applyFile(d *document) error {
 	root := &table{doc: d, m: d.root, asked: map[string]bool{}}
 	sections := map[string]func(*table){
-		"project": c.applyProjects, "agents": c.applyAgents, "lsp": c.applyServers, "check": c.applyChecks,
-		"mcp": c.applyMCP,
+		"project": l.applyProjects, "agents": l.applyAgents, "lsp": l.applyServers, "check": l.applyChecks,
+		"mcp": l.applyMCP,
 	}
 	for _, o := range Options() {
-		sections[o.Section] = func(t *table) { c.applySection(t, o.Section) }
+		sections[o.Section] = func(t *table) { l.applySection(t, o.Section) }
 	}
 	for _, name := range root.keys() {
 		v := d.root[name]
@@ -26,7 +26,7 @@ func (c loader) applyFile(d *document) error {
 		apply := sections[name]
 		switch {
 		case name == "hooks":
-			c.Hooks = append(c.Hooks, d.hooks(v, extension.Origin{Source: extension.SourceUser})...)
+			l.cfg.Hooks = append(l.cfg.Hooks, d.hooks(v, extension.Origin{Source: extension.SourceUser})...)
 		case apply == nil, !isTable && fileOption(name) != nil: // provider = "x" is a key of [provider]
 			root.unknown(name, append(slices.Sorted(maps.Keys(sections)), "hooks"), false)
 		default:
@@ -35,7 +35,7 @@ func (c loader) applyFile(d *document) error {
 			}
 		}
 	}
-	c.Warnings = append(c.Warnings, d.lines()...)
+	l.cfg.Warnings = append(l.cfg.Warnings, d.lines()...)
 	return d.err()
 }
 
@@ -50,7 +50,7 @@ func fileOption(key string) *Option {
 }
 
 // applySection reads the options of a section; in [provider] also the tables of providers.
-func (c loader) applySection(t *table, section string) {
+func (l loader) applySection(t *table, section string) {
 	for _, o := range Options() {
 		if o.NoFile || o.Section != section {
 			continue
@@ -66,30 +66,30 @@ func (c loader) applySection(t *table, section string) {
 			key, found = k, true
 		}
 		if found {
-			c.applyKey(t, key, &o)
+			l.applyKey(t, key, &o)
 		}
 	}
 	if section == "provider" {
-		c.applyProviders(t)
+		l.applyProviders(t)
 	}
 	t.leftover(section == "permissions")
 }
 
 // applyKey stores the value at key as the option's.
-func (c loader) applyKey(t *table, key string, o *Option) {
+func (l loader) applyKey(t *table, key string, o *Option) {
 	v := t.m[key]
 	texts, expected := o.fromTOML(v)
 	if expected != "" {
 		t.doc.wrong(t.at(key), t.name(key)+" must be "+expected+", not "+typeName(v), key+" = "+o.exampleTOML(""))
 		return
 	}
-	if err := c.assign(o, texts); err != nil {
+	if err := l.assign(o, texts); err != nil {
 		t.doc.wrong(t.at(key), t.name(key)+": "+err.Error(), key+" = "+o.exampleTOML(strings.Join(texts, "")))
 		return
 	}
-	c.noteOrigin(o, fromFile, t.doc.where(t.at(key)...))
+	l.noteOrigin(o, fromFile, t.doc.where(t.at(key)...))
 	if slices.Contains(ruleLists(), o.Key) {
-		c.ruleTexts = append(c.ruleTexts, t.doc.rulesAt(t.at(key), o.Key, texts)...)
+		l.cfg.ruleTexts = append(l.cfg.ruleTexts, t.doc.rulesAt(t.at(key), o.Key, texts)...)
 	}
 }
 
@@ -141,9 +141,9 @@ func (o *Option) exampleTOML(wrong string) string {
 }
 
 // noteOrigin remembers where the option's value came from.
-func (c loader) noteOrigin(o *Option, r rank, text string) {
-	if old := c.origins[o.Key]; o.adds && old.rank != fromDefault {
+func (l loader) noteOrigin(o *Option, r rank, text string) {
+	if old := l.cfg.origins[o.Key]; o.adds && old.rank != fromDefault {
 		text = old.text + ", " + text
 	}
-	c.origins[o.Key] = origin{r, text}
+	l.cfg.origins[o.Key] = origin{r, text}
 }

@@ -37,7 +37,7 @@ type LoadOptions struct {
 // policy. Errors are *Error: of kind usage, or config
 // for the file.
 func Load(o LoadOptions) (*Config, error) {
-	c := loader{&Config{
+	l := loader{&Config{
 		Providers:    map[string]ProviderTable{},
 		Paths:        FindPaths(),
 		origins:      map[string]origin{},
@@ -48,54 +48,54 @@ func Load(o LoadOptions) (*Config, error) {
 		keys:         &keyCache{},
 		seen:         &seenKeys{},
 	}}
-	if c.mask == nil {
-		c.mask = func(text string) string { return text }
+	if l.cfg.mask == nil {
+		l.cfg.mask = func(text string) string { return text }
 	}
-	if c.keyring == nil {
-		c.keyring = noKeyring{}
+	if l.cfg.keyring == nil {
+		l.cfg.keyring = noKeyring{}
 	}
-	if c.keySays == nil {
-		c.keySays = func(string) {}
+	if l.cfg.keySays == nil {
+		l.cfg.keySays = func(string) {}
 	}
 	for _, o := range Options() {
 		if o.Default == "" {
 			continue
 		}
-		if err := c.assign(&o, []string{o.Default}); err != nil {
+		if err := l.assign(&o, []string{o.Default}); err != nil {
 			return nil, fmt.Errorf("default of %s: %w", o.Key, err)
 		}
 	}
-	c.Warnings = checkVariables()
-	if err := c.readSystem(o.System); err != nil {
+	l.cfg.Warnings = checkVariables()
+	if err := l.readSystem(o.System); err != nil {
 		return nil, err
 	}
-	if err := c.readFile(o); err != nil {
+	if err := l.readFile(o); err != nil {
 		return nil, err
 	}
-	if err := c.applyVariables(); err != nil {
+	if err := l.applyVariables(); err != nil {
 		return nil, err
 	}
-	if err := c.applyFlags(o.Flags); err != nil {
+	if err := l.applyFlags(o.Flags); err != nil {
 		return nil, err
 	}
-	if err := c.check(); err != nil {
+	if err := l.check(); err != nil {
 		return nil, err
 	}
-	if err := c.loadMCP(); err != nil {
+	if err := l.loadMCP(); err != nil {
 		return nil, err
 	}
-	if err := c.applyPolicy(); err != nil {
+	if err := l.applyPolicy(); err != nil {
 		return nil, err
 	}
-	return c.Config, nil
+	return l.cfg, nil
 }
 
 // loader fills a Config.
-type loader struct{ *Config }
+type loader struct{ cfg *Config }
 
 // readFile reads the config file of --config, ARTOO_CONFIG or the default place, where it may be
 // missing.
-func (c loader) readFile(o LoadOptions) error {
+func (l loader) readFile(o LoadOptions) error {
 	named := envPrefix + "_CONFIG"
 	path, _ := os.LookupEnv(named)
 	if flag := o.Flags["config"]; len(flag) > 0 && flag[len(flag)-1] != "" {
@@ -103,7 +103,7 @@ func (c loader) readFile(o LoadOptions) error {
 	}
 	if path == "" {
 		var err error
-		if path, err = c.Paths.ConfigFile(); err != nil {
+		if path, err = l.cfg.Paths.ConfigFile(); err != nil {
 			return nil // no home, no default file
 		}
 		named = ""
@@ -119,62 +119,62 @@ func (c loader) readFile(o LoadOptions) error {
 		}
 		return because(kindConfig, path, why, err, "create the file, or name another with --config")
 	}
-	c.File = path
+	l.cfg.File = path
 	d, err := parseDocument(shorten(path), data)
 	if err != nil {
 		return err
 	}
-	if err := c.over(d); err != nil {
+	if err := l.over(d); err != nil {
 		return err
 	}
-	c.warnExposed(path)
+	l.warnExposed(path)
 	return nil
 }
 
 // over applies the user's file over the system's defaults: a table of the same name replaces theirs.
-func (c loader) over(d *document) error {
-	before, providers, agents, checks, hooks := c.chosen(), c.Providers, c.Agents, c.Checks, c.Hooks
-	c.Providers, c.Agents, c.Checks, c.Hooks = map[string]ProviderTable{}, nil, nil, nil
-	if err := c.applyFile(d); err != nil {
+func (l loader) over(d *document) error {
+	before, providers, agents, checks, hooks := l.chosen(), l.cfg.Providers, l.cfg.Agents, l.cfg.Checks, l.cfg.Hooks
+	l.cfg.Providers, l.cfg.Agents, l.cfg.Checks, l.cfg.Hooks = map[string]ProviderTable{}, nil, nil, nil
+	if err := l.applyFile(d); err != nil {
 		return err
 	}
 	for name, p := range providers {
-		if _, own := c.Providers[name]; !own {
-			c.Providers[name] = p
+		if _, own := l.cfg.Providers[name]; !own {
+			l.cfg.Providers[name] = p
 		}
 	}
 	for _, a := range agents {
-		if !slices.ContainsFunc(c.Agents, func(own AgentTable) bool { return own.Name == a.Name }) {
-			c.Agents = append(c.Agents, a)
+		if !slices.ContainsFunc(l.cfg.Agents, func(own AgentTable) bool { return own.Name == a.Name }) {
+			l.cfg.Agents = append(l.cfg.Agents, a)
 		}
 	}
 	for _, check := range checks {
-		if !slices.ContainsFunc(c.Checks, func(own Check) bool { return own.Glob == check.Glob }) {
-			c.Checks = append(c.Checks, check)
+		if !slices.ContainsFunc(l.cfg.Checks, func(own Check) bool { return own.Glob == check.Glob }) {
+			l.cfg.Checks = append(l.cfg.Checks, check)
 		}
 	}
-	c.Hooks = slices.Concat(hooks, c.Hooks)
-	c.untie(before, fromFile)
+	l.cfg.Hooks = slices.Concat(hooks, l.cfg.Hooks)
+	l.untie(before, fromFile)
 	return nil
 }
 
 // warnExposed warns of a file with keys that other users can read.
-func (c loader) warnExposed(path string) {
-	holds := !c.APIKey.IsZero() || !c.BraveAPIKey.IsZero() || !c.TavilyAPIKey.IsZero()
-	for _, p := range c.Providers {
+func (l loader) warnExposed(path string) {
+	holds := !l.cfg.APIKey.IsZero() || !l.cfg.BraveAPIKey.IsZero() || !l.cfg.TavilyAPIKey.IsZero()
+	for _, p := range l.cfg.Providers {
 		holds = holds || !p.APIKey.IsZero() || len(p.ExtraHeaders) > 0
 	}
 	if !holds {
 		return
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: contains keys but is readable by others; run chmod 600",
+		l.cfg.Warnings = append(l.cfg.Warnings, fmt.Sprintf("%s: contains keys but is readable by others; run chmod 600",
 			shorten(path)))
 	}
 }
 
-func (c loader) applyFlags(flags map[string][]string) error {
-	before := c.chosen()
+func (l loader) applyFlags(flags map[string][]string) error {
+	before := l.chosen()
 	for _, o := range Options() {
 		given := flags[o.Key]
 		if len(given) == 0 {
@@ -187,18 +187,18 @@ func (c loader) applyFlags(flags map[string][]string) error {
 				texts = append(texts, splitList(g)...)
 			}
 		}
-		if err := c.assign(&o, texts); err != nil {
+		if err := l.assign(&o, texts); err != nil {
 			hint := "--" + o.Flag
 			if o.Kind != KindBool {
 				hint += " " + o.example(strings.Join(given, ""))
 			}
 			return because(kindUsage, "--"+o.Flag, err.Error(), err, hint)
 		}
-		c.noteOrigin(&o, fromFlag, "--"+o.Flag)
-		c.noteRules(&o, texts, "--"+o.Flag)
+		l.noteOrigin(&o, fromFlag, "--"+o.Flag)
+		l.noteRules(&o, texts, "--"+o.Flag)
 	}
-	c.untie(before, fromFlag)
-	c.named()
+	l.untie(before, fromFlag)
+	l.named()
 	return nil
 }
 
@@ -208,26 +208,28 @@ type providerAt struct {
 	rank rank
 }
 
-func (c loader) chosen() providerAt { return providerAt{c.Provider, c.origins["provider"].rank} }
+func (l loader) chosen() providerAt {
+	return providerAt{l.cfg.Provider, l.cfg.origins["provider"].rank}
+}
 
 // named takes the provider's name off the front of a model of a stronger source than the provider's. A
 // model beside its provider, or an address that means one, is taken verbatim.
-func (c loader) named() {
-	before, now := c.chosen(), c.origins["model"].rank
-	if before.name == "" && c.BaseURL != "" {
-		before = providerAt{provider.Compatible, c.origins["base_url"].rank}
+func (l loader) named() {
+	before, now := l.chosen(), l.cfg.origins["model"].rank
+	if before.name == "" && l.cfg.BaseURL != "" {
+		before = providerAt{provider.Compatible, l.cfg.origins["base_url"].rank}
 	}
-	name, model, ok := c.splitModel(c.Model)
+	name, model, ok := l.cfg.splitModel(l.cfg.Model)
 	if !ok || before.name == "" || now <= before.rank {
 		return
 	}
 	if name != before.name {
-		c.switched = fmt.Sprintf("provider %s, named by the model %s of %s; %s/%s is asked of %s", name, c.Model,
-			c.Origin("model"), before.name, c.Model, before.name)
+		l.cfg.switched = fmt.Sprintf("provider %s, named by the model %s of %s; %s/%s is asked of %s", name, l.cfg.Model,
+			l.cfg.Origin("model"), before.name, l.cfg.Model, before.name)
 	}
-	c.Provider, c.Model = name, model
-	c.origins["provider"] = origin{now, c.Origin("model")}
-	c.untie(before, now)
+	l.cfg.Provider, l.cfg.Model = name, model
+	l.cfg.origins["provider"] = origin{now, l.cfg.Origin("model")}
+	l.untie(before, now)
 }
 
 // splitModel splits a model that begins with a provider's name; a router's ids begin with a vendor.
@@ -242,54 +244,54 @@ func (c *Config) splitModel(id string) (name, model string, ok bool) {
 
 // untie drops the model, address and key that a lower place said together with another provider: a key
 // would be sent to a stranger.
-func (c loader) untie(before providerAt, now rank) {
-	if before.name == "" || c.Provider == before.name || c.origins["provider"].rank != now {
+func (l loader) untie(before providerAt, now rank) {
+	if before.name == "" || l.cfg.Provider == before.name || l.cfg.origins["provider"].rank != now {
 		return
 	}
-	if model := c.origins["model"]; model.rank == before.rank {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("model %s of %s: left out, since it goes with %s and %s asks for %s",
-			c.Model, model.text, before.name, c.Origin("provider"), c.Provider))
+	if model := l.cfg.origins["model"]; model.rank == before.rank {
+		l.cfg.Warnings = append(l.cfg.Warnings, fmt.Sprintf("model %s of %s: left out, since it goes with %s and %s asks for %s",
+			l.cfg.Model, model.text, before.name, l.cfg.Origin("provider"), l.cfg.Provider))
 	}
 	for _, o := range Options() {
-		if slices.Contains([]string{"model", "base_url", "api_key", "api_key_file"}, o.Key) && c.origins[o.Key].rank == before.rank {
-			delete(c.origins, o.Key)
-			c.field(&o).SetZero()
+		if slices.Contains([]string{"model", "base_url", "api_key", "api_key_file"}, o.Key) && l.cfg.origins[o.Key].rank == before.rank {
+			delete(l.cfg.origins, o.Key)
+			l.cfg.field(&o).SetZero()
 		}
 	}
 }
 
 // check finds faults that no single value shows.
-func (c loader) check() error {
-	if c.Provider != "" && !c.IsProvider(c.Provider) {
-		names := c.ProviderNames()
+func (l loader) check() error {
+	if l.cfg.Provider != "" && !l.cfg.IsProvider(l.cfg.Provider) {
+		names := l.cfg.ProviderNames()
 		hint := orList(names)
-		if near := spelling.Nearest(c.Provider, names); near != "" {
+		if near := spelling.Nearest(l.cfg.Provider, names); near != "" {
 			hint = near
 		}
-		return c.blame("provider", "unknown provider "+strconv.Quote(c.Provider), hint)
+		return l.cfg.blame("provider", "unknown provider "+strconv.Quote(l.cfg.Provider), hint)
 	}
-	if c.Continue && c.Resume != "" {
+	if l.cfg.Continue && l.cfg.Resume != "" {
 		return wrong(kindUsage, "--resume", "does not go with --continue", "one of the two")
 	}
-	if c.Print && c.Interactive {
+	if l.cfg.Print && l.cfg.Interactive {
 		return wrong(kindUsage, "--interactive", "does not go with --print", "one of the two")
 	}
-	if c.Interactive && c.Output != "text" {
-		if c.origins["output"].rank == fromFlag {
+	if l.cfg.Interactive && l.cfg.Output != "text" {
+		if l.cfg.origins["output"].rank == fromFlag {
 			return wrong(kindUsage, "--output", "a conversation (--interactive) answers in text only",
-				"-p -o "+c.Output+" for one answer")
+				"-p -o "+l.cfg.Output+" for one answer")
 		}
-		c.Warnings = append(c.Warnings, c.Origin("output")+": "+c.Output+
+		l.cfg.Warnings = append(l.cfg.Warnings, l.cfg.Origin("output")+": "+l.cfg.Output+
 			" is for headless runs; a conversation (--interactive) answers in text")
 	}
-	if c.ShellTimeout > c.ShellTimeoutMax {
+	if l.cfg.ShellTimeout > l.cfg.ShellTimeoutMax {
 		key := "shell_timeout"
-		if c.origins["shell_timeout_max"].rank > c.origins[key].rank {
+		if l.cfg.origins["shell_timeout_max"].rank > l.cfg.origins[key].rank {
 			key = "shell_timeout_max"
 		}
 		why := fmt.Sprintf("the default of a command, %s, is more than the most it may get, %s",
-			c.ShellTimeout, c.ShellTimeoutMax)
-		return c.blame(key, why, "ARTOO_SHELL_TIMEOUT_MAX="+c.ShellTimeout.String())
+			l.cfg.ShellTimeout, l.cfg.ShellTimeoutMax)
+		return l.cfg.blame(key, why, "ARTOO_SHELL_TIMEOUT_MAX="+l.cfg.ShellTimeout.String())
 	}
 	return nil
 }
@@ -323,9 +325,9 @@ func (c *Config) IsProvider(name string) bool {
 const envPrefix = "ARTOO"
 
 // applyVariables lets envconfig decode the variables into the settings.
-func (c loader) applyVariables() error {
-	before := c.chosen()
-	err := envconfig.Process(envPrefix, &c.Settings)
+func (l loader) applyVariables() error {
+	before := l.chosen()
+	err := envconfig.Process(envPrefix, &l.cfg.Settings)
 	failed := (*envconfig.ParseError)(nil) // its text shows the value, so it is never printed
 	if err != nil && !errors.As(err, &failed) {
 		return err
@@ -335,7 +337,7 @@ func (c loader) applyVariables() error {
 		if !set {
 			continue
 		}
-		err := o.check(c.field(&o), text)
+		err := o.check(l.cfg.field(&o), text)
 		if failed != nil {
 			if err = nil; failed.KeyName == o.Env {
 				err = failed.Err
@@ -344,10 +346,10 @@ func (c loader) applyVariables() error {
 		if err != nil {
 			return because(kindUsage, o.Env, err.Error(), err, o.Env+"="+o.example(text))
 		}
-		c.noteOrigin(&o, fromEnvironment, o.Env)
-		c.noteRules(&o, splitList(text), o.Env)
+		l.noteOrigin(&o, fromEnvironment, o.Env)
+		l.noteRules(&o, splitList(text), o.Env)
 	}
-	c.untie(before, fromEnvironment)
+	l.untie(before, fromEnvironment)
 	return nil
 }
 

@@ -40,7 +40,7 @@ type serverTable struct {
 }
 
 // applyMCP reads the tables of [mcp], in the order of the file.
-func (c loader) applyMCP(t *table) {
+func (l loader) applyMCP(t *table) {
 	for _, name := range t.keys() {
 		sub := t.sub(name)
 		if sub == nil {
@@ -69,18 +69,18 @@ func (c loader) applyMCP(t *table) {
 		if len(t.doc.problems) > before {
 			continue // else the rest of the table would be blamed
 		}
-		if key, why, hint := checkServer(s, c.mask); why != "" {
+		if key, why, hint := checkServer(s, l.cfg.mask); why != "" {
 			t.doc.wrong(sub.at(key), strings.TrimSuffix(sub.name(key), ".")+": "+why, hint)
 			continue
 		}
-		c.addServer(s)
+		l.addServer(s)
 	}
 }
 
 // addServer adds a server in the place of one of the same name that a weaker source has.
-func (c loader) addServer(s extension.Server) {
-	c.MCPServers = slices.DeleteFunc(c.MCPServers, func(old extension.Server) bool { return old.Name == s.Name })
-	c.MCPServers = append(c.MCPServers, s)
+func (l loader) addServer(s extension.Server) {
+	l.cfg.MCPServers = slices.DeleteFunc(l.cfg.MCPServers, func(old extension.Server) bool { return old.Name == s.Name })
+	l.cfg.MCPServers = append(l.cfg.MCPServers, s)
 }
 
 // strings reads a table of texts; nil where there is none.
@@ -257,17 +257,17 @@ func isSecretName(name string) bool {
 }
 
 // loadMCP reads the files of --mcp and ARTOO_MCP. The word none drops all servers named before it.
-func (c loader) loadMCP() error {
-	for _, file := range c.MCP {
+func (l loader) loadMCP() error {
+	for _, file := range l.cfg.MCP {
 		if file == "none" {
-			c.MCPServers = nil
+			l.cfg.MCPServers = nil
 			continue
 		}
 		data, err := os.ReadFile(expandHome(file))
 		if err != nil {
-			return because(kindUsage, file, cause(err)+" (named by "+c.Origin("mcp")+")", err, "--mcp none, or a file like .mcp.json")
+			return because(kindUsage, file, cause(err)+" (named by "+l.cfg.Origin("mcp")+")", err, "--mcp none, or a file like .mcp.json")
 		}
-		servers, notes, err := ParseMCP(data, extension.Origin{Source: extension.SourceUser, Place: file}, c.mask)
+		servers, notes, err := ParseMCP(data, extension.Origin{Source: extension.SourceUser, Place: file}, l.cfg.mask)
 		if err != nil {
 			return because(kindConfig, file, err.Error(), err, `{"mcpServers":{"NAME":{"command":"npx","args":["…"]}}}`)
 		}
@@ -275,7 +275,7 @@ func (c loader) loadMCP() error {
 			return wrong(kindConfig, file, note, "fix the entry, or leave the file out")
 		}
 		for _, s := range servers {
-			c.addServer(s)
+			l.addServer(s)
 		}
 	}
 	return nil

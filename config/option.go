@@ -127,8 +127,8 @@ func (c *Config) field(o *Option) reflect.Value {
 
 // assign decodes texts into the option's field, as envconfig does, and checks the result: a list
 // takes all texts, another setting the last. The error does not say where the value stands.
-func (c loader) assign(o *Option, texts []string) error {
-	field := c.field(o)
+func (l loader) assign(o *Option, texts []string) error {
+	field := l.cfg.field(o)
 	text := strings.Join(texts[max(0, len(texts)-1):], "")
 	switch p := field.Addr().Interface().(type) {
 	case adder:

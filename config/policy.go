@@ -223,11 +223,11 @@ func shifts(text string) bool {
 }
 
 // readSystem reads the policy and the defaults of the system's directory.
-func (c loader) readSystem(dir string) error {
+func (l loader) readSystem(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	c.Policy.at = map[string]string{}
+	l.cfg.Policy.at = map[string]string{}
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
@@ -237,7 +237,7 @@ func (c loader) readSystem(dir string) error {
 	for _, file := range []struct {
 		name  string
 		apply func(*document) error
-	}{{"policy.toml", c.Policy.read}, {"config.toml", c.applySystem}} {
+	}{{"policy.toml", l.cfg.Policy.read}, {"config.toml", l.applySystem}} {
 		path := filepath.Join(dir, file.name)
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -258,7 +258,7 @@ func (c loader) readSystem(dir string) error {
 			return err
 		}
 	}
-	for _, skills := range c.Policy.Skills {
+	for _, skills := range l.cfg.Policy.Skills {
 		at := skills
 		for _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist); _, err = os.Lstat(at) {
 			at = filepath.Dir(at) // A user who may write there could make it.
@@ -271,14 +271,14 @@ func (c loader) readSystem(dir string) error {
 }
 
 // applySystem reads the defaults, below those of the user's own file.
-func (c loader) applySystem(d *document) error {
-	if err := c.applyFile(d); err != nil {
+func (l loader) applySystem(d *document) error {
+	if err := l.applyFile(d); err != nil {
 		return err
 	}
-	for key, o := range c.origins {
+	for key, o := range l.cfg.origins {
 		if o.rank == fromFile {
 			o.rank = fromSystem
-			c.origins[key] = o
+			l.cfg.origins[key] = o
 		}
 	}
 	return nil
@@ -362,13 +362,13 @@ func (p *Policy) read(d *document) error {
 			bounds.applyKey(t, key, fileOption(key))
 		}
 	}
-	if p.bounds = bounds.Settings; p.bounds.Sandbox == "off" {
+	if p.bounds = bounds.cfg.Settings; p.bounds.Sandbox == "off" {
 		d.wrong(t.at("sandbox"), "sandbox: off forbids nothing", `sandbox = "on"`)
 	}
 	if servers := t.sub("mcp"); servers != nil {
 		own := loader{&Config{mask: func(text string) string { return text }}}
 		own.applyMCP(servers)
-		for _, s := range own.MCPServers {
+		for _, s := range own.cfg.MCPServers {
 			s.Source = extension.SourcePolicy
 			p.mcp = append(p.mcp, s)
 		}
@@ -389,56 +389,56 @@ func (t *table) truth(key string) bool {
 }
 
 // applyPolicy bounds the settings of all other sources.
-func (c loader) applyPolicy() error {
-	p := &c.Policy
-	if p.Modes != nil && c.Approval != "plan" && !slices.Contains(p.Modes, c.Approval) {
-		if c.IsSet("approval") {
-			return p.forbidden("modes", "approval "+c.Approval+" of "+c.Origin("approval")+" is not allowed",
+func (l loader) applyPolicy() error {
+	p := &l.cfg.Policy
+	if p.Modes != nil && l.cfg.Approval != "plan" && !slices.Contains(p.Modes, l.cfg.Approval) {
+		if l.cfg.IsSet("approval") {
+			return p.forbidden("modes", "approval "+l.cfg.Approval+" of "+l.cfg.Origin("approval")+" is not allowed",
 				"--approval "+orList(append([]string{"plan"}, p.Modes...)))
 		}
-		c.Approval = append(slices.Clone(p.Modes), "plan")[0]
-		c.origins["approval"] = origin{fromPolicy, p.At("modes")}
+		l.cfg.Approval = append(slices.Clone(p.Modes), "plan")[0]
+		l.cfg.origins["approval"] = origin{fromPolicy, p.At("modes")}
 	}
-	if least := p.bounds.Sandbox; c.Sandbox == "off" && least != "" {
-		return p.forbidden("sandbox", "sandbox off of "+c.Origin("sandbox")+" is not allowed", `sandbox = "`+least+`"`)
+	if least := p.bounds.Sandbox; l.cfg.Sandbox == "off" && least != "" {
+		return p.forbidden("sandbox", "sandbox off of "+l.cfg.Origin("sandbox")+" is not allowed", `sandbox = "`+least+`"`)
 	} else if least == "on" {
-		c.Sandbox, c.origins["sandbox"] = least, origin{fromPolicy, p.At("sandbox")}
+		l.cfg.Sandbox, l.cfg.origins["sandbox"] = least, origin{fromPolicy, p.At("sandbox")}
 	}
-	if err := c.boundServers(); err != nil {
+	if err := l.boundServers(); err != nil {
 		return err
 	}
 	for _, key := range caps() {
 		o := fileOption(key)
-		now, highest := c.field(o), reflect.ValueOf(p.bounds).Field(o.field)
+		now, highest := l.cfg.field(o), reflect.ValueOf(p.bounds).Field(o.field)
 		if highest.IsZero() || !now.IsZero() && !above(now, highest) {
 			continue
 		}
-		if c.IsSet(key) {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s %v of %s is lowered to %v", p.At(key), key, now, c.Origin(key), highest))
+		if l.cfg.IsSet(key) {
+			l.cfg.Warnings = append(l.cfg.Warnings, fmt.Sprintf("%s: %s %v of %s is lowered to %v", p.At(key), key, now, l.cfg.Origin(key), highest))
 		}
 		now.Set(highest)
-		c.origins[key] = origin{fromPolicy, p.At(key)}
+		l.cfg.origins[key] = origin{fromPolicy, p.At(key)}
 	}
 	return nil
 }
 
 // boundServers puts the policy's servers in front, and leaves out those that it forbids with a warning. A
 // forbidden server that is required is an error.
-func (c loader) boundServers() error {
-	given := c.MCPServers
-	c.MCPServers = slices.Clone(c.Policy.mcp)
+func (l loader) boundServers() error {
+	given := l.cfg.MCPServers
+	l.cfg.MCPServers = slices.Clone(l.cfg.Policy.mcp)
 	for _, s := range given {
-		err := c.Policy.CheckServer(s)
-		if slices.ContainsFunc(c.Policy.mcp, func(own extension.Server) bool { return own.Name == s.Name }) {
-			err = c.Policy.forbidden("mcp", "MCP server "+s.Name+" of "+s.Place+" is replaced by the policy's", "")
+		err := l.cfg.Policy.CheckServer(s)
+		if slices.ContainsFunc(l.cfg.Policy.mcp, func(own extension.Server) bool { return own.Name == s.Name }) {
+			err = l.cfg.Policy.forbidden("mcp", "MCP server "+s.Name+" of "+s.Place+" is replaced by the policy's", "")
 		}
 		switch {
 		case err == nil:
-			c.MCPServers = append(c.MCPServers, s)
+			l.cfg.MCPServers = append(l.cfg.MCPServers, s)
 		case s.Required:
 			return err
 		default:
-			c.Warnings = append(c.Warnings, err.Error())
+			l.cfg.Warnings = append(l.cfg.Warnings, err.Error())
 		}
 	}
 	return nil

@@ -25,8 +25,8 @@ func policyOf(t *testing.T, text string) (loader, error) {
 		return c, err
 	}
 	d.system = true
-	c.Policy.at = map[string]string{}
-	return c, c.Policy.read(d)
+	c.cfg.Policy.at = map[string]string{}
+	return c, c.cfg.Policy.read(d)
 }
 
 func TestPolicyRefusesMistakes(t *testing.T) {
@@ -58,24 +58,24 @@ func TestPolicyBoundsSettings(t *testing.T) {
 	if err == nil {
 		err = c.applyPolicy()
 	}
-	if err != nil || c.MaxCost != 2 || c.MaxTurns != 40 || c.MaxTime.String() != "1h" || c.Sandbox != "on" || c.Approval != "edits" ||
-		c.Origin("max_cost") != "/etc/artoo/policy.toml line 1" || c.Origin("approval") != "/etc/artoo/policy.toml line 5" || c.Warnings != nil {
-		t.Errorf("%v: %+v, %v", err, c.Settings, c.Warnings)
+	if err != nil || c.cfg.MaxCost != 2 || c.cfg.MaxTurns != 40 || c.cfg.MaxTime.String() != "1h" || c.cfg.Sandbox != "on" || c.cfg.Approval != "edits" ||
+		c.cfg.Origin("max_cost") != "/etc/artoo/policy.toml line 1" || c.cfg.Origin("approval") != "/etc/artoo/policy.toml line 5" || c.cfg.Warnings != nil {
+		t.Errorf("%v: %+v, %v", err, c.cfg.Settings, c.cfg.Warnings)
 	}
 	c, _ = policyOf(t, text)
-	c.MaxCost, c.MaxTurns, c.origins["max_cost"], c.origins["max_turns"] = 3, 5, origin{fromFlag, "--max-cost"}, origin{fromFlag, "--max-turns"}
-	if err := c.applyPolicy(); err != nil || c.MaxCost != 2 || c.MaxTurns != 5 || len(c.Warnings) != 1 ||
-		c.Warnings[0] != "/etc/artoo/policy.toml line 1: max_cost 3 of --max-cost is lowered to 2" {
-		t.Errorf("%v: %v %v, %q", err, c.MaxCost, c.MaxTurns, c.Warnings)
+	c.cfg.MaxCost, c.cfg.MaxTurns, c.cfg.origins["max_cost"], c.cfg.origins["max_turns"] = 3, 5, origin{fromFlag, "--max-cost"}, origin{fromFlag, "--max-turns"}
+	if err := c.applyPolicy(); err != nil || c.cfg.MaxCost != 2 || c.cfg.MaxTurns != 5 || len(c.cfg.Warnings) != 1 ||
+		c.cfg.Warnings[0] != "/etc/artoo/policy.toml line 1: max_cost 3 of --max-cost is lowered to 2" {
+		t.Errorf("%v: %v %v, %q", err, c.cfg.MaxCost, c.cfg.MaxTurns, c.cfg.Warnings)
 	}
 	for _, loose := range []func(){
-		func() { c.Approval, c.origins["approval"] = "auto", origin{fromFlag, "--approval"} },
-		func() { c.Sandbox, c.origins["sandbox"] = "off", origin{fromFile, "config.toml line 2"} },
+		func() { c.cfg.Approval, c.cfg.origins["approval"] = "auto", origin{fromFlag, "--approval"} },
+		func() { c.cfg.Sandbox, c.cfg.origins["sandbox"] = "off", origin{fromFile, "config.toml line 2"} },
 	} {
 		c, _ = policyOf(t, text)
 		loose()
 		if err := c.applyPolicy(); err == nil || !strings.HasPrefix(err.Error(), "/etc/artoo/policy.toml line ") {
-			t.Errorf("%v, %s %s", err, c.Approval, c.Sandbox)
+			t.Errorf("%v, %s %s", err, c.cfg.Approval, c.cfg.Sandbox)
 		}
 	}
 }
@@ -91,7 +91,7 @@ servers = ["https://mcp.corp.example/a/*", "/usr/bin/uvx mcp-*", "/opt/db --read
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &c.Policy
+	p := &c.cfg.Policy
 	for _, m := range []struct {
 		provider, model string
 		own, ok         bool
@@ -174,15 +174,15 @@ func TestPolicyBoundsServers(t *testing.T) {
 	server := func(name, url string, required bool) extension.Server {
 		return extension.Server{Name: name, URL: url, Required: required, Origin: extension.Origin{Source: extension.SourceUser, Place: "config.toml line 1"}}
 	}
-	c.MCPServers = []extension.Server{server("good", "https://mcp.example/a", true), server("own", "https://mcp.example/b", false), server("bad", "https://evil.example/", false)}
-	if err := c.applyPolicy(); err != nil || len(c.MCPServers) != 2 || c.MCPServers[0].Place != "/etc/artoo/policy.toml line 2" ||
-		c.MCPServers[0].Source != extension.SourcePolicy || c.MCPServers[1].Name != "good" || len(c.Warnings) != 2 ||
-		c.Warnings[0] != "/etc/artoo/policy.toml line 2: MCP server own of config.toml line 1 is replaced by the policy's" ||
-		c.Warnings[1] != "/etc/artoo/policy.toml line 1: MCP server bad is not allowed" {
-		t.Errorf("%v: %+v, %q", err, c.MCPServers, c.Warnings)
+	c.cfg.MCPServers = []extension.Server{server("good", "https://mcp.example/a", true), server("own", "https://mcp.example/b", false), server("bad", "https://evil.example/", false)}
+	if err := c.applyPolicy(); err != nil || len(c.cfg.MCPServers) != 2 || c.cfg.MCPServers[0].Place != "/etc/artoo/policy.toml line 2" ||
+		c.cfg.MCPServers[0].Source != extension.SourcePolicy || c.cfg.MCPServers[1].Name != "good" || len(c.cfg.Warnings) != 2 ||
+		c.cfg.Warnings[0] != "/etc/artoo/policy.toml line 2: MCP server own of config.toml line 1 is replaced by the policy's" ||
+		c.cfg.Warnings[1] != "/etc/artoo/policy.toml line 1: MCP server bad is not allowed" {
+		t.Errorf("%v: %+v, %q", err, c.cfg.MCPServers, c.cfg.Warnings)
 	}
 	c, _ = policyOf(t, text)
-	c.MCPServers = []extension.Server{server("bad", "https://evil.example/", true)}
+	c.cfg.MCPServers = []extension.Server{server("bad", "https://evil.example/", true)}
 	if err := c.applyPolicy(); err == nil || err.Error() != "/etc/artoo/policy.toml line 1: MCP server bad is not allowed" {
 		t.Errorf("a required server: %v", err)
 	}
@@ -241,9 +241,9 @@ prompt = "mine"
 `)); err != nil {
 		t.Fatal(err)
 	}
-	if c.Effort != "high" || c.Origin("effort") != "/etc/artoo/config.toml line 3" || c.MaxTurns != 9 || c.Origin("max_turns") != "config.toml line 5" ||
-		c.Providers["own"].BaseURL != "http://b.example" || c.Providers["kept"].Origin != "/etc/artoo/config.toml line 6" ||
-		len(c.Agents) != 1 || c.Agents[0].Prompt != "mine" || len(c.AllRules("/")) != 1 || c.AllRules("/")[0].Origin != "/etc/artoo/config.toml line 13" {
-		t.Errorf("%+v\n%+v\n%+v %v", c.Settings, c.Providers, c.Agents, c.AllRules("/"))
+	if c.cfg.Effort != "high" || c.cfg.Origin("effort") != "/etc/artoo/config.toml line 3" || c.cfg.MaxTurns != 9 || c.cfg.Origin("max_turns") != "config.toml line 5" ||
+		c.cfg.Providers["own"].BaseURL != "http://b.example" || c.cfg.Providers["kept"].Origin != "/etc/artoo/config.toml line 6" ||
+		len(c.cfg.Agents) != 1 || c.cfg.Agents[0].Prompt != "mine" || len(c.cfg.AllRules("/")) != 1 || c.cfg.AllRules("/")[0].Origin != "/etc/artoo/config.toml line 13" {
+		t.Errorf("%+v\n%+v\n%+v %v", c.cfg.Settings, c.cfg.Providers, c.cfg.Agents, c.cfg.AllRules("/"))
 	}
 }

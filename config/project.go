@@ -65,7 +65,7 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 			}
 		}
 	}
-	p.only = p.caps.Only
+	p.only = p.caps.cfg.Only
 	c.project = p.projectSettings
 	c.tighten(p)
 	return d.err()
@@ -78,13 +78,13 @@ func effectCaps() []string { return []string{"max_files", "max_lines", "only", "
 func (c *Config) tighten(p project) {
 	caps := p.caps
 	for key, stricter := range map[string]bool{
-		"max_files": caps.MaxFiles > 0 && (c.MaxFiles == 0 || caps.MaxFiles < c.MaxFiles),
-		"max_lines": caps.MaxLines > 0 && (c.MaxLines == 0 || caps.MaxLines < c.MaxLines),
-		"no_delete": bool(caps.NoDelete && !c.NoDelete),
+		"max_files": caps.cfg.MaxFiles > 0 && (c.MaxFiles == 0 || caps.cfg.MaxFiles < c.MaxFiles),
+		"max_lines": caps.cfg.MaxLines > 0 && (c.MaxLines == 0 || caps.cfg.MaxLines < c.MaxLines),
+		"no_delete": bool(caps.cfg.NoDelete && !c.NoDelete),
 	} {
 		if stricter {
 			o := fileOption(key)
-			c.field(o).Set(caps.field(o))
+			c.field(o).Set(caps.cfg.field(o))
 			c.origins[key] = origin{fromFile, p.origin([]string{"agent", key})}
 		}
 	}

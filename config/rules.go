@@ -43,7 +43,7 @@ func (c *Config) AllRules(root string) []RuleText {
 
 // applyProjects reads the [project."/path"] tables of the user's file: rules that
 // hold in one project.
-func (c loader) applyProjects(t *table) {
+func (l loader) applyProjects(t *table) {
 	for _, path := range t.keys() {
 		sub, ok := t.doc.table(t.m[path], t.at(path)...)
 		if !ok {
@@ -58,7 +58,7 @@ func (c loader) applyProjects(t *table) {
 		for _, list := range ruleLists() {
 			for _, rule := range sub.rules(list) {
 				rule.OfProject = true
-				c.projectRules[root] = append(c.projectRules[root], rule)
+				l.cfg.projectRules[root] = append(l.cfg.projectRules[root], rule)
 			}
 		}
 		sub.leftover(true)
@@ -90,10 +90,10 @@ func (r RuleText) Wrong(why, right string) error {
 }
 
 // noteRules remembers where the rules of an option stand.
-func (c loader) noteRules(o *Option, texts []string, origin string) {
+func (l loader) noteRules(o *Option, texts []string, origin string) {
 	if slices.Contains(ruleLists(), o.Key) {
 		for _, text := range texts {
-			c.ruleTexts = append(c.ruleTexts, RuleText{List: o.Key, Text: text, Origin: origin})
+			l.cfg.ruleTexts = append(l.cfg.ruleTexts, RuleText{List: o.Key, Text: text, Origin: origin})
 		}
 	}
 }

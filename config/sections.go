@@ -28,7 +28,7 @@ type AgentTable struct {
 }
 
 // applyAgents reads the tables of [agents], in the order of the file.
-func (c loader) applyAgents(t *table) {
+func (l loader) applyAgents(t *table) {
 	for _, name := range t.keys() {
 		sub := t.sub(name)
 		if sub == nil {
@@ -41,7 +41,7 @@ func (c loader) applyAgents(t *table) {
 		a := AgentTable{Name: name, Origin: t.doc.where(t.at(name)...)}
 		sub.fill(&a)
 		sub.leftover(false)
-		c.Agents = append(c.Agents, a)
+		l.cfg.Agents = append(l.cfg.Agents, a)
 	}
 }
 
@@ -55,12 +55,12 @@ type LanguageServer struct {
 }
 
 // applyServers reads [lsp]. An empty table is one too: the servers that are known.
-func (c loader) applyServers(t *table) {
-	c.Servers = []LanguageServer{}
+func (l loader) applyServers(t *table) {
+	l.cfg.Servers = []LanguageServer{}
 	for _, name := range t.keys() {
 		if on, ok := t.m[name].(bool); ok {
 			t.asked[name] = true
-			c.Servers = append(c.Servers, LanguageServer{Name: name, Off: !on})
+			l.cfg.Servers = append(l.cfg.Servers, LanguageServer{Name: name, Off: !on})
 			continue
 		}
 		sub := t.sub(name)
@@ -70,7 +70,7 @@ func (c loader) applyServers(t *table) {
 		s := LanguageServer{Name: name}
 		sub.fill(&s)
 		sub.leftover(false)
-		c.Servers = append(c.Servers, s)
+		l.cfg.Servers = append(l.cfg.Servers, s)
 	}
 }
 
@@ -82,7 +82,7 @@ type Check struct {
 }
 
 // applyChecks reads [check], by the globs in order.
-func (c loader) applyChecks(t *table) {
+func (l loader) applyChecks(t *table) {
 	for _, glob := range t.keys() {
 		check := Check{Glob: glob}
 		if !t.store(glob, &check.Command) {
@@ -94,7 +94,7 @@ func (c loader) applyChecks(t *table) {
 		case check.Command == "":
 			t.doc.wrong(t.at(glob), "[check]: the command of "+glob+" is empty", `"*.go" = "gofmt -l"`)
 		default:
-			c.Checks = append(c.Checks, check)
+			l.cfg.Checks = append(l.cfg.Checks, check)
 		}
 	}
 }
@@ -132,7 +132,7 @@ type Price struct {
 }
 
 // applyProviders reads the sub-tables of [provider] that are no options.
-func (c loader) applyProviders(t *table) {
+func (l loader) applyProviders(t *table) {
 	for _, name := range t.keys() {
 		if t.asked[name] {
 			continue
@@ -144,9 +144,9 @@ func (c loader) applyProviders(t *table) {
 		}
 		switch {
 		case single:
-			c.addProvider(&table{doc: t.doc, path: t.at(name), m: m, asked: map[string]bool{}}, name)
+			l.addProvider(&table{doc: t.doc, path: t.at(name), m: m, asked: map[string]bool{}}, name)
 		case several && name == "openai_compatible":
-			c.addCompatible(t, list)
+			l.addCompatible(t, list)
 		case several:
 			t.doc.wrong(t.at(name), t.name(name)+" must be a table, not an array of tables", "[provider."+name+"]")
 		}
@@ -154,7 +154,7 @@ func (c loader) applyProviders(t *table) {
 }
 
 // addCompatible reads the [[provider.openai_compatible]] tables.
-func (c loader) addCompatible(t *table, list []map[string]any) {
+func (l loader) addCompatible(t *table, list []map[string]any) {
 	for i, m := range list {
 		path := append(t.at("openai_compatible"), "["+strconv.Itoa(i)+"]")
 		sub := &table{doc: t.doc, path: path, m: m, asked: map[string]bool{}}
@@ -165,16 +165,16 @@ func (c loader) addCompatible(t *table, list []map[string]any) {
 			}
 			continue
 		}
-		c.addProvider(sub, name)
+		l.addProvider(sub, name)
 	}
 }
 
-func (c loader) addProvider(t *table, name string) {
+func (l loader) addProvider(t *table, name string) {
 	if !validName(name) {
 		t.doc.wrong(t.path, strconv.Quote(name)+" cannot be a provider's name: letters, digits, - and _ only", "")
 		return
 	}
-	if _, twice := c.Providers[name]; twice {
+	if _, twice := l.cfg.Providers[name]; twice {
 		t.doc.wrong(t.path, "the provider "+name+" is defined twice", "keep one of the two tables")
 		return
 	}
@@ -195,7 +195,7 @@ func (c loader) addProvider(t *table, name string) {
 		t.doc.wrong(t.path, "unknown provider "+strconv.Quote(name)+didYouMean(name, provider.Names()),
 			`a new name needs a base_url = "https://…"`)
 	}
-	c.Providers[name] = p
+	l.cfg.Providers[name] = p
 }
 
 // command reads a command line: a string for the shell, or an array of
