@@ -215,7 +215,7 @@ func (tr *trial) run(t testing.TB, shell trialShell, text string) (ran []line.Co
 
 // mayRun judges a command as it was really run.
 func (tr *trial) mayRun(c line.Command) bool {
-	if ok, _ := tr.p.check(c); ok {
+	if ok, _ := tr.p.inspector().check(c); ok {
 		return true
 	}
 	words := line.Texts(c.Words)

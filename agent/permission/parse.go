@@ -15,7 +15,7 @@ func (p *Policy) parse(name string, access tool.Access) parsed {
 	for _, c := range read.Commands {
 		s := &part{Command: c}
 		if l.parts = append(l.parts, s); c.Certain {
-			s.reads, s.why = p.check(c)
+			s.reads, s.why = p.inspector().check(c)
 			row, _ := readOnlyRow(c.Name())
 			s.unasked = s.reads && !p.NoProject && (!denied || row.has(pathless) || c.Name() == "cd")
 			l.sure = append(l.sure, s)

@@ -322,7 +322,7 @@ func (p *Policy) ownProgram(s *part) string {
 			return strings.TrimSpace(program + " " + sub)
 		}
 	}
-	if ok, _ := p.trusted(base, false); !ok {
+	if ok, _ := p.inspector().trusted(base, false); !ok {
 		return base
 	}
 	words = line.Texts(s.Words[1:])

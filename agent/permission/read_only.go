@@ -8,50 +8,52 @@ import (
 	"artoo/tool/environ"
 )
 
+func (p *Policy) inspector() inspector { return inspector{&p.World, p.Root, p.Shell} }
+
 // check reports whether a command only reads, files it may read. why names the obstacle, "" where
 // it is no read-only command at all.
-func (p *Policy) check(s line.Command) (ok bool, why string) {
+func (in inspector) check(s line.Command) (ok bool, why string) {
 	name := s.Name()
 	r, listed := readOnlyRow(name)
 	switch {
 	case s.Compound, s.RunsUnknown:
 		return false, ""
 	case tellsVersion(s):
-		if why := p.surroundings(s, readOnly{is: pathless}); why != "" {
+		if why := in.surroundings(s, readOnly{is: pathless}); why != "" {
 			return false, why
 		}
-		return p.trusted(name, !listed)
+		return in.trusted(name, !listed)
 	case !listed:
 		return false, ""
 	}
-	why = p.surroundings(s, r)
+	why = in.surroundings(s, r)
 	for _, w := range s.Words[1:] {
 		if why == "" && !w.Known && !(r.has(soft) && w.Harmless) {
 			why = "the value of " + w.Text + " is not known before " + name + " runs"
 		}
 	}
 	if why == "" {
-		why = p.globsRead(s, r)
+		why = in.globsRead(s, r)
 	}
 	if why != "" {
 		return false, why
 	}
-	if ok, why = p.trusted(name, false); !ok {
+	if ok, why = in.trusted(name, false); !ok {
 		return false, why
 	}
 	switch {
 	case r.has(special):
-		return p.special(s, r)
+		return in.special(s, r)
 	case r.has(wordless) && len(s.Words) > 1:
 		return false, name + " with " + s.Words[1].Text + " may do more than read"
 	case !r.has(pathless):
-		why = p.wordsRead(s.Dirs, r, name, s.Args())
+		why = in.wordsRead(s.Dirs, r, name, s.Args())
 	}
 	return why == "", why
 }
 
 // surroundings names the part around a command's words that keeps it from being a read-only one.
-func (p *Policy) surroundings(s line.Command, r readOnly) (why string) {
+func (in inspector) surroundings(s line.Command, r readOnly) (why string) {
 	name := s.Name()
 	switch {
 	case len(s.Outputs) > 0:
@@ -73,7 +75,7 @@ func (p *Policy) surroundings(s line.Command, r readOnly) (why string) {
 		if !input.Known {
 			return "the file that " + name + " reads, " + input.Text + ", is not known before it runs"
 		}
-		if why := p.mayRead(s.Dirs, input.Text, false); why != "" {
+		if why := in.mayRead(s.Dirs, input.Text, false); why != "" {
 			return name + " would read a file that it may not: " + why
 		}
 	}
@@ -82,11 +84,11 @@ func (p *Policy) surroundings(s line.Command, r readOnly) (why string) {
 
 // trusted reports whether a program is the system's, not the project's; version: and does not look into
 // the project to choose its version.
-func (p *Policy) trusted(name string, version bool) (ok bool, why string) {
+func (in inspector) trusted(name string, version bool) (ok bool, why string) {
 	if shellBuiltin(name) {
 		return true, ""
 	}
-	if err := environ.ProgramOf(p.Environ, p.Root, name, version); err != nil {
+	if err := environ.ProgramOf(in.Environ, in.Root, name, version); err != nil {
 		return false, err.Error()
 	}
 	return true, ""
@@ -98,7 +100,7 @@ func shellBuiltin(name string) bool {
 }
 
 // globsRead looks at globs, which may become any number of words.
-func (p *Policy) globsRead(s line.Command, r readOnly) (why string) {
+func (in inspector) globsRead(s line.Command, r readOnly) (why string) {
 	ended := false
 	for i, w := range s.Words {
 		if i == 0 && w.Glob {
@@ -111,10 +113,10 @@ func (p *Policy) globsRead(s line.Command, r readOnly) (why string) {
 					" could take one for something else than a file to read"
 			case r.has(risky) && !ended && strings.IndexAny(w.Text, "*?[-") == 0:
 				return "the pattern " + w.Text + " may stand for an option of " + s.Name() + ": write ./" + w.Text
-			case p.Shell.Kind() != "bash" && strings.Contains(w.Text, "**"):
+			case in.Shell.Kind() != "bash" && strings.Contains(w.Text, "**"):
 				return "the meaning of " + w.Text + " differs from shell to shell"
 			}
-			if why := p.mayRead(s.Dirs, w.Text, false); why != "" {
+			if why := in.mayRead(s.Dirs, w.Text, false); why != "" {
 				return why
 			}
 		}
@@ -124,7 +126,7 @@ func (p *Policy) globsRead(s line.Command, r readOnly) (why string) {
 }
 
 // wordsRead judges the words of a read-only command by its options.
-func (p *Policy) wordsRead(dirs []string, r readOnly, name string, words []string) (why string) {
+func (in inspector) wordsRead(dirs []string, r readOnly, name string, words []string) (why string) {
 	o, bad := r.options(words)
 	if bad != "" {
 		return name + " " + bad + " can write, run programs or read elsewhere"
@@ -143,7 +145,7 @@ func (p *Policy) wordsRead(dirs []string, r readOnly, name string, words []strin
 		places = append(slices.Clone(places), ".")
 	}
 	for _, f := range append(o.files, places...) {
-		if why := p.mayRead(dirs, f, o.recursive); why != "" {
+		if why := in.mayRead(dirs, f, o.recursive); why != "" {
 			return why
 		}
 	}
@@ -177,9 +179,9 @@ func tellsVersion(s line.Command) bool {
 }
 
 // special judges a command whose words are more than options and files.
-func (p *Policy) special(s line.Command, r readOnly) (ok bool, why string) {
+func (in inspector) special(s line.Command, r readOnly) (ok bool, why string) {
 	if s.Name() == "git" {
-		return p.gitReads(s.Dirs, s.Args())
+		return in.gitReads(s.Dirs, s.Args())
 	}
 	for _, w := range s.Args() {
 		subscript := strings.Contains(w, "[") && strings.ContainsAny(w, "$`")
@@ -192,7 +194,7 @@ func (p *Policy) special(s line.Command, r readOnly) (ok bool, why string) {
 			return false, s.Name() + " " + w + " may do more than read"
 		}
 		if !line.IsOption(w) && w != "" {
-			if why := p.mayRead(s.Dirs, w, false); why != "" {
+			if why := in.mayRead(s.Dirs, w, false); why != "" {
 				return false, why
 			}
 		}

@@ -10,8 +10,8 @@ import (
 
 // gitReads reports whether a git command only reads; why is for one of the read-only kind that
 // does not.
-func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
-	dirs, words, why = p.gitGlobals(dirs, words)
+func (in inspector) gitReads(dirs, words []string) (ok bool, why string) {
+	dirs, words, why = in.gitGlobals(dirs, words)
 	if why != "" || len(words) == 0 {
 		return false, why
 	}
@@ -26,20 +26,20 @@ func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
 	case !slices.Contains(gitCommands(), sub):
 		return false, ""
 	case help: // the manual page, in a program that the repository's config may name
-		why = p.gitRepository(dirs, "help", nil)
+		why = in.gitRepository(dirs, "help", nil)
 		return why == "", why
 	}
 	if bad := gitMayWrite(sub, words); bad != "" {
 		return false, "git " + sub + " " + bad + " may do more than read"
 	}
-	if why = p.gitWords(dirs, words); why == "" {
-		why = p.gitRepository(dirs, sub, words)
+	if why = in.gitWords(dirs, words); why == "" {
+		why = in.gitRepository(dirs, sub, words)
 	}
 	return why == "", why
 }
 
 // gitWords checks the words of a git command that may be options or paths.
-func (p *Policy) gitWords(dirs, words []string) (why string) {
+func (in inspector) gitWords(dirs, words []string) (why string) {
 	ended := false
 	for _, w := range words {
 		option := line.IsOption(w) && !ended
@@ -52,7 +52,7 @@ func (p *Policy) gitWords(dirs, words []string) (why string) {
 		if _, leaves := leavesOut(w); leaves && ended {
 			continue
 		}
-		if why := p.gitWord(dirs, w, option); why != "" {
+		if why := in.gitWord(dirs, w, option); why != "" {
 			return why
 		}
 		ended = ended || w == "--"
@@ -61,13 +61,13 @@ func (p *Policy) gitWords(dirs, words []string) (why string) {
 }
 
 // gitGlobals takes git's own options off, which come before its command.
-func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string) {
+func (in inspector) gitGlobals(dirs, words []string) (at, rest []string, why string) {
 	for len(words) > 0 && line.IsOption(words[0]) {
 		switch {
 		case line.In("--no-pager -P --no-optional-locks --literal-pathspecs", words[0]):
 			words = words[1:]
 		case words[0] == "-C" && len(words) > 1 && words[1] != "":
-			if why := p.mayRead(dirs, words[1], false); why != "" {
+			if why := in.mayRead(dirs, words[1], false); why != "" {
 				return nil, nil, why
 			}
 			dirs, words = line.PathsFrom(dirs, words[1]), words[2:]
@@ -79,19 +79,19 @@ func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string
 }
 
 // gitRepository asks about the repository itself.
-func (p *Policy) gitRepository(dirs []string, sub string, words []string) (why string) {
+func (in inspector) gitRepository(dirs []string, sub string, words []string) (why string) {
 	broad := gitShowsMuch(sub, words)
 	for _, dir := range dirs {
-		if why := p.gitRuns(dir); why != "" {
+		if why := in.gitRuns(dir); why != "" {
 			return why
 		}
-		if why := p.namelessFile(dir, sub, words); why != "" {
+		if why := in.namelessFile(dir, sub, words); why != "" {
 			return why
 		}
 		if !broad {
 			continue
 		}
-		if why := p.secretShown(dir, sub, words); why != "" {
+		if why := in.secretShown(dir, sub, words); why != "" {
 			return why
 		}
 	}
@@ -100,8 +100,8 @@ func (p *Policy) gitRepository(dirs []string, sub string, words []string) (why s
 
 // namelessFile names the word by which a command would print a file's content without naming the file,
 // as a tag of a blob does. It may be a denied file's, and no pathspec leaves it out.
-func (p *Policy) namelessFile(dir, sub string, words []string) (why string) {
-	if p.World.Files == nil || !line.In("show diff grep cat-file", sub) {
+func (in inspector) namelessFile(dir, sub string, words []string) (why string) {
+	if in.World.Files == nil || !line.In("show diff grep cat-file", sub) {
 		return ""
 	}
 	var revisions []string
@@ -117,11 +117,11 @@ func (p *Policy) namelessFile(dir, sub string, words []string) (why string) {
 	for i, w := range revisions { // A...B and ^A name A and B, and ^{} follows tags.
 		revisions[i] = strings.TrimLeft(w, ".^") + "^{}"
 	}
-	found, err := p.repository(dir)
+	found, err := in.repository(dir)
 	if err != nil {
 		return err.Error()
 	}
-	switch blobs, err := found.FileContents(p.Environ, revisions); {
+	switch blobs, err := found.FileContents(in.Environ, revisions); {
 	case err != nil:
 		return err.Error()
 	case len(blobs) > 0:
@@ -144,7 +144,7 @@ func badGitOption(w string) bool {
 
 // gitWord checks the parts of a word that may be paths: the word itself, or the part after a colon, as in HEAD:a.go and
 // -L1,5:a.go.
-func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
+func (in inspector) gitWord(dirs []string, w string, option bool) (why string) {
 	if !option && len(w) > 1 && w[0] == ':' && strings.IndexByte("(/!^", w[1]) >= 0 {
 		return w + " is a pattern of git's own"
 	}
@@ -152,13 +152,13 @@ func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
 	if option {
 		path = optionValue(w)
 	}
-	if why := p.mayRead(dirs, path, false); why != "" {
+	if why := in.mayRead(dirs, path, false); why != "" {
 		return why
 	}
 	for rest, found := w, true; found; {
 		// A path in a revision starts at the root of the repository.
 		if _, rest, found = strings.Cut(rest, ":"); found {
-			if why := p.mayRead(append(slices.Clip(dirs), p.Root), rest, false); why != "" {
+			if why := in.mayRead(append(slices.Clip(dirs), in.Root), rest, false); why != "" {
 				return why
 			}
 		}
@@ -308,8 +308,8 @@ func namesFile(w string) bool {
 }
 
 // secretShown names which denied file a command would show that its pathspecs do not leave out.
-func (p *Policy) secretShown(dir, sub string, words []string) (why string) {
-	names, err := p.World.gitSecrets(dir)
+func (in inspector) secretShown(dir, sub string, words []string) (why string) {
+	names, err := in.World.gitSecrets(dir)
 	if err != nil {
 		return err.Error()
 	}

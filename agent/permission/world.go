@@ -3,6 +3,7 @@ package permission
 import (
 	"slices"
 
+	"artoo/agent/permission/line"
 	"artoo/tool/files"
 	facts "artoo/tool/project"
 )
@@ -110,4 +111,11 @@ func (w World) gitHooks(dir string) []string {
 		dirs = w.Guard.hooks()
 	}
 	return facts.HooksIn(dir, dirs)
+}
+
+// inspector finds out whether a command only reads.
+type inspector struct {
+	*World
+	Root  string
+	Shell line.Shell
 }
