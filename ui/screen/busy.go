@@ -115,10 +115,10 @@ func (lay *layout) lastOf(r *running) string {
 }
 
 // rest forgets the work under way.
-func (s *Screen) rest() {
-	s.work = work{}
-	s.endAsking()
-	s.hideProgress()
+func (t *transcript) rest() {
+	t.work = work{}
+	t.endAsking()
+	t.hideProgress()
 }
 
 // alarm is the one timer, set to the next moment at which something is to be written. An idle
@@ -175,29 +175,30 @@ func (s *Screen) next() (next time.Time) {
 
 // events calls each with the timed events of the screen, and when.
 func (s *Screen) events(each func(at time.Time, do func(now time.Time))) {
+	t := &s.transcript
 	event := func(at time.Time, do func(now time.Time)) {
 		if !at.IsZero() {
 			each(at, do)
 		}
 	}
-	if len(s.outputs.pending) > 0 {
-		event(s.outputs.flushed.Add(interval), s.outputs.flush)
+	if len(t.outputs.pending) > 0 {
+		event(t.outputs.flushed.Add(interval), t.outputs.flush)
 	}
-	waits := s.asking || s.paused
-	if !waits && !s.prompt {
-		for _, r := range s.work.calls {
-			event(s.layout.liveAt(r), func(now time.Time) { s.below(r, now) })
+	waits := t.asking || t.paused
+	if !waits && !t.prompt {
+		for _, r := range t.work.calls {
+			event(s.layout.liveAt(r), func(now time.Time) { t.below(r, now) })
 		}
 	}
 	switch {
 	case s.layout.moving():
-		event(s.nextSpin(), func(time.Time) { s.spin() })
+		event(t.nextSpin(), func(time.Time) { s.spin() })
 	case !waits && !s.opt.Quiet:
-		for _, r := range s.work.calls {
-			event(r.due(), func(now time.Time) { s.report(r, now) })
+		for _, r := range t.work.calls {
+			event(r.due(), func(now time.Time) { t.report(r, now) })
 		}
-		if s.work.busy.doing != "" && s.open.rowIsFree() {
-			event(s.work.busy.due(), s.reportModel)
+		if t.work.busy.doing != "" && t.open.rowIsFree() {
+			event(t.work.busy.due(), t.reportModel)
 		}
 	}
 }
@@ -210,41 +211,41 @@ func (r *running) due() time.Time {
 }
 
 // report prints a line about a call where lines cannot change.
-func (s *Screen) report(r *running, now time.Time) {
+func (t *transcript) report(r *running, now time.Time) {
 	r.said = now
 	if !r.started {
 		r.started = true
-		s.printCall(r.call, "", 0)
-		s.lastRun = r.call.ID
+		t.printCall(r.call, "", 0)
+		t.lastRun = r.call.ID
 		return
 	}
-	still, last := s.layout.still("running", now.Sub(r.since)), ""
-	if end := s.layout.lastOf(r); s.opt.Conversation && end != r.last {
+	still, last := t.layout.still("running", now.Sub(r.since)), ""
+	if end := t.layout.lastOf(r); t.opt.Conversation && end != r.last {
 		r.last, last = end, end
 	}
-	if last != "" && s.opt.Profile == Spoken {
+	if last != "" && t.opt.Profile == Spoken {
 		still, last = still+", "+last, ""
 	}
-	if s.lastRun == r.call.ID {
-		s.print(s.layout.ranLine(r.call, still, 0))
+	if t.lastRun == r.call.ID {
+		t.print(t.layout.ranLine(r.call, still, 0))
 	} else {
-		s.printCall(r.call, still, 0)
+		t.printCall(r.call, still, 0)
 	}
 	if last != "" {
-		s.put(s.layout.lastLines(last, 1))
+		t.put(t.layout.lastLines(last, 1))
 	}
-	s.lastRun = r.call.ID
+	t.lastRun = r.call.ID
 }
 
 // reportModel prints a line about the model's activity where lines cannot change.
-func (s *Screen) reportModel(now time.Time) {
-	b := &s.work.busy
+func (t *transcript) reportModel(now time.Time) {
+	b := &t.work.busy
 	b.said = now
 	if b.doing == calling && !b.named {
 		b.named = true
-		s.aside(s.layout.note(s.layout.activity(b.doing, b.tool, 0)))
+		t.aside(t.layout.note(t.layout.activity(b.doing, b.tool, 0)))
 	} else {
-		s.aside(s.layout.note(s.layout.still(s.layout.activity(b.doing, b.tool, b.bytes), now.Sub(b.since))))
+		t.aside(t.layout.note(t.layout.still(t.layout.activity(b.doing, b.tool, b.bytes), now.Sub(b.since))))
 	}
 }
 

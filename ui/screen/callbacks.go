@@ -9,11 +9,11 @@ import (
 // OnThinking implements agent.Callbacks: a request begins. Behind the notice of a retry it is
 // the next try's, which first waits.
 func (s *Screen) OnThinking() {
-	s.do(func() {
+	s.do(func(t *transcript) {
 		now := s.opt.Now()
-		s.endAsking()
-		if s.work.busy.doing = waiting; !s.work.busy.until.After(now) {
-			s.work.busy = busy{doing: waiting, since: now, said: now}
+		t.endAsking()
+		if t.work.busy.doing = waiting; !t.work.busy.until.After(now) {
+			t.work.busy = busy{doing: waiting, since: now, said: now}
 		}
 	})
 }
@@ -21,34 +21,34 @@ func (s *Screen) OnThinking() {
 // OnThinkingDone implements agent.Callbacks: the model may think for minutes before its first
 // word.
 func (s *Screen) OnThinkingDone() {
-	s.do(func() {
-		if s.work.busy.doing == waiting {
-			s.work.hear(thinking, 0, s.opt.Now())
+	s.do(func(t *transcript) {
+		if t.work.busy.doing == waiting {
+			t.work.hear(thinking, 0, s.opt.Now())
 		}
 	})
 }
 
 // OnReasoning implements agent.Callbacks: counted, and shown only when Verbose is set.
 func (s *Screen) OnReasoning(text string) {
-	s.do(func() {
-		s.work.hear(thinking, len(text), s.opt.Now())
+	s.do(func(t *transcript) {
+		t.work.hear(thinking, len(text), s.opt.Now())
 		if !s.opt.Verbose {
 			return
 		}
-		s.reason.WriteString(text)
-		all := s.reason.String()
+		t.reason.WriteString(text)
+		all := t.reason.String()
 		if end := strings.LastIndexByte(all, '\n'); end >= 0 {
-			s.reason.Reset()
-			s.aside(s.layout.reasoning(all[:end]))
-			s.reason.WriteString(all[end+1:])
+			t.reason.Reset()
+			t.aside(s.layout.reasoning(all[:end]))
+			t.reason.WriteString(all[end+1:])
 		}
 	})
 }
 
-func (s *Screen) endReasoning() {
-	if text := s.reason.String(); text != "" {
-		s.reason.Reset()
-		s.aside(s.layout.reasoning(text))
+func (t *transcript) endReasoning() {
+	if text := t.reason.String(); text != "" {
+		t.reason.Reset()
+		t.aside(t.layout.reasoning(text))
 	}
 }
 
@@ -61,52 +61,52 @@ func (s *Screen) OnText(text string) {
 	if text == "" {
 		return
 	}
-	s.do(func() {
-		s.work.hear(writing, len(text), s.opt.Now())
-		s.endReasoning()
-		s.reply(text)
+	s.do(func(t *transcript) {
+		t.work.hear(writing, len(text), s.opt.Now())
+		t.endReasoning()
+		t.reply(text)
 	})
 }
 
 // input counts the bytes of a call that the model is writing. The text before it is complete.
-func (s *Screen) input(in agent.ToolInput) {
+func (t *transcript) input(in agent.ToolInput) {
 	if in.Parent != "" {
-		if r := s.work.running(in.Parent); r != nil {
+		if r := t.work.running(in.Parent); r != nil {
 			r.input = in
 		}
 		return
 	}
-	if s.work.busy.doing != calling {
-		s.closeReply()
-	} else if s.work.busy.index != in.Index {
-		s.work.busy.since = s.opt.Now()
+	if t.work.busy.doing != calling {
+		t.closeReply()
+	} else if t.work.busy.index != in.Index {
+		t.work.busy.since = t.opt.Now()
 	}
-	s.work.hear(calling, 0, s.opt.Now())
-	s.work.busy.tool, s.work.busy.index, s.work.busy.bytes = in.Tool, in.Index, in.Bytes
+	t.work.hear(calling, 0, t.opt.Now())
+	t.work.busy.tool, t.work.busy.index, t.work.busy.bytes = in.Tool, in.Index, in.Bytes
 }
 
 // OnToolCall implements agent.Callbacks: the reply's text is over.
 func (s *Screen) OnToolCall(call agent.Call) {
-	s.do(func() {
-		s.work.busy = busy{}
-		s.hideProgress()
-		s.holdEnds()
-		s.closeReply()
-		if r := s.work.running(call.Parent); call.Parent != "" && r != nil {
+	s.do(func(t *transcript) {
+		t.work.busy = busy{}
+		t.hideProgress()
+		t.holdEnds()
+		t.closeReply()
+		if r := t.work.running(call.Parent); call.Parent != "" && r != nil {
 			if r.input = (agent.ToolInput{}); !r.started { // its own line stands above those of its sub-agent
 				r.started, r.said = true, s.opt.Now()
-				s.printCall(r.call, "", 0)
+				t.printCall(r.call, "", 0)
 			}
 		}
-		s.work.calls = append(s.work.calls, &running{call: call, since: s.opt.Now()})
+		t.work.calls = append(t.work.calls, &running{call: call, since: s.opt.Now()})
 	})
 }
 
 // OnToolOutput implements agent.Callbacks. The last line stands in the progress line; a call
 // that lasts has its last lines below it from time to time.
 func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
-	s.do(func() {
-		for _, r := range s.work.calls {
+	s.do(func(t *transcript) {
+		for _, r := range t.work.calls {
 			if r.call.ID == call.ID {
 				r.keep(chunk)
 			}
@@ -116,13 +116,13 @@ func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
 
 // OnToolResult implements agent.Callbacks: one line, and the last lines of a failed call.
 func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
-	s.do(func() {
-		s.endAsking()
+	s.do(func(t *transcript) {
+		t.endAsking()
 		run := &running{call: call}
-		for i, c := range s.work.calls {
+		for i, c := range t.work.calls {
 			if c.call.ID == call.ID {
 				run = c
-				s.work.calls = append(s.work.calls[:i:i], s.work.calls[i+1:]...)
+				t.work.calls = append(t.work.calls[:i:i], t.work.calls[i+1:]...)
 				break
 			}
 		}
@@ -132,7 +132,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		if run.decision == final && r.Status == agent.CallOK {
 			return
 		}
-		tail := run.unseen(r.Tail, s.lastRun)
+		tail := run.unseen(r.Tail, t.lastRun)
 		// An error that begins with the object of the call need not repeat it.
 		text := strings.TrimPrefix(s.layout.ascii(result(r)), s.layout.object(call)+": ")
 		failed := r.Status != agent.CallOK
@@ -142,15 +142,15 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		}
 		switch {
 		case run.decision == applied && !failed:
-			s.print(s.layout.decidedLine("applied once"+s.layout.words("  "+s.layout.object(call), ""), 0))
-		case run.started && s.lastRun == call.ID && len(s.work.calls) == 0:
-			s.print(s.layout.ranLine(call, text, ink))
+			t.print(s.layout.decidedLine("applied once"+s.layout.words("  "+s.layout.object(call), ""), 0))
+		case run.started && t.lastRun == call.ID && len(t.work.calls) == 0:
+			t.print(s.layout.ranLine(call, text, ink))
 		default:
-			s.printCall(call, text, ink)
+			t.printCall(call, text, ink)
 		}
-		s.put(s.layout.list(call))
+		t.put(s.layout.list(call))
 		if failed {
-			s.put(s.layout.lastLines(tail, tailLines))
+			t.put(s.layout.lastLines(tail, tailLines))
 		}
 	})
 }

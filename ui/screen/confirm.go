@@ -38,14 +38,14 @@ func Keys(q Confirmation) (keys []string) {
 // without escapes. left says that a part was left to the pager: nothing may be allowed before
 // ConfirmAll was shown. The progress line stays away until the answer is printed.
 func (s *Screen) Confirm(q Confirmation) (prompt string, left bool) {
-	s.do(func() {
-		s.beginAsking()
+	s.do(func(t *transcript) {
+		t.beginAsking()
 		if a, ok := q.(Approval); ok {
-			a.begin(s)
+			a.begin(t)
 		}
 		var text string
 		text, left = s.layout.about(q, true)
-		s.must(text)
+		t.must(text)
 	})
 	return q.prompt(s.layout), left
 }
@@ -60,14 +60,14 @@ func (s *Screen) ConfirmAll(q Confirmation) string {
 
 // ConfirmHelp explains the answers.
 func (s *Screen) ConfirmHelp(q Confirmation) {
-	s.do(func() { s.must(s.layout.keyRows(append(q.keys(), enterMeansNo))) })
+	s.do(func(t *transcript) { t.must(s.layout.keyRows(append(q.keys(), enterMeansNo))) })
 }
 
 // Confirmed prints whether the user said yes.
 func (s *Screen) Confirmed(q YesNo, yes bool) {
-	s.do(func() {
-		s.endAsking()
-		s.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes)), 0))
+	s.do(func(t *transcript) {
+		t.endAsking()
+		t.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes)), 0))
 	})
 }
 

@@ -72,9 +72,9 @@ func (q Approval) keys() [][2]string {
 // was allowed once: its result line says so. After Confirm the caller calls Decided, with
 // the zero Answer when no answer came.
 func (s *Screen) Decided(q agent.Question, a agent.Answer) {
-	s.do(func() {
-		s.endAsking()
-		r := s.work.running(q.Call.ID)
+	s.do(func(t *transcript) {
+		t.endAsking()
+		r := t.work.running(q.Call.ID)
 		if r == nil {
 			r = &running{}
 		}
@@ -84,15 +84,15 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		switch q.Kind {
 		case agent.QuestionPlan:
 			r.decision = final
-			s.must(s.layout.decidedLine(planDecided(q, a), 0))
+			t.must(s.layout.decidedLine(planDecided(q, a), 0))
 			return
 		case agent.QuestionMemory:
 			r.decision = final
-			s.must(s.layout.decidedLine(memoryDecided(a), 0))
+			t.must(s.layout.decidedLine(memoryDecided(a), 0))
 			return
 		}
 		if q.Kind == agent.QuestionChanges {
-			s.must(s.layout.decidedLine(keptOrNot(q, a)+by(a), 0))
+			t.must(s.layout.decidedLine(keptOrNot(q, a)+by(a), 0))
 			return
 		}
 		text, ink, own := "", style(0), q.OwnPrograms() && a.Rule == ""
@@ -102,7 +102,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		case own && a.Verdict == agent.YesForever:
 			text = "trust this project to run its own programs" + s.layout.remark("artoo trust rm --run takes it back")
 		case a.Verdict == agent.Yes:
-			if a.By == "" && q.Call.Access.Diff != "" && s.work.running(q.Call.ID) != nil {
+			if a.By == "" && q.Call.Access.Diff != "" && t.work.running(q.Call.ID) != nil {
 				r.decision = applied
 				return
 			}
@@ -124,7 +124,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		if len(a.Input) > 0 && r.decision != denied {
 			text += ", as edited"
 		}
-		s.must(s.layout.decidedLine(text+by(a), ink))
+		t.must(s.layout.decidedLine(text+by(a), ink))
 	})
 }
 
@@ -172,14 +172,16 @@ func (lay *layout) remark(hint string) string {
 }
 
 // Waited is how long questions have stood open since the screen was made.
-func (s *Screen) Waited() time.Duration { return read(s, func() time.Duration { return s.waited }) }
+func (s *Screen) Waited() time.Duration {
+	return read(s, func(t *transcript) time.Duration { return t.waited })
+}
 
-func (s *Screen) endAsking() {
-	if !s.asking {
+func (t *transcript) endAsking() {
+	if !t.asking {
 		return
 	}
-	s.asking = false
-	waited := s.opt.Now().Sub(s.askedAt)
-	s.waited += waited
-	s.work.waited(waited)
+	t.asking = false
+	waited := t.opt.Now().Sub(t.askedAt)
+	t.waited += waited
+	t.work.waited(waited)
 }

@@ -245,5 +245,5 @@ func lastOfOwn(text string) int {
 
 // Marked is safe text with a mark before each row that begins with an own word.
 func (s *Screen) Marked(text string) string {
-	return read(s, func() string { return s.layout.marked(text) })
+	return read(s, func(t *transcript) string { return s.layout.marked(text) })
 }

@@ -148,7 +148,7 @@ func TestNoRowOfOthersBeginsAsAQuestion(t *testing.T) {
 			for _, k := range []agent.Call{c, e, other} {
 				r.OnToolCall(k)
 				r.Screen.mu.Lock()
-				transient := r.work.text(r.layout, r.opt.Now(), 40)
+				transient := r.transcript.work.text(r.layout, r.opt.Now(), 40)
 				r.Screen.mu.Unlock()
 				checkUnforged(t, name, transient, 40)
 				q := ask(k, 1, 2)

@@ -9,70 +9,70 @@ import (
 	"artoo/ui/sanitize"
 )
 
-func (s *Screen) print(lines string) {
-	s.closeReply()
-	s.gap(status)
-	s.put(lines)
+func (t *transcript) print(lines string) {
+	t.closeReply()
+	t.gap(status)
+	t.put(lines)
 }
 
 // aside puts whole lines into the transcript; an open reply goes on in the next row.
-func (s *Screen) aside(lines string) {
-	if s.open.md != nil && !s.open.shown { // all of the reply is still held back
-		s.gap(status)
-		s.put(lines)
+func (t *transcript) aside(lines string) {
+	if t.open.md != nil && !t.open.shown { // all of the reply is still held back
+		t.gap(status)
+		t.put(lines)
 		return
 	}
-	if !s.open.replying() {
-		s.print(lines)
+	if !t.open.replying() {
+		t.print(lines)
 		return
 	}
-	last := s.last
-	if s.open.md != nil && s.opt.ErrTTY {
-		s.breakRow()
+	last := t.last
+	if t.open.md != nil && t.opt.ErrTTY {
+		t.breakRow()
 	}
-	s.put(lines)
-	s.last = last
+	t.put(lines)
+	t.last = last
 }
 
-func (s *Screen) must(lines string) {
-	quiet := s.opt.Quiet
-	s.opt.Quiet = false
-	s.print(lines)
-	s.opt.Quiet = quiet
+func (t *transcript) must(lines string) {
+	quiet := t.opt.Quiet
+	t.opt.Quiet = false
+	t.print(lines)
+	t.opt.Quiet = quiet
 }
 
-func (s *Screen) put(lines string) {
-	if !s.opt.Quiet && lines != "" {
-		s.emit(s.layout.ascii(lines))
-		s.last, s.lastRun = status, ""
+func (t *transcript) put(lines string) {
+	if !t.opt.Quiet && lines != "" {
+		t.emit(t.layout.ascii(lines))
+		t.last, t.lastRun = status, ""
 	}
 }
 
 // emit writes safe text to Err whatever the settings, marked against forged rows.
-func (s *Screen) emit(text string) {
-	s.hideProgress()
-	if s.prompt {
-		s.prompt = false
-		s.outputs.writeErr(s.opt.Now(), "\n")
+func (t *transcript) emit(text string) {
+	t.hideProgress()
+	if t.prompt {
+		t.prompt = false
+		t.outputs.writeErr(t.opt.Now(), "\n")
 	}
-	s.outputs.writeErr(s.opt.Now(), s.layout.marked(text))
+	t.outputs.writeErr(t.opt.Now(), t.layout.marked(text))
 }
 
-func (s *Screen) gap(next section) {
-	if !s.opt.ErrTTY && !s.opt.Conversation {
+func (t *transcript) gap(next section) {
+	if !t.opt.ErrTTY && !t.opt.Conversation {
 		return
 	}
 	var need bool
 	switch next {
 	case status:
-		need = s.last == promptLine || s.last == answer
+		need = t.last == promptLine || t.last == answer
 	case answer:
-		need = s.last == promptLine || s.last == status
+		need = t.last == promptLine || t.last == status
 	case promptLine:
-		need = s.last == answer || s.last == banner
+		need = t.last == answer || t.last == banner
 	}
-	if need && !s.opt.Quiet {
-		s.emit("\n")
+	if need && !t.opt.Quiet {
+		t.emit("\n")
 	}
 }
 
@@ -137,8 +137,8 @@ func below(p, dir string) (string, bool) {
 	return strings.TrimSuffix(rel, "/"), ok && dir != "/"
 }
 
-func (s *Screen) printCall(c agent.Call, result string, ink style) {
-	named := s.named == c.ID
-	s.named = c.ID
-	s.print(s.layout.callLine(c, result, ink, named))
+func (t *transcript) printCall(c agent.Call, result string, ink style) {
+	named := t.named == c.ID
+	t.named = c.ID
+	t.print(t.layout.callLine(c, result, ink, named))
 }

@@ -85,23 +85,23 @@ func (lay *layout) liveAt(r *running) time.Time {
 }
 
 // below shows the lines that a call wrote since it was last shown, at most liveLines.
-func (s *Screen) below(r *running, now time.Time) {
-	if s.lastRun != r.call.ID || !r.started {
+func (t *transcript) below(r *running, now time.Time) {
+	if t.lastRun != r.call.ID || !r.started {
 		took := ""
 		if r.started {
 			took = passed(now.Sub(r.since))
 		}
-		s.printCall(r.call, took, 0)
+		t.printCall(r.call, took, 0)
 	}
 	r.started, r.said = true, now
 	fresh := r.lines - r.shown
-	text := s.layout.lastLines(r.ended(min(fresh, liveLines)), liveLines)
+	text := t.layout.lastLines(r.ended(min(fresh, liveLines)), liveLines)
 	if fresh > liveLines {
-		text = body + s.layout.ellipsis() + "\n" + text
+		text = body + t.layout.ellipsis() + "\n" + text
 	}
-	s.put(text)
-	s.lastRun = r.call.ID
-	r.shown, r.last = r.lines, s.layout.ascii(r.lastLine())
+	t.put(text)
+	t.lastRun = r.call.ID
+	r.shown, r.last = r.lines, t.layout.ascii(r.lastLine())
 	r.next = now.Add(min(firstPause<<r.pauses, report))
 	r.pauses = min(r.pauses+1, 10)
 }
@@ -122,8 +122,8 @@ func (r *running) unseen(tail, lastRun string) string {
 // SoFar prints the last lines that the running calls wrote. It reports false when no call runs.
 func (s *Screen) SoFar() bool {
 	ran := false
-	s.do(func() {
-		for _, r := range s.work.calls {
+	s.do(func(t *transcript) {
+		for _, r := range t.work.calls {
 			ran = true
 			text := "output so far"
 			kept := min(bytes.Count(r.end, []byte("\n")), soFarLines)
@@ -136,8 +136,8 @@ func (s *Screen) SoFar() bool {
 			if took := passed(s.opt.Now().Sub(r.since)); took != "" {
 				text = took + ", " + text
 			}
-			s.printCall(r.call, text, 0)
-			s.put(s.layout.lastLines(string(r.end), soFarLines))
+			t.printCall(r.call, text, 0)
+			t.put(s.layout.lastLines(string(r.end), soFarLines))
 		}
 	})
 	return ran

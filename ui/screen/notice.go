@@ -15,45 +15,45 @@ func (s *Screen) OnNotice(n agent.Notice) {
 		s.Decided(n.Answered.Question, n.Answered.Answer)
 		return
 	}
-	s.do(func() {
+	s.do(func(t *transcript) {
 		switch {
 		case n.Retry != nil:
-			s.retry(n)
+			t.retry(n)
 		case n.Kind == agent.NoticeInput:
-			s.input(*n.Input)
+			t.input(*n.Input)
 		case n.Kind == agent.NoticeUsage:
-			if b := s.work.busy; b.doing == calling { // the reply is complete
-				s.work.hear(checking, 0, s.opt.Now())
-				s.work.busy.tool = b.tool
+			if b := t.work.busy; b.doing == calling { // the reply is complete
+				t.work.hear(checking, 0, s.opt.Now())
+				t.work.busy.tool = b.tool
 			}
 		case n.Text == "":
 		case n.Kind == agent.NoticeStep:
 			// As with a tool call, the text before a step of the provider's own was not the answer.
-			s.rest()
-			s.holdEnds()
-			s.print(s.layout.note(line(n.Text)))
-			s.work.hear(thinking, 0, s.opt.Now()) // the provider works on
+			t.rest()
+			t.holdEnds()
+			t.print(s.layout.note(line(n.Text)))
+			t.work.hear(thinking, 0, s.opt.Now()) // the provider works on
 		case n.Kind == agent.NoticeWarning:
-			s.aside(s.layout.notice("warning: " + n.Text))
+			t.aside(s.layout.notice("warning: " + n.Text))
 		default:
-			s.aside(s.layout.notice(n.Text))
+			t.aside(s.layout.notice(n.Text))
 		}
 	})
 }
 
 // retry reports a failed try. The held part of its reply is void when the next one starts.
-func (s *Screen) retry(n agent.Notice) {
+func (t *transcript) retry(n agent.Notice) {
 	r := n.Retry
-	s.open.heldVoid = s.open.heldVoid || r.Discard
-	s.closeReply()
+	t.open.heldVoid = t.open.heldVoid || r.Discard
+	t.closeReply()
 	if r.Try <= 2 {
-		s.tries = r.Tries
+		t.tries = r.Tries
 	}
-	s.print(s.layout.retryLine(n, s.tries))
-	now := s.opt.Now()
-	s.work.busy = busy{doing: waiting, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
-	if s.layout.moving() {
-		s.work.busy.since = now // the wait itself is counted down
+	t.print(t.layout.retryLine(n, t.tries))
+	now := t.opt.Now()
+	t.work.busy = busy{doing: waiting, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
+	if t.layout.moving() {
+		t.work.busy.since = now // the wait itself is counted down
 	}
 }
 

@@ -55,20 +55,22 @@ func (k *outputs) write(w io.Writer, bad *error, p []byte) {
 // not block, even while the terminal holds the screen up.
 func (s *Screen) DropPending() {
 	if s.opt.OutTTY {
-		s.outputs.void.Store(true)
+		s.transcript.outputs.void.Store(true)
 	}
 }
 
 // Err is the first error of writing to Out, nil as long as all went well. Text that
 // waits on a terminal is not written yet: call Err after Finish to be sure.
-func (s *Screen) Err() error { return read(s, func() error { return s.outputs.outBad }) }
+func (s *Screen) Err() error { return read(s, func(t *transcript) error { return t.outputs.outBad }) }
 
 // ErrStatus is the first error of writing to Err, nil as long as all went well.
-func (s *Screen) ErrStatus() error { return read(s, func() error { return s.outputs.errBad }) }
+func (s *Screen) ErrStatus() error {
+	return read(s, func(t *transcript) error { return t.outputs.errBad })
+}
 
 // Alert sends safe bytes to Err that neither show nor move anything, such as BEL.
 func (s *Screen) Alert(text string) {
-	s.do(func() { s.outputs.writeErr(s.opt.Now(), text) })
+	s.do(func(t *transcript) { t.outputs.writeErr(s.opt.Now(), text) })
 }
 
 // MaxClipboard is the longest text that Clipboard takes, in bytes; terminals are known to read
@@ -82,9 +84,9 @@ func (s *Screen) Clipboard(text string) bool {
 	if !s.opt.ErrTTY || len(text) > MaxClipboard {
 		return false
 	}
-	s.do(func() {
-		s.hideProgress()
-		s.outputs.writeErr(s.opt.Now(), "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
+	s.do(func(t *transcript) {
+		t.hideProgress()
+		t.outputs.writeErr(s.opt.Now(), "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
 	})
 	return true
 }

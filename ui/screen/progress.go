@@ -44,9 +44,10 @@ func (s *Screen) spin() {
 		sp.WriterFile = s.opt.ErrFile // or Start refuses where stdout is a pipe
 	}
 	sp.PreUpdate = g.update
-	s.progress = progress{gate: g, behind: !s.open.rowIsFree(), painted: s.opt.Now()}
-	if s.progress.behind {
-		s.progress.style = s.layout.opt.Palette.begin(s.open.md.row.style)
+	t := &s.transcript
+	t.progress = progress{gate: g, behind: !t.open.rowIsFree(), painted: s.opt.Now()}
+	if t.progress.behind {
+		t.progress.style = s.opt.Palette.begin(t.open.md.row.style)
 	}
 	g.stop = s.opt.Spin(sp)
 }
@@ -55,8 +56,8 @@ func (s *Screen) spin() {
 func (g *gate) update(sp *spinner.Spinner) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
-	if g.s.progress.gate == g {
-		sp.Prefix, sp.Suffix = g.s.progressText(g.s.opt.Now(), g.s.layout.width())
+	if t := &g.s.transcript; t.progress.gate == g {
+		sp.Prefix, sp.Suffix = t.progressText(t.opt.Now(), t.layout.width())
 	}
 }
 
@@ -65,9 +66,9 @@ func (g *gate) Write(p []byte) (int, error) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
 	line := strings.TrimPrefix(sanitize.StripSequences(string(p)), "\r")
-	if g.s.progress.gate == g && line != "" && g.s.mayPaint() {
-		now := g.s.opt.Now()
-		g.s.outputs.writeErr(now, g.s.progress.paint(line, now, g.s.layout.width()))
+	if t := &g.s.transcript; t.progress.gate == g && line != "" && t.mayPaint() {
+		now := t.opt.Now()
+		t.outputs.writeErr(now, t.progress.paint(line, now, t.layout.width()))
 	}
 	return len(p), nil
 }
@@ -94,21 +95,21 @@ const (
 )
 
 // mayPaint reports whether the cursor stands on a free line, or behind text that leaves room.
-func (s *Screen) mayPaint() bool {
-	return !s.paused && !s.asking && !s.prompt && len(s.outputs.pending) == 0 &&
-		(s.work.busy.doing != "" || len(s.work.calls) > 0) && (s.open.rowIsFree() || s.open.md.row.room() >= roomBehind)
+func (t *transcript) mayPaint() bool {
+	return !t.paused && !t.asking && !t.prompt && len(t.outputs.pending) == 0 &&
+		(t.work.busy.doing != "" || len(t.work.calls) > 0) && (t.open.rowIsFree() || t.open.md.row.room() >= roomBehind)
 }
 
 // nextSpin is when the progress line begins; zero for never, and while it stands.
-func (s *Screen) nextSpin() time.Time {
-	if s.progress.gate != nil || !s.mayPaint() {
+func (t *transcript) nextSpin() time.Time {
+	if t.progress.gate != nil || !t.mayPaint() {
 		return time.Time{}
 	}
-	at := s.work.since().Add(spinnerDelay)
-	if !s.open.rowIsFree() {
-		at = s.outputs.flushed.Add(silence)
+	at := t.work.since().Add(spinnerDelay)
+	if !t.open.rowIsFree() {
+		at = t.outputs.flushed.Add(silence)
 	}
-	if next := s.progress.painted.Add(s.layout.pace()); next.After(at) {
+	if next := t.progress.painted.Add(t.layout.pace()); next.After(at) {
 		return next
 	}
 	return at
@@ -133,15 +134,15 @@ func (p *progress) paint(next string, now time.Time, width int) string {
 	return strings.Repeat("\b", back) + tail
 }
 
-func (s *Screen) hideProgress() {
-	p := s.progress
+func (t *transcript) hideProgress() {
+	p := t.progress
 	if p.gate == nil {
 		return
 	}
-	s.ended = append(s.ended, p.gate.stop)
-	s.progress = progress{painted: p.painted}
+	t.ended = append(t.ended, p.gate.stop)
+	t.progress = progress{painted: p.painted}
 	if p.line != "" {
-		s.outputs.writeErr(s.opt.Now(), p.wipe()+p.style)
+		t.outputs.writeErr(t.opt.Now(), p.wipe()+p.style)
 	}
 }
 
@@ -155,17 +156,17 @@ func (p progress) wipe() string {
 	return "\r\x1b[K"
 }
 
-func (s *Screen) progressText(now time.Time, width int) (prefix, suffix string) {
-	if s.progress.behind {
-		if took := passed(now.Sub(s.outputs.flushed)); took != "" && len("  x ")+cells(took) < s.open.md.row.room() {
+func (t *transcript) progressText(now time.Time, width int) (prefix, suffix string) {
+	if t.progress.behind {
+		if took := passed(now.Sub(t.outputs.flushed)); took != "" && len("  x ")+cells(took) < t.open.md.row.room() {
 			return "  ", " " + took
 		}
-		if s.open.md.row.room() > roomBehind {
+		if t.open.md.row.room() > roomBehind {
 			return "  ", ""
 		}
 		return " ", ""
 	}
-	return s.layout.cut(s.layout.ascii(s.work.text(s.layout, now, width)), width-1-roomForFrame) + " ", ""
+	return t.layout.cut(t.layout.ascii(t.work.text(t.layout, now, width)), width-1-roomForFrame) + " ", ""
 }
 
 func (w *work) text(lay *layout, now time.Time, width int) string {
@@ -229,16 +230,16 @@ func commonPrefix(a, b string) int {
 // Pause keeps the progress line away until Resume, while something else owns the last line (a
 // pager, an editor, the shell). A reply then goes on in a row of its own.
 func (s *Screen) Pause() {
-	s.do(func() {
-		s.paused = true
-		s.hideProgress()
-		if s.open.replying() && s.layout.same() && s.open.md.row.col > 0 {
-			s.breakRow()
+	s.do(func(t *transcript) {
+		t.paused = true
+		t.hideProgress()
+		if t.open.replying() && s.layout.same() && t.open.md.row.col > 0 {
+			t.breakRow()
 		}
 	})
 }
 
 // Resume ends Pause.
 func (s *Screen) Resume() {
-	s.do(func() { s.paused = false })
+	s.do(func(t *transcript) { t.paused = false })
 }

@@ -67,12 +67,12 @@ func (lay *layout) bolded(prompt string) string {
 
 // Said prints a message of the user as if it had been typed behind a prompt.
 func (s *Screen) Said(prompt, text string) {
-	s.do(func() {
-		s.closeReply()
-		s.gap(promptLine)
-		s.put(string(ours) + s.layout.bolded(prompt) + s.layout.saidRows(prompt, text)[len(prompt):])
+	s.do(func(t *transcript) {
+		t.closeReply()
+		t.gap(promptLine)
+		t.put(string(ours) + s.layout.bolded(prompt) + s.layout.saidRows(prompt, text)[len(prompt):])
 		if !s.opt.Quiet {
-			s.last = promptLine
+			t.last = promptLine
 		}
 	})
 }
@@ -96,17 +96,17 @@ func (lay *layout) saidRows(prompt, text string) string {
 // Prompt writes a safe prompt and leaves the cursor behind it. From now until PromptDone the
 // last rows belong to the line editor, which writes with Draw.
 func (s *Screen) Prompt(text string) {
-	s.do(func() {
-		if !s.asking {
-			s.rest()
+	s.do(func(t *transcript) {
+		if !t.asking {
+			t.rest()
 		}
-		s.hideProgress()
-		s.closeReply()
-		if !s.asking {
-			s.gap(promptLine)
+		t.hideProgress()
+		t.closeReply()
+		if !t.asking {
+			t.gap(promptLine)
 		}
-		s.outputs.writeErr(s.opt.Now(), s.layout.bolded(s.layout.promptRows(text)))
-		s.prompt = true
+		t.outputs.writeErr(s.opt.Now(), s.layout.bolded(s.layout.promptRows(text)))
+		t.prompt = true
 	})
 }
 
@@ -133,26 +133,26 @@ func promptWord(text string, n int) int {
 // Draw passes the line editor's bytes on to Err, escape sequences included. Only between Prompt
 // and PromptDone.
 func (s *Screen) Draw(p []byte) {
-	s.do(func() {
-		s.hideProgress()
-		s.outputs.writeErr(s.opt.Now(), string(p))
+	s.do(func(t *transcript) {
+		t.hideProgress()
+		t.outputs.writeErr(s.opt.Now(), string(p))
 	})
 }
 
 // PromptDone says that the line was entered and the cursor stands at the start of a row.
 func (s *Screen) PromptDone() {
-	s.do(func() {
-		s.prompt = false
-		if s.last = promptLine; s.asking {
-			s.last = status
+	s.do(func(t *transcript) {
+		t.prompt = false
+		if t.last = promptLine; t.asking {
+			t.last = status
 		}
 	})
 }
 
 // PromptErased says that the prompt's rows were taken away.
 func (s *Screen) PromptErased() {
-	s.do(func() {
-		s.prompt = false
-		s.last = status
+	s.do(func(t *transcript) {
+		t.prompt = false
+		t.last = status
 	})
 }

@@ -23,25 +23,25 @@ const (
 	final // the decision is all that its result says
 )
 
-// beginAsking makes room for a question. The lock is held.
-func (s *Screen) beginAsking() {
-	if !s.asking {
-		s.asking, s.askedAt = true, s.opt.Now()
+// beginAsking makes room for a question.
+func (t *transcript) beginAsking() {
+	if !t.asking {
+		t.asking, t.askedAt = true, t.opt.Now()
 	}
-	s.hideProgress()
-	s.closeReply()
+	t.hideProgress()
+	t.closeReply()
 }
 
 // Approval is the question whether a call may be made, or whether its changes land.
 type Approval struct{ agent.Question }
 
-func (q Approval) begin(s *Screen) {
-	s.named = q.Call.ID
-	if r := s.work.running(q.Call.ID); r != nil {
+func (q Approval) begin(t *transcript) {
+	t.named = q.Call.ID
+	if r := t.work.running(q.Call.ID); r != nil {
 		r.started = true
 	}
-	if (s.opt.ErrTTY || s.opt.Conversation) && s.last == status {
-		s.emit("\n")
+	if (t.opt.ErrTTY || t.opt.Conversation) && t.last == status {
+		t.emit("\n")
 	}
 }
 
@@ -322,10 +322,10 @@ func (b *asking) plan(q Approval) {
 // Choice prints a question with its choices, also when Quiet is set, and returns the line to
 // ask with.
 func (s *Screen) Choice(q agent.Question) string {
-	s.do(func() {
-		s.beginAsking()
-		Approval{q}.begin(s)
-		s.must(s.layout.prose(q.Text, s.layout.before("question: ")) + s.layout.numbered(q.Choices))
+	s.do(func(t *transcript) {
+		t.beginAsking()
+		Approval{q}.begin(t)
+		t.must(s.layout.prose(q.Text, s.layout.before("question: ")) + s.layout.numbered(q.Choices))
 	})
 	n, words := len(q.Choices), s.layout.words
 	switch {
@@ -376,8 +376,8 @@ const OfferCommand = answering + "which command? "
 // Offer prints an offer with its choices, and returns the line to ask with.
 // Enter alone takes the last choice.
 func (s *Screen) Offer(text string, choices []string) (prompt string) {
-	s.do(func() {
-		s.must(s.layout.note(text) + s.layout.numbered(choices))
+	s.do(func(t *transcript) {
+		t.must(s.layout.note(text) + s.layout.numbered(choices))
 	})
 	n, last := len(choices), choices[len(choices)-1]
 	choose := s.layout.words("[1-%d] (%s) ", "Type a number from 1 to %d. Enter means %s. ")

@@ -57,10 +57,10 @@ func (s *Screen) FormField(q agent.Question, i int) (prompt string) {
 
 // asks prints the text of a question.
 func (s *Screen) asks(q agent.Question, text string) {
-	s.do(func() {
-		s.beginAsking()
-		Approval{q}.begin(s)
-		s.must(text)
+	s.do(func(t *transcript) {
+		t.beginAsking()
+		Approval{q}.begin(t)
+		t.must(text)
 	})
 }
 

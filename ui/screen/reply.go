@@ -24,113 +24,113 @@ type openReply struct {
 }
 
 // show puts rendered text of an answer on the terminal.
-func (s *Screen) show(p []byte) {
-	s.work.visible(s.opt.Now())
-	if !s.open.shown {
-		s.open.shown = true
-		s.hideProgress()
-		if s.opt.ErrTTY {
-			s.gap(answer)
-		} else if s.open.plain.before {
-			s.outputs.pending = append(s.outputs.pending, '\n')
+func (t *transcript) show(p []byte) {
+	t.work.visible(t.opt.Now())
+	if !t.open.shown {
+		t.open.shown = true
+		t.hideProgress()
+		if t.opt.ErrTTY {
+			t.gap(answer)
+		} else if t.open.plain.before {
+			t.outputs.pending = append(t.outputs.pending, '\n')
 		}
 	}
-	s.hideProgress()
-	s.outputs.pending = append(s.outputs.pending, p...)
+	t.hideProgress()
+	t.outputs.pending = append(t.outputs.pending, p...)
 }
 
 func (o *openReply) replying() bool { return o.md != nil && o.shown || o.plain.open }
 
 func (o *openReply) rowIsFree() bool { return (o.md == nil || o.md.row.col == 0) && !o.plain.open }
 
-func (s *Screen) reply(text string) {
+func (t *transcript) reply(text string) {
 	switch {
-	case s.opt.Hold && !s.opt.OutTTY:
-		if s.open.heldVoid {
-			s.open.drop()
+	case t.opt.Hold && !t.opt.OutTTY:
+		if t.open.heldVoid {
+			t.open.drop()
 		}
-		s.open.held.WriteString(text)
+		t.open.held.WriteString(text)
 		return
-	case !s.opt.OutTTY:
-		s.plainText(text)
-		s.outputs.flush(s.opt.Now())
+	case !t.opt.OutTTY:
+		t.plainText(text)
+		t.outputs.flush(t.opt.Now())
 		return
 	}
-	if s.open.md == nil {
-		opt := s.layout.markdown(s.opt.OutColor, s.layout.answerLabel())
-		opt.Out = s.show
-		s.open.md = NewMarkdown(opt)
+	if t.open.md == nil {
+		opt := t.layout.markdown(t.opt.OutColor, t.layout.answerLabel())
+		opt.Out = t.show
+		t.open.md = NewMarkdown(opt)
 	}
-	s.open.md.Add(text)
-	if now := s.opt.Now(); now.Sub(s.outputs.flushed) >= interval {
-		s.outputs.flush(now)
+	t.open.md.Add(text)
+	if now := t.opt.Now(); now.Sub(t.outputs.flushed) >= interval {
+		t.outputs.flush(now)
 	}
 }
 
 // plainText passes the source on, and holds newlines back until text follows.
-func (s *Screen) plainText(text string) {
+func (t *transcript) plainText(text string) {
 	body := strings.TrimRight(text, "\n")
 	if body == "" {
-		s.open.plain.newlines += len(text)
+		t.open.plain.newlines += len(text)
 		return
 	}
-	if !s.open.plain.open {
-		s.open.plain.open = true
-		if s.open.plain.before {
-			s.outputs.pending = append(s.outputs.pending, '\n')
-		} else if s.layout.seen() {
-			s.gap(answer)
+	if !t.open.plain.open {
+		t.open.plain.open = true
+		if t.open.plain.before {
+			t.outputs.pending = append(t.outputs.pending, '\n')
+		} else if t.layout.seen() {
+			t.gap(answer)
 		}
 	}
-	s.outputs.pending = append(s.outputs.pending, strings.Repeat("\n", s.open.plain.newlines)...)
-	s.outputs.pending = append(s.outputs.pending, body...)
-	s.open.plain.newlines = len(text) - len(body)
-	s.work.visible(s.opt.Now())
+	t.outputs.pending = append(t.outputs.pending, strings.Repeat("\n", t.open.plain.newlines)...)
+	t.outputs.pending = append(t.outputs.pending, body...)
+	t.open.plain.newlines = len(text) - len(body)
+	t.work.visible(t.opt.Now())
 }
 
-func (s *Screen) breakRow() {
-	s.open.md.Break()
-	s.outputs.flush(s.opt.Now())
+func (t *transcript) breakRow() {
+	t.open.md.Break()
+	t.outputs.flush(t.opt.Now())
 }
 
-func (s *Screen) closeReply() {
-	s.endReasoning()
-	if s.open.md != nil {
-		s.open.md.Close()
-		if s.open.shown && s.opt.ErrTTY {
-			s.last = answer
+func (t *transcript) closeReply() {
+	t.endReasoning()
+	if t.open.md != nil {
+		t.open.md.Close()
+		if t.open.shown && t.opt.ErrTTY {
+			t.last = answer
 		}
-		s.open.plain.before = s.open.plain.before || s.open.shown
-		s.open.md, s.open.shown = nil, false
+		t.open.plain.before = t.open.plain.before || t.open.shown
+		t.open.md, t.open.shown = nil, false
 	}
-	if s.open.plain.open {
-		s.outputs.pending = append(s.outputs.pending, '\n')
-		s.open.plain = plainReply{before: true}
-		if s.layout.seen() {
-			s.last = answer
+	if t.open.plain.open {
+		t.outputs.pending = append(t.outputs.pending, '\n')
+		t.open.plain = plainReply{before: true}
+		if t.layout.seen() {
+			t.last = answer
 		}
 	}
-	s.open.plain.newlines = 0
-	s.outputs.flush(s.opt.Now())
+	t.open.plain.newlines = 0
+	t.outputs.flush(t.opt.Now())
 }
 
 // holdEnds moves held text to Err: tool calls follow, so it was not the answer.
-func (s *Screen) holdEnds() {
-	text := s.open.held.String()
-	if s.open.heldVoid { // the calls are of a later try, which said nothing
+func (t *transcript) holdEnds() {
+	text := t.open.held.String()
+	if t.open.heldVoid { // the calls are of a later try, which said nothing
 		text = ""
 	}
-	s.open.drop()
+	t.open.drop()
 	switch text = strings.Trim(text, "\n"); {
 	case strings.TrimSpace(text) == "":
-	case s.opt.Profile == Spoken:
-		s.print(indented(spokenAnswer+text, ""))
+	case t.opt.Profile == Spoken:
+		t.print(indented(spokenAnswer+text, ""))
 	default:
-		s.closeReply()
-		s.gap(answer)
-		s.put(indented(text, margin))
-		if !s.opt.Quiet {
-			s.last = answer
+		t.closeReply()
+		t.gap(answer)
+		t.put(indented(text, margin))
+		if !t.opt.Quiet {
+			t.last = answer
 		}
 	}
 }
@@ -139,19 +139,19 @@ func (s *Screen) holdEnds() {
 // newline at its end, also after an interrupt or a fault. It is called when SendMessage has
 // returned, before the status or a failure is shown.
 func (s *Screen) Finish() {
-	s.do(func() {
-		s.rest()
-		if text := s.open.held.String(); strings.Trim(text, "\n") != "" {
-			s.plainText(text)
+	s.do(func(t *transcript) {
+		t.rest()
+		if text := t.open.held.String(); strings.Trim(text, "\n") != "" {
+			t.plainText(text)
 		}
-		s.open.drop()
-		s.closeReply()
+		t.open.drop()
+		t.closeReply()
 	})
 }
 
 // Discard forgets a reply that was held: it will be given again.
 func (s *Screen) Discard() {
-	s.do(s.open.drop)
+	s.do(func(t *transcript) { t.open.drop() })
 }
 
 func (o *openReply) drop() {

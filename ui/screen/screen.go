@@ -78,7 +78,16 @@ type Screen struct {
 	opt    Options
 	layout *layout
 
-	mu       sync.Mutex
+	mu         sync.Mutex // guards the rest
+	transcript transcript
+	alarm      alarm
+}
+
+// transcript is what stands on the terminal, and the work that its last lines show. It is used under the Screen's lock.
+type transcript struct {
+	opt    *Options
+	layout *layout
+
 	outputs  outputs
 	last     section
 	open     openReply
@@ -86,7 +95,6 @@ type Screen struct {
 	work     work
 	progress progress
 	ended    []func() // stop the Spinners of lines that have ended
-	alarm    alarm
 
 	lastRun string // id of the call whose start line is the last line
 	named   string // id of the call that was named last, where calls are spoken
@@ -131,7 +139,7 @@ func New(opt Options) *Screen {
 	}
 	s := &Screen{opt: opt}
 	s.layout = &layout{&s.opt}
-	s.outputs = outputs{out: opt.Out, err: opt.Err, broken: opt.Broken}
+	s.transcript = transcript{opt: &s.opt, layout: s.layout, outputs: outputs{out: opt.Out, err: opt.Err, broken: opt.Broken}}
 	return s
 }
 
@@ -160,27 +168,27 @@ func (lay *layout) moving() bool { return lay.opt.Profile == Rich && lay.same() 
 
 func (lay *layout) width() int { return clampWidth(lay.opt.Width()) }
 
-// do runs f as the only one that touches the screen.
-func (s *Screen) do(f func()) {
+// do runs f as the only one that touches the transcript.
+func (s *Screen) do(f func(t *transcript)) {
 	s.mu.Lock()
 	defer s.unlock()
-	f()
+	f(&s.transcript)
 	s.alarm.set(s.next(), &s.opt, s.wake)
 }
 
 // unlock lets others touch the screen, and stops the Spinners of lines that have ended.
 func (s *Screen) unlock() {
-	ended := s.ended
-	s.ended = nil
+	ended := s.transcript.ended
+	s.transcript.ended = nil
 	s.mu.Unlock()
 	for _, stop := range ended {
 		stop()
 	}
 }
 
-// read is the result of f for the screen.
-func read[T any](s *Screen, f func() T) T {
+// read is the result of f for the transcript.
+func read[T any](s *Screen, f func(t *transcript) T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return f()
+	return f(&s.transcript)
 }

@@ -71,7 +71,7 @@ func TestASpinnerRunsTheProgressLine(t *testing.T) {
 		}
 	}
 	s.mu.Lock()
-	g := s.progress.gate
+	g := s.transcript.progress.gate
 	s.mu.Unlock()
 	s.OnToolResult(runCall("1", "make"), ok("exit 0"))
 	s.Finish()

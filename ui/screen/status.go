@@ -47,9 +47,9 @@ type StatusInfo struct {
 // Status prints the line after a turn: "18.2k in, 412 out, $0.06, 11s, context 9%". Where it is
 // heard it begins with the outcome, and that is said whatever the mode.
 func (s *Screen) Status(info StatusInfo) {
-	s.do(func() {
-		s.rest()
-		s.closeReply()
+	s.do(func(t *transcript) {
+		t.rest()
+		t.closeReply()
 		parts := s.layout.statusParts(info)
 		switch off := s.opt.Status == StatusOff; {
 		case off && s.opt.Profile == Spoken:
@@ -59,11 +59,11 @@ func (s *Screen) Status(info StatusInfo) {
 		}
 		text := strings.Join(parts, ", ")
 		if s.opt.Profile == Spoken {
-			s.print(s.layout.wrap("status: "+text+".", "", ""))
+			t.print(s.layout.wrap("status: "+text+".", "", ""))
 			return
 		}
 		for l := range strings.Lines(s.layout.wrap(text, margin, margin)) {
-			s.print(margin + s.layout.ink(dim).Sprint(strings.TrimSpace(l)) + "\n")
+			t.print(margin + s.layout.ink(dim).Sprint(strings.TrimSpace(l)) + "\n")
 		}
 	})
 }

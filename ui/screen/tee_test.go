@@ -18,7 +18,7 @@ func teeRig(piped, headless bool) (r *rig, both *strings.Builder) {
 		o.Profile, o.ErrColor, o.OutColor, o.Conversation = Plain, false, false, !headless
 		o.OutTTY, o.OutPipe, o.Hold = !piped, piped, piped && headless
 	})
-	r.outputs.out, r.outputs.err = io.MultiWriter(both, r.out), io.MultiWriter(both, r.err)
+	r.transcript.outputs.out, r.transcript.outputs.err = io.MultiWriter(both, r.out), io.MultiWriter(both, r.err)
 	return r, both
 }
 

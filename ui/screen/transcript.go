@@ -21,7 +21,7 @@ type BannerInfo struct {
 
 // Banner opens a conversation.
 func (s *Screen) Banner(i BannerInfo) {
-	s.do(func() {
+	s.do(func(t *transcript) {
 		var b strings.Builder
 		words, branch := s.layout.words, line(i.Branch)
 		if branch != "" {
@@ -47,9 +47,9 @@ func (s *Screen) Banner(i BannerInfo) {
 		for _, l := range strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n") {
 			rows.WriteString(s.layout.wrap(strings.TrimSuffix(l, "\n"), "", s.layout.before("")))
 		}
-		s.print(rows.String())
+		t.print(rows.String())
 		if !s.opt.Quiet {
-			s.last = banner
+			t.last = banner
 		}
 	})
 }
@@ -68,23 +68,23 @@ func spokenWhy(why string) string {
 
 // Line prints text from column 0; it may have several lines.
 func (s *Screen) Line(text string) {
-	s.do(func() { s.aside(indented(text, "")) })
+	s.do(func(t *transcript) { t.aside(indented(text, "")) })
 }
 
 // Note prints text indented like all status; it may have several lines. One that
 // follows the banner belongs to it.
 func (s *Screen) Note(text string) {
-	s.do(func() {
-		if s.last == banner {
-			defer func() { s.last = banner }()
+	s.do(func(t *transcript) {
+		if t.last == banner {
+			defer func() { t.last = banner }()
 		}
-		s.aside(s.layout.prose(text, s.layout.before("note: ")))
+		t.aside(s.layout.prose(text, s.layout.before("note: ")))
 	})
 }
 
 // Text is Note for the output of a slash command: no label where it is heard.
 func (s *Screen) Text(text string) {
-	s.do(func() { s.aside(s.layout.prose(text, s.layout.before(""))) })
+	s.do(func(t *transcript) { t.aside(s.layout.prose(text, s.layout.before(""))) })
 }
 
 func (lay *layout) before(label string) string { return lay.words(margin, label) }
@@ -92,36 +92,36 @@ func (lay *layout) before(label string) string { return lay.words(margin, label)
 // Block prints a text from column 0 as it is, set apart by blank lines from answers and
 // prompts.
 func (s *Screen) Block(text string) {
-	s.do(func() { s.print(s.layout.heard(indented(text, ""))) })
+	s.do(func(t *transcript) { t.print(s.layout.heard(indented(text, ""))) })
 }
 
 // Markdown prints a finished Markdown text as an answer is shown, but to Err.
 func (s *Screen) Markdown(text string) {
-	s.do(func() {
+	s.do(func(t *transcript) {
 		rows := indented(text, "")
 		if s.opt.ErrTTY {
 			rows = s.layout.whole(text, s.layout.width(), s.layout.answerLabel())
 		}
-		s.closeReply()
-		s.gap(answer)
+		t.closeReply()
+		t.gap(answer)
 		if rows != "" && !s.opt.Quiet {
-			s.emit(rows) // its characters stay whatever the locale, as those of answers do
-			s.last, s.lastRun = answer, ""
+			t.emit(rows) // its characters stay whatever the locale, as those of answers do
+			t.last, t.lastRun = answer, ""
 		}
 	})
 }
 
 // Queued reports a line that waits for the turn's end.
 func (s *Screen) Queued(text string) {
-	s.do(func() { s.aside(s.layout.note("queued: " + line(text))) })
+	s.do(func(t *transcript) { t.aside(s.layout.note("queued: " + line(text))) })
 }
 
 // Stopped reports that a turn was interrupted after so many words, and how many queued lines
 // come back.
 func (s *Screen) Stopped(words, queued int) {
-	s.do(func() {
-		s.rest()
-		s.closeReply()
+	s.do(func(t *transcript) {
+		t.rest()
+		t.closeReply()
 		text := "stopped"
 		if words > 0 {
 			text = fmt.Sprintf("stopped after %s; the text so far is kept", texts.Count(words, "word"))
@@ -133,10 +133,10 @@ func (s *Screen) Stopped(words, queued int) {
 			text += fmt.Sprintf(". Your %d queued lines come back one by one.", queued)
 		}
 		// The answer was cut: no blank line parts it from this.
-		if s.last == answer {
-			s.last = status
+		if t.last == answer {
+			t.last = status
 		}
-		s.print(s.layout.note(text))
+		t.print(s.layout.note(text))
 	})
 }
 
@@ -146,8 +146,8 @@ func (s *Screen) Failure(f *agent.Failure) {
 	if f == nil {
 		return
 	}
-	s.do(func() {
-		s.rest()
+	s.do(func(t *transcript) {
+		t.rest()
 		text := s.layout.oneLine(line(f.Error()))
 		hint := line(f.Hint)
 		if len(hint) > maxOneLine {
@@ -157,13 +157,13 @@ func (s *Screen) Failure(f *agent.Failure) {
 			if hint != "" {
 				hint = " Try: " + strings.TrimRight(hint, ".") + "."
 			}
-			s.must(s.layout.wrap("error: "+strings.TrimRight(text, ".")+"."+hint, "", ""))
+			t.must(s.layout.wrap("error: "+strings.TrimRight(text, ".")+"."+hint, "", ""))
 			return
 		}
 		out := s.layout.labelled("", "artoo:", text)
 		if hint != "" {
 			out += s.layout.wrapHint("try: "+hint, margin, margin+margin)
 		}
-		s.must(out)
+		t.must(out)
 	})
 }

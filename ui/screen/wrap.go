@@ -109,7 +109,7 @@ const hang = 20
 // Row prints a row of a table: text after head, whose further rows stand below its beginning,
 // or all of it below head where there is little room. head holds the spaces that align it.
 func (s *Screen) Row(head, text string) {
-	s.do(func() {
+	s.do(func(t *transcript) {
 		first, next, rows := margin+sanitize.Text(head, sanitize.Line), "", ""
 		text := s.layout.ascii(sanitize.Text(text, sanitize.Line))
 		if s.opt.Profile == Spoken {
@@ -121,6 +121,6 @@ func (s *Screen) Row(head, text string) {
 		if rows == "" || text != "" {
 			rows += s.layout.wrap(text, first, next)
 		}
-		s.aside(rows)
+		t.aside(rows)
 	})
 }
