@@ -167,16 +167,16 @@ func newAgent(s *session, spent *spending) *Agent {
 }
 
 // override replaces options of the agent until restore is called.
-func (a *Agent) override(o provider.Options) (restore func()) {
+func (s *session) override(o provider.Options) (restore func()) {
 	if o == (provider.Options{}) {
 		return func() {}
 	}
-	before, limit, budget := a.session.model, a.session.replyLimit, a.session.conv.Budget()
+	before, limit, budget := s.model, s.replyLimit, s.conv.Budget()
 	other := o.Model != "" && o.Model != before.Defaults.Model
 	if o.MaxTokens > 0 {
-		a.session.replyLimit = o.MaxTokens
+		s.replyLimit = o.MaxTokens
 	}
-	a.session.model.Defaults = o.Or(before.Defaults)
+	s.model.Defaults = o.Or(before.Defaults)
 	info := before.Info
 	if other {
 		if before.Other != nil {
@@ -184,21 +184,21 @@ func (a *Agent) override(o provider.Options) (restore func()) {
 		} else {
 			info, _ = provider.Lookup(before.Name, o.Model)
 		}
-		a.session.model.Describe = nil
+		s.model.Describe = nil
 	}
-	a.session.know(info)
+	s.know(info)
 	if other {
-		a.session.conv.SetBudget(a.session.budget())
+		s.conv.SetBudget(s.budget())
 	}
 	return func() {
-		a.session.replyLimit = limit
+		s.replyLimit = limit
 		if other {
-			a.session.model = before
-			a.session.conv.SetBudget(budget)
+			s.model = before
+			s.conv.SetBudget(budget)
 			return
 		}
-		a.session.model.Defaults = before.Defaults
-		a.session.know(a.session.model.Info)
+		s.model.Defaults = before.Defaults
+		s.know(s.model.Info)
 	}
 }
 

@@ -24,10 +24,16 @@ type Memory struct {
 	before, after []byte // before is nil where there is no file
 }
 
-// PlanMemory plans adding a line to the nearest instruction file: that of the working directory
+// Memories are the lines that later sessions begin with: the project's memory, and the instruction files.
+type Memories struct{ a *Agent }
+
+// Memories are those of the agent's project. They are used between turns.
+func (a *Agent) Memories() Memories { return Memories{a} }
+
+// PlanInstruction plans adding a line to the nearest instruction file: that of the working directory
 // or above it, else a new AGENTS.md in the project root, else the user's own. It changes nothing.
-func (a *Agent) PlanMemory(text string) (Memory, error) {
-	w := a.session.opt.Workspace
+func (ms Memories) PlanInstruction(text string) (Memory, error) {
+	w := ms.a.session.opt.Workspace
 	if w == nil {
 		return Memory{}, errors.New("there is no project whose instructions could be added to")
 	}
@@ -94,10 +100,10 @@ func withLine(before []byte, text string) []byte {
 	return append(after, "- "+strings.Join(strings.Fields(text), " ")+end...)
 }
 
-func (a *Agent) writeMemory(m Memory) error {
-	if w := a.session.opt.Workspace; !w.NoProject {
+func (ms Memories) write(m Memory) error {
+	if w := ms.a.session.opt.Workspace; !w.NoProject {
 		planned := files.StateWith(m.before) // looked at once more, right before the file is replaced
-		_, err := a.session.opt.Env.Files.WriteFileAtomic(m.Path, m.after, &planned)
+		_, err := ms.a.session.opt.Env.Files.WriteFileAtomic(m.Path, m.after, &planned)
 		return err
 	}
 	return atomicfile.Write(m.Path, m.after, 0o600)

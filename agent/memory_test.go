@@ -46,7 +46,7 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 			opt := testOptions(&fake.Provider{})
 			opt.Workspace = &agent.Workspace{Project: project.Project{Root: dir, Dir: dir}}
 			a := made(t, opt)
-			m, err := a.PlanMemory(" use   tabs")
+			m, err := a.Memories().PlanInstruction(" use   tabs")
 			if row.after == "" {
 				if err == nil {
 					t.Fatalf("would write %s: %s", m.Path, m.Diff)
@@ -54,11 +54,11 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 				return
 			}
 			must(t, err)
-			must(t, a.Remember(m))
+			must(t, a.Memories().Add(m))
 			if got, err := os.ReadFile(path); err != nil || string(got) != row.after {
 				t.Errorf("%q, %v", got, err)
 			}
-			if err := a.Remember(m); err == nil {
+			if err := a.Memories().Add(m); err == nil {
 				t.Error("what was changed meanwhile was written over")
 			}
 		})

@@ -16,9 +16,9 @@ import (
 	"artoo/tool/edit"
 )
 
-// Remembered returns the project's memory and the path of its file, "" where memory is off.
-func (a *Agent) Remembered() (text, path string, err error) {
-	w := a.session.opt.Workspace
+// Text returns the project's memory and the path of its file, "" where memory is off.
+func (ms Memories) Text() (text, path string, err error) {
+	w := ms.a.session.opt.Workspace
 	if w == nil || w.Memory == "" {
 		return "", "", nil
 	}
@@ -26,10 +26,10 @@ func (a *Agent) Remembered() (text, path string, err error) {
 	return string(data), w.Memory, err
 }
 
-// SetRemembered replaces the project's memory, which must be as before still. The model gets it
+// Replace replaces the project's memory, which must be as before still. The model gets it
 // with the next message.
-func (a *Agent) SetRemembered(before, after string) error {
-	now, path, err := a.Remembered()
+func (ms Memories) Replace(before, after string) error {
+	now, path, err := ms.Text()
 	switch {
 	case err != nil:
 		return err
@@ -41,10 +41,10 @@ func (a *Agent) SetRemembered(before, after string) error {
 	return atomicfile.Write(path, []byte(after), 0o600)
 }
 
-// PlanRemembered plans adding a line to the project's memory. It changes nothing. The path of the
+// Plan plans adding a line to the project's memory. It changes nothing. The path of the
 // plan is "" where memory is off.
-func (a *Agent) PlanRemembered(line string) (Memory, error) {
-	before, path, err := a.Remembered()
+func (ms Memories) Plan(line string) (Memory, error) {
+	before, path, err := ms.Text()
 	if err != nil || path == "" {
 		return Memory{}, err
 	}
@@ -87,7 +87,7 @@ func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	m, err := t.agent.PlanRemembered(in.Line)
+	m, err := t.agent.Memories().Plan(in.Line)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("remember: %w", err)
 	}
@@ -108,8 +108,8 @@ func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error)
 	case answer.Verdict != Yes:
 		return tool.Result{Text: "The user did not add the line" + because(answer.Reason) + ".", Summary: "not added" + because(answer.Reason)}, nil
 	}
-	if m, err = t.agent.PlanRemembered(in.Line); err == nil { // The user may have changed the file meanwhile.
-		err = t.agent.Remember(m)
+	if m, err = t.agent.Memories().Plan(in.Line); err == nil { // The user may have changed the file meanwhile.
+		err = t.agent.Memories().Add(m)
 	}
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("remember: %w", err)
@@ -117,11 +117,11 @@ func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error)
 	return tool.Result{Text: "The line was added.", Summary: "added"}, nil
 }
 
-// Remember makes the planned change. Undo knows it as a change of the next turn, which also
+// Add makes the planned change. Undo knows it as a change of the next turn, which also
 // informs the model.
-func (a *Agent) Remember(m Memory) error {
+func (ms Memories) Add(m Memory) error {
 	if m.private {
-		return a.SetRemembered(string(m.before), string(m.after))
+		return ms.Replace(string(m.before), string(m.after))
 	}
 	now, err := os.ReadFile(m.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -130,14 +130,14 @@ func (a *Agent) Remember(m Memory) error {
 	if !bytes.Equal(now, m.before) {
 		return fmt.Errorf("%s was changed meanwhile: nothing is written", m.Path)
 	}
-	if a.keeper.journal == nil {
-		return a.writeMemory(m)
+	if ms.a.keeper.journal == nil {
+		return ms.write(m)
 	}
-	step := a.keeper.journal.Begin(a.session.turnNumber()+1, "remember "+filepath.Base(m.Path))
+	step := ms.a.keeper.journal.Begin(ms.a.session.turnNumber()+1, "remember "+filepath.Base(m.Path))
 	if _, err = step.Before(m.Path); err == nil {
-		err = a.writeMemory(m)
+		err = ms.write(m)
 	}
 	_, ended := step.End()
-	a.keeper.approved.add(m.Path)
+	ms.a.keeper.approved.add(m.Path)
 	return errors.Join(err, ended)
 }

@@ -75,7 +75,7 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 		return nil, err
 	}
 	policy.ForgetSession()
-	return a.resumed(s), nil
+	return a.session.resumed(s), nil
 }
 
 // Clear begins a new session in the present mode, and returns the id of the old one, "" if it was
@@ -237,12 +237,12 @@ func (a *Agent) Resumed() *Resumed {
 	if s == nil || !s.Resumed() {
 		return nil
 	}
-	return a.resumed(s)
+	return a.session.resumed(s)
 }
 
-func (a *Agent) resumed(s *conversation.Session) *Resumed {
-	r := &Resumed{ID: s.ID(), When: s.Updated(), Model: a.session.model.String(), Mode: a.session.opt.Policy.Mode}
-	messages := a.session.conv.Messages()
+func (s *session) resumed(kept *conversation.Session) *Resumed {
+	r := &Resumed{ID: kept.ID(), When: kept.Updated(), Model: s.model.String(), Mode: s.opt.Policy.Mode}
+	messages := s.conv.Messages()
 	for _, m := range messages {
 		if m.Provider != "" && m.Model != "" {
 			r.Before = m.Provider + "/" + m.Model
@@ -258,18 +258,18 @@ func (a *Agent) resumed(s *conversation.Session) *Resumed {
 	if r.Before == r.Model {
 		r.Before = ""
 	}
-	r.Changed = a.changed(messages, s.Updated())
+	r.Changed = s.changed(messages, kept.Updated())
 	return r
 }
 
 // changed are the files that the calls of a history read or wrote and that changed since, or are gone.
-func (a *Agent) changed(messages []provider.Message, since time.Time) []string {
-	files := a.session.opt.Env.Files
+func (s *session) changed(messages []provider.Message, since time.Time) []string {
+	files := s.opt.Env.Files
 	if files == nil || since.IsZero() {
 		return nil
 	}
 	var names []string
-	for _, path := range a.touched(messages) {
+	for _, path := range s.touched(messages) {
 		place, err := files.Resolve(path, false)
 		if err != nil || place.Outside || place.Denied || slices.Contains(names, place.Display) {
 			continue
@@ -284,9 +284,9 @@ func (a *Agent) changed(messages []provider.Message, since time.Time) []string {
 	return names
 }
 
-func (a *Agent) touched(messages []provider.Message) (paths []string) {
+func (s *session) touched(messages []provider.Message) (paths []string) {
 	onFiles := map[string]bool{"read": true}
-	for _, t := range a.session.opt.Tools {
+	for _, t := range s.opt.Tools {
 		onFiles[t.Name] = onFiles[t.Name] || t.Kind == tool.KindWrite
 	}
 	called := map[string][]string{} // paths by call

@@ -375,7 +375,7 @@ func (a *Agent) FollowUp(ctx context.Context, cb Callbacks) error {
 // keeps the partial reply and returns ctx's cause; Classify classifies every other error. After
 // any error the conversation can go on.
 func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, error) {
-	defer a.override(m.Options)()
+	defer a.session.override(m.Options)()
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
 	t.requests.timeout = m.Timeout

@@ -135,11 +135,11 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 		t.Note("follow # with what later sessions should know: #use tabs adds it to AGENTS.md")
 		return nil
 	}
-	own, err := t.opt.Agent.PlanRemembered(text)
+	own, err := t.opt.Agent.Memories().Plan(text)
 	if err != nil {
 		t.Note("#: " + oneLine(err.Error()))
 	}
-	m, failed := t.opt.Agent.PlanMemory(text)
+	m, failed := t.opt.Agent.Memories().PlanInstruction(text)
 	if failed != nil {
 		t.Note("#: " + oneLine(failed.Error()))
 	}
@@ -169,7 +169,7 @@ func (t *Terminal) confirmMemory(ctx context.Context, m agent.Memory, q screen.M
 	s := t.Screen
 	yes, err := yesNo(confirmation[bool](s, q)).ask(ctx, t.asker())
 	if yes {
-		if err := t.opt.Agent.Remember(m); err != nil {
+		if err := t.opt.Agent.Memories().Add(m); err != nil {
 			t.Note("#: " + oneLine(err.Error()))
 			return true, false
 		}
@@ -180,7 +180,7 @@ func (t *Terminal) confirmMemory(ctx context.Context, m agent.Memory, q screen.M
 
 // runMemory shows the project's memory, or lets the user's editor change it.
 func runMemory(ctx context.Context, t *Terminal, arg string) error {
-	text, path, err := t.opt.Agent.Remembered()
+	text, path, err := t.opt.Agent.Memories().Text()
 	switch {
 	case err != nil:
 		return err
@@ -212,7 +212,7 @@ func runMemory(ctx context.Context, t *Terminal, arg string) error {
 		t.Note("memory is unchanged")
 		return nil
 	}
-	if err := t.opt.Agent.SetRemembered(text, edited); err != nil {
+	if err := t.opt.Agent.Memories().Replace(text, edited); err != nil {
 		return err
 	}
 	t.Note("memory is changed; the model gets it with your next message")
