@@ -18,14 +18,14 @@ import (
 
 // Ask implements agent.Callbacks. It shows the question and waits for the line with its answer.
 // The end of the input, a hang-up and Ctrl-C are no; Ctrl-C stops the turn as well.
-func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	t.showNotifyTrouble()
-	at := t.asker()
-	at.notify = t.opt.Notify
+func (c callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	c.t.showNotifyTrouble()
+	at := c.t.asker()
+	at.notify = c.t.opt.Notify
 	var d dialogue[agent.Answer]
 	switch q.Kind {
 	case agent.QuestionForm:
-		a, err := form(ctx, at, q, t.programs())
+		a, err := form(ctx, at, q, c.t.children.programs())
 		switch {
 		case err == nil || errors.Is(err, prompt.ErrInterrupted):
 		case ctx.Err() != nil:
@@ -39,14 +39,14 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	case agent.QuestionChoice, agent.QuestionCompact:
 		d = choice(at.Screen, q)
 	default:
-		d = approval(at.Screen, q, func() ([]byte, error) { return t.editCall(ctx, q.Call) })
+		d = approval(at.Screen, q, func() ([]byte, error) { return c.t.editCall(ctx, q.Call) })
 	}
 	a, err := d.ask(ctx, at)
 	switch {
 	case err == nil || errors.Is(err, prompt.ErrInterrupted):
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case t.prompt.Over() != nil:
+	case c.t.prompt.Over() != nil:
 		err = agent.ErrNobody // the conversation ends, so no one will answer
 	case q.Kind == agent.QuestionChoice || q.Kind == agent.QuestionCompact:
 		err = nil // Ctrl-D is no answer
@@ -183,14 +183,14 @@ func callInput(call agent.Call) string {
 func (t *Terminal) editCall(ctx context.Context, call agent.Call) ([]byte, error) {
 	if fields := commandFields(call); fields != nil {
 		return editCommand(call, fields, func(command string) (string, error) {
-			text, err := t.editText(ctx, command, ".sh")
+			text, err := t.children.editText(ctx, command, ".sh")
 			if errors.Is(err, errNoEditor) {
 				return t.editLine(ctx, command)
 			}
 			return text, err
 		})
 	}
-	text, err := t.editText(ctx, callInput(call), ".json")
+	text, err := t.children.editText(ctx, callInput(call), ".json")
 	if err != nil || text == callInput(call) {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (t *Terminal) askTrust(ctx context.Context) error {
 		t.showNotifyTrouble()
 		at := t.asker()
 		at.notify = t.opt.Notify
-		yes, err := yesOrNo(t.Screen, next.Question).ask(ctx, at)
+		yes, err := yesOrNo(t.screen, next.Question).ask(ctx, at)
 		if err != nil {
 			return nil // the end of the input ends the conversation at its prompt
 		}
@@ -264,20 +264,20 @@ func ConfirmOnTTY(ctx context.Context, s *screen.Screen, q screen.YesNo) (yes bo
 
 func (t *Terminal) asker() asker {
 	if t.program != nil { // A command of a program's asks no one.
-		return asker{Screen: t.Screen, page: t.Block, ask: func(context.Context, prompt.Question) (prompt.Line, error) {
+		return asker{Screen: t.screen, page: t.screen.Block, ask: func(context.Context, prompt.Question) (prompt.Line, error) {
 			return prompt.Line{}, io.EOF
 		}}
 	}
-	return asker{Screen: t.Screen, ask: t.prompt.Ask, page: func(text string) {
-		if err := t.page(text); err != nil { // then it was printed
-			t.Note("pager: " + err.Error())
+	return asker{Screen: t.screen, ask: t.prompt.Ask, page: func(text string) {
+		if err := t.children.page(text); err != nil { // then it was printed
+			t.screen.Note("pager: " + err.Error())
 		}
 	}}
 }
 
 // choose asks in the conversation. Ctrl-C and the end of the input are an empty line.
 func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
-	i, err := c.dialogue(t.Screen).ask(ctx, t.asker())
+	i, err := c.dialogue(t.screen).ask(ctx, t.asker())
 	if errors.Is(err, io.EOF) || errors.Is(err, prompt.ErrInterrupted) {
 		return nothingChosen, nil
 	}
@@ -287,6 +287,6 @@ func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
 // showNotifyTrouble says once that notifications do not work.
 func (t *Terminal) showNotifyTrouble() {
 	if err := t.opt.Notify.Trouble(); err != nil {
-		t.Screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "notify: " + err.Error()})
+		t.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "notify: " + err.Error()})
 	}
 }

@@ -22,10 +22,10 @@ func TestTheBrowserGetsNoKey(t *testing.T) {
 	if err := os.WriteFile(browser, []byte("#!/bin/sh\n(echo \"$@\"; env) > "+pipe+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	term := &Terminal{}
-	term.opt.Environ, term.opt.KeyVariables = []string{"BROWSER=" + browser + " --new %s", "ANTHROPIC_API_KEY=sk-secret"}, []string{"ANTHROPIC_API_KEY"}
+	c := children{opt: &Options{Children: Children{Environ: []string{"BROWSER=" + browser + " --new %s", "ANTHROPIC_API_KEY=sk-secret"},
+		KeyVariables: []string{"ANTHROPIC_API_KEY"}}}}
 	const address = "https://example.org/sign?id=1"
-	program, err := OpenBrowser(address, term.programs())
+	program, err := OpenBrowser(address, c.programs())
 	if err != nil || program != browser {
 		t.Fatal(program, err)
 	}
@@ -37,7 +37,7 @@ func TestTheBrowserGetsNoKey(t *testing.T) {
 		{address, "SSH_CONNECTION=10.0.0.1 22 10.0.0.2 22"}, {address, "SSH_TTY=/dev/pts/1"},
 		{"file:///etc/passwd", "A=b"}, {"https://example.org/\x1b[31m", "A=b"}, {"--help", "A=b"},
 	} {
-		if program, err := OpenBrowser(row.address, append(term.programs(), row.variable)); err == nil {
+		if program, err := OpenBrowser(row.address, append(c.programs(), row.variable)); err == nil {
 			t.Errorf("%v: opened by %s", row, program)
 		}
 	}

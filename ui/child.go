@@ -33,21 +33,21 @@ func lookup(environ []string, name string) (value string, set bool) {
 	return "", false
 }
 
-func (t *Terminal) variable(name string) string {
-	value, _ := lookup(t.opt.Environ, name)
+func (c *children) variable(name string) string {
+	value, _ := lookup(c.opt.Environ, name)
 	return value
 }
 
-func (t *Terminal) withPath(environ []string) []string {
-	if t.opt.Path == "" {
+func (c *children) withPath(environ []string) []string {
+	if c.opt.Path == "" {
 		return environ
 	}
-	return append(slices.Clip(environ), "PATH="+t.opt.Path)
+	return append(slices.Clip(environ), "PATH="+c.opt.Path)
 }
 
 // programs is the environment of the programs that artoo starts by itself.
-func (t *Terminal) programs() []string {
-	return environ.WithoutKeys(t.opt.Environ, t.opt.KeyVariables...)
+func (c *children) programs() []string {
+	return environ.WithoutKeys(c.opt.Environ, c.opt.KeyVariables...)
 }
 
 // shellArgv runs a configured command line, with more arguments.
@@ -57,25 +57,25 @@ func shellArgv(line string, args ...string) []string {
 
 // editor is the command line of the user's editor, "" where none is set or none can run. A
 // simple terminal shows only EDITOR, as for git.
-func (t *Terminal) editor() string {
-	if !t.hasTerminal() {
+func (c *children) editor() string {
+	if !c.hasTerminal() {
 		return ""
 	}
-	if visual := t.variable("VISUAL"); visual != "" && t.opt.Profile != screen.Plain {
+	if visual := c.variable("VISUAL"); visual != "" && c.opt.Profile != screen.Plain {
 		return visual
 	}
-	return t.variable("EDITOR")
+	return c.variable("EDITOR")
 }
 
 // pager is the command of the pager, nil where the text has to be printed, or the user wants
 // none.
-func (t *Terminal) pager() []string {
-	if t.opt.Profile != screen.Rich || t.opt.Piped || !t.hasTerminal() {
+func (c *children) pager() []string {
+	if c.opt.Profile != screen.Rich || c.opt.Piped || !c.hasTerminal() {
 		return nil
 	}
-	line, set := t.opt.Pager, t.opt.Pager != ""
+	line, set := c.opt.Pager, c.opt.Pager != ""
 	if !set {
-		line, set = lookup(t.opt.Environ, "PAGER")
+		line, set = lookup(c.opt.Environ, "PAGER")
 	}
 	if !set {
 		line = "less"
@@ -99,17 +99,17 @@ func pagerEnviron(environ []string) []string {
 }
 
 // page shows safe text in the pager, or prints it where none can run.
-func (t *Terminal) page(text string) error {
-	argv := t.pager()
+func (c *children) page(text string) error {
+	argv := c.pager()
 	if argv == nil {
-		t.Block(text)
+		c.opt.Screen.Block(text)
 		return nil
 	}
-	err := t.child(argv, pagerEnviron(t.programs()), strings.NewReader(text))
+	err := c.child(argv, pagerEnviron(c.programs()), strings.NewReader(text))
 	if err == nil || leftEarly(err) {
 		return nil
 	}
-	t.Block(text)
+	c.opt.Screen.Block(text)
 	return fmt.Errorf("%s: %w", argv[len(argv)-1], err)
 }
 
@@ -146,19 +146,19 @@ func stopCommand(command *exec.Cmd, kill bool) error {
 	return nil
 }
 
-func (t *Terminal) hasTerminal() bool {
-	in, ok := t.opt.In.(*os.File)
-	return ok && t.opt.Tty != nil && prompt.IsTerminal(in) && !t.opt.Lines
+func (c *children) hasTerminal() bool {
+	in, ok := c.opt.In.(*os.File)
+	return ok && c.opt.Tty != nil && prompt.IsTerminal(in) && !c.opt.Lines
 }
 
 // editText lets the user's editor change text, which stays as it was when the editor left it
 // empty or did not write. Without an editor the error is errNoEditor.
-func (t *Terminal) editText(ctx context.Context, text, suffix string) (edited string, err error) {
-	command := t.editor()
+func (c *children) editText(ctx context.Context, text, suffix string) (edited string, err error) {
+	command := c.editor()
 	if command == "" {
 		return "", errNoEditor
 	}
-	edited, saved, err := t.edit(ctx, command, text, suffix)
+	edited, saved, err := c.edit(ctx, command, text, suffix)
 	if err == nil && (!saved || strings.TrimSpace(edited) == "") {
 		edited = text
 	}
@@ -167,22 +167,22 @@ func (t *Terminal) editText(ctx context.Context, text, suffix string) (edited st
 
 // composeText lets the user write a message in VISUAL, EDITOR or vi, beginning with text. saved
 // is false when the editor wrote nothing.
-func (t *Terminal) composeText(ctx context.Context, text string) (edited string, saved bool, err error) {
-	command := t.editor()
+func (c *children) composeText(ctx context.Context, text string) (edited string, saved bool, err error) {
+	command := c.editor()
 	switch {
 	case command != "":
-	case !t.hasTerminal():
+	case !c.hasTerminal():
 		return "", false, errors.New("no terminal to edit on: write the message on lines between \"\"\"")
-	case t.opt.Profile == screen.Plain:
+	case c.opt.Profile == screen.Plain:
 		return "", false, errors.New("no editor for a simple terminal: " +
 			"set EDITOR to one that needs no full screen, such as ed or emacsclient")
 	default:
 		command = "vi"
 	}
-	return t.edit(ctx, command, text, ".md")
+	return c.edit(ctx, command, text, ".md")
 }
 
-func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edited string, saved bool, err error) {
+func (c *children) edit(ctx context.Context, command, text, suffix string) (edited string, saved bool, err error) {
 	dir, err := os.MkdirTemp("", "artoo-edit-*") // made 0700
 	if err != nil {
 		return "", false, err
@@ -197,7 +197,7 @@ func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edit
 	if err := os.Chtimes(path, old, old); err != nil {
 		return "", false, err
 	}
-	if err := t.child(shellArgv(command, path), t.withPath(t.programs()), nil); err != nil {
+	if err := c.child(shellArgv(command, path), c.withPath(c.programs()), nil); err != nil {
 		return "", false, fmt.Errorf("%s: %w; VISUAL or EDITOR names another", command, err)
 	}
 	if ctx.Err() != nil {
@@ -216,11 +216,11 @@ func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edit
 }
 
 // child runs a program that has the terminal to itself; in is its input, nil for the terminal.
-func (t *Terminal) child(argv, environ []string, in io.Reader) error {
+func (c *children) child(argv, environ []string, in io.Reader) error {
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Env, command.Stdin = environ, in
 	command.WaitDelay = shellPipeWait // a process left behind may hold its input and never read it
-	return t.prompt.Run(command)
+	return c.prompt.Run(command)
 }
 
 // giveBack puts text into the next prompt, as no command, or shows it.
@@ -230,6 +230,6 @@ func (t *Terminal) giveBack(text string) {
 	case t.prompt.Edits():
 		t.initial = prompt.Literal(text)
 	default:
-		t.Note("not sent: " + text)
+		t.screen.Note("not sent: " + text)
 	}
 }

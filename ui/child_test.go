@@ -69,7 +69,7 @@ func childTalk() int {
 	}}
 	var narrow atomic.Bool
 	term, err := New(Options{
-		Agent: childAgent(), Program: breakingProgram{}, Sender: s, Profile: screen.Rich,
+		Agent: childAgent(), Program: breakingProgram{}, Models: &testProgram{}, Sender: s, Profile: screen.Rich,
 		Screen: screen.New(screen.Options{
 			Out: os.Stdout, Err: os.Stderr, OutTTY: true, ErrTTY: true, Conversation: true,
 			Profile: screen.Rich, UTF8: true,

@@ -167,20 +167,20 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 		if near := cmp.Or(nearestCommand(strings.ToLower(name)), NearestOwn(t.opt.Agent.Skills(), name)); near != "" {
 			mean = "; did you mean /" + near + "?"
 		}
-		t.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent. "+
+		t.screen.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent. "+
 			"/help lists commands; start with a space to send it as text", oneLine(name), mean))
 		if wrong := t.opt.Agent.Skills().Skipped(skill.Command); wrong != nil {
-			t.Note("skipped: " + oneLine(sizes.UpTo(3, wrong)))
+			t.screen.Note("skipped: " + oneLine(sizes.UpTo(3, wrong)))
 		}
 		return nil
 	case c.run == nil:
-		t.Note(fmt.Sprintf("/%s: %s", name, c.instead))
+		t.screen.Note(fmt.Sprintf("/%s: %s", name, c.instead))
 		return nil
 	case c.args == "" && arg != "" && t.program != nil:
 		return fmt.Errorf("/%s takes no arguments", name)
 	case c.args == "" && arg != "":
 		// It may have been meant as a message: /clear would take the session away.
-		t.Note(fmt.Sprintf("/%s takes no arguments; nothing was done (start with a space to send it as text)",
+		t.screen.Note(fmt.Sprintf("/%s takes no arguments; nothing was done (start with a space to send it as text)",
 			name))
 		return nil
 	}
@@ -189,7 +189,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	}
 	err := c.run(ctx, t, arg)
 	if err != nil && t.program == nil && !errors.Is(err, errLeave) && !errors.Is(err, errStuck) && !prompt.IsSignal(err) {
-		t.Note(fmt.Sprintf("/%s: %s", c.name, oneLine(err.Error())))
+		t.screen.Note(fmt.Sprintf("/%s: %s", c.name, oneLine(err.Error())))
 		return nil
 	}
 	return err
@@ -229,9 +229,9 @@ func runDebug(_ context.Context, t *Terminal, arg string) error {
 	if t.opt.Program.Debug(set) {
 		state = "debug: on, secrets are masked"
 	}
-	t.Note(state)
+	t.screen.Note(state)
 	for _, row := range t.opt.Program.Confined() {
-		t.Note(oneLine(row))
+		t.screen.Note(oneLine(row))
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func runEdit(ctx context.Context, t *Terminal, text string) error { return t.edi
 // editMessage lets the user write a message in their editor, beginning with text. A saved
 // message is sent, and is never a command; otherwise text comes back.
 func (t *Terminal) editMessage(ctx context.Context, text string) error {
-	written, saved, err := t.composeText(ctx, text)
+	written, saved, err := t.children.composeText(ctx, text)
 	why := ""
 	switch {
 	case err != nil:
@@ -258,10 +258,10 @@ func (t *Terminal) editMessage(ctx context.Context, text string) error {
 	case strings.TrimSpace(written) == "":
 		why = "the text is empty, so nothing was sent"
 	default:
-		t.Said(t.you(), written)
+		t.screen.Said(t.you(), written)
 		return t.turn(ctx, written, t.takeShared())
 	}
-	t.Note(why)
+	t.screen.Note(why)
 	t.giveBack(text)
 	return nil
 }
@@ -301,15 +301,15 @@ func runSkills(_ context.Context, t *Terminal, _ string) error {
 		}
 	}
 	if rows == nil {
-		t.Note("no skills and no commands; /help names their places")
+		t.screen.Note("no skills and no commands; /help names their places")
 	}
 	t.columns(rows)
 	for _, kind := range skill.Kinds() {
 		for _, line := range library.Skipped(kind) {
-			t.Note("skipped: " + oneLine(line))
+			t.screen.Note("skipped: " + oneLine(line))
 		}
 		for _, line := range library.Shadowed(kind) {
-			t.Note(oneLine(line))
+			t.screen.Note(oneLine(line))
 		}
 	}
 	return nil
@@ -340,8 +340,8 @@ func (t *Terminal) helpCommands() {
 	}
 	t.columns(rows)
 	t.helpOwn()
-	t.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
-	t.Text("@FILE: a file; #TEXT adds to AGENTS.md. More: /help keys, /help approvals")
+	t.screen.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
+	t.screen.Text("@FILE: a file; #TEXT adds to AGENTS.md. More: /help keys, /help approvals")
 }
 
 // mostHelped is how many skills and commands the page of help lists.
@@ -357,10 +357,10 @@ func (t *Terminal) helpOwn() {
 	for _, i := range items[:min(len(items), mostHelped)] {
 		rows = append(rows, []string{oneLine(strings.TrimSpace("/" + i.Name + " " + i.Hint)), oneLine(sizes.Clip(i.Description, 60))})
 	}
-	t.Text("Your skills and commands:")
+	t.screen.Text("Your skills and commands:")
 	t.columns(rows)
 	if more := len(items) - mostHelped; more > 0 {
-		t.Text(fmt.Sprintf("and %d more: /skills", more))
+		t.screen.Text(fmt.Sprintf("and %d more: /skills", more))
 	}
 }
 

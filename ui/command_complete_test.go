@@ -37,7 +37,7 @@ func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := slices.MinFunc(earlier, strings.Compare)
-	term := &Terminal{opt: Options{Agent: a, Program: &testProgram{agent: a}, Options: prompt.Options{Clock: prompt.Clock{}.OrReal()}}}
+	term := &Terminal{opt: Options{Agent: a, Program: &testProgram{agent: a}, Models: &testProgram{agent: a}, Options: prompt.Options{Clock: prompt.Clock{}.OrReal()}}}
 	term.outputs.add(output{verb: "run", object: "ls"})
 	for text, want := range map[string][]string{
 		"/he|":       {"/help |"},

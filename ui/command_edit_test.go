@@ -101,7 +101,7 @@ func TestTheProgramsOfThePersonSeeNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.wasSent("editor ,,,mine")
-	if err := k.term.page("text\n"); err != nil {
+	if err := k.term.children.page("text\n"); err != nil {
 		t.Error(err)
 	}
 	k.expect("pager ,,,mine")

@@ -24,7 +24,7 @@ import (
 
 func oneLine(s string) string { return sanitize.Text(s, sanitize.Line) }
 
-func (t *Terminal) columns(rows [][]string) { columns(t.Screen, rows) }
+func (t *Terminal) columns(rows [][]string) { columns(t.screen, rows) }
 
 func columns(s *screen.Screen, rows [][]string) {
 	var widths []int
@@ -70,7 +70,7 @@ func runTools(_ context.Context, t *Terminal, _ string) error {
 			text.Count(counts[server], "tool") + "; artoo mcp tools NAME lists them"})
 	}
 	if rows == nil {
-		t.Note("no tools")
+		t.screen.Note("no tools")
 	}
 	t.columns(rows)
 	return nil
@@ -80,10 +80,10 @@ func runTools(_ context.Context, t *Terminal, _ string) error {
 func runHooks(_ context.Context, t *Terminal, _ string) error {
 	rows := t.opt.Program.Hooks()
 	if rows == nil {
-		t.Note("no hooks; [[hooks]] in config.toml makes some")
+		t.screen.Note("no hooks; [[hooks]] in config.toml makes some")
 	}
 	for _, row := range rows {
-		t.Text(oneLine(row))
+		t.screen.Text(oneLine(row))
 	}
 	return nil
 }
@@ -102,14 +102,14 @@ func runConfig(_ context.Context, t *Terminal, arg string) error {
 	}
 	t.columns(rows)
 	if arg == "" {
-		t.Text("the other settings have their defaults; /config all shows them")
+		t.screen.Text("the other settings have their defaults; /config all shows them")
 	}
 	return nil
 }
 
 func runContext(_ context.Context, t *Terminal, _ string) error {
 	c := t.opt.Agent.Context()
-	t.Note(contextText(c))
+	t.screen.Note(contextText(c))
 	var rows [][]string
 	for _, p := range c.Parts {
 		share := "0%"
@@ -137,9 +137,9 @@ func contextText(c agent.ContextUse) string {
 }
 
 func runCost(_ context.Context, t *Terminal, _ string) error {
-	t.Note(costText(t.opt.Agent.Cost()))
+	t.screen.Note(costText(t.opt.Agent.Cost()))
 	if text := todayText(t.opt.Agent); text != "" {
-		t.Note(text)
+		t.screen.Note(text)
 	}
 	return nil
 }

@@ -40,9 +40,9 @@ func runMCP(ctx context.Context, t *Terminal, name string) error {
 	if err != nil {
 		return err
 	}
-	t.Note(fmt.Sprintf("%s: running, %s", name, screen.Count(len(tools), "tool")))
+	t.screen.Note(fmt.Sprintf("%s: running, %s", name, screen.Count(len(tools), "tool")))
 	for _, dropped := range m.Dropped(name) {
-		t.Note("not offered: " + oneLine(dropped))
+		t.screen.Note("not offered: " + oneLine(dropped))
 	}
 	return nil
 }
@@ -123,8 +123,8 @@ func (t *Terminal) runServerPrompt(ctx context.Context, server, name, arg string
 	if err != nil {
 		return err
 	}
-	t.Text(fmt.Sprintf("the prompt %s of the MCP server %s is sent:", name, server))
-	t.Block(sanitize.Text(text, sanitize.Code))
+	t.screen.Text(fmt.Sprintf("the prompt %s of the MCP server %s is sent:", name, server))
+	t.screen.Block(sanitize.Text(text, sanitize.Code))
 	return t.turn(ctx, text, append(parts, t.takeShared()...))
 }
 
@@ -231,7 +231,7 @@ func (t *Terminal) listPrompts(ctx context.Context, server string) error {
 		rows = append(rows, []string{oneLine(strings.TrimSpace("/mcp:" + server + ":" + p.Name + " " + PromptHint(p))), oneLine(p.Description)})
 	}
 	if rows == nil {
-		t.Note(server + " has no prompts")
+		t.screen.Note(server + " has no prompts")
 	}
 	t.columns(rows)
 	return nil

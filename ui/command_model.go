@@ -19,7 +19,7 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 	switch {
 	case arg == "":
 		t.showMode()
-		t.Note("/approval ask, edits, auto or plan changes it; next goes through ask, edits and plan")
+		t.screen.Note("/approval ask, edits, auto or plan changes it; next goes through ask, edits and plan")
 		return nil
 	case arg == "next":
 		return t.nextMode()
@@ -41,7 +41,7 @@ func (t *Terminal) setMode(mode permission.Mode) error {
 }
 
 func (t *Terminal) showMode() {
-	t.Note(oneLine("approval: " + approvalText(t.opt.Agent)))
+	t.screen.Note(oneLine("approval: " + approvalText(t.opt.Agent)))
 }
 
 // nextMode goes through ask, edits and plan, and passes over a mode that cannot hold here.
@@ -80,7 +80,7 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 		return t.dropRule(which)
 	}
 	t.showMode()
-	t.Note(oneLine(t.opt.Program.Confined()[0]))
+	t.screen.Note(oneLine(t.opt.Program.Confined()[0]))
 	var rows [][]string
 	dropped := false
 	for i, r := range t.opt.Agent.Rules() {
@@ -88,11 +88,11 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 		dropped = dropped || r.Session
 	}
 	if rows == nil {
-		t.Note("no rules; --allow, --ask and --deny add some")
+		t.screen.Note("no rules; --allow, --ask and --deny add some")
 	}
 	t.columns(rows)
 	if dropped {
-		t.Note("/permissions rm N drops one of this session")
+		t.screen.Note("/permissions rm N drops one of this session")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (t *Terminal) dropRule(which string) error {
 	if err := t.opt.Agent.DropRule(r.Rule); err != nil {
 		return err
 	}
-	t.Note("dropped: " + string(r.Verdict) + " " + oneLine(r.Rule))
+	t.screen.Note("dropped: " + string(r.Verdict) + " " + oneLine(r.Rule))
 	return nil
 }
 
@@ -139,7 +139,7 @@ func runModel(ctx context.Context, t *Terminal, name string) error {
 	case "list":
 		return listModels(ctx, t)
 	}
-	found, err := t.opt.Program.FindModel(ctx, name)
+	found, err := t.opt.Models.FindModel(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -148,12 +148,12 @@ func runModel(ctx context.Context, t *Terminal, name string) error {
 			return err
 		}
 	}
-	if err := t.opt.Program.SwitchModel(found.Provider + "/" + found.Model); err != nil {
+	if err := t.opt.Models.SwitchModel(found.Provider + "/" + found.Model); err != nil {
 		return err
 	}
 	t.showModel()
 	if !found.Known && !found.Listed {
-		t.Note(oneLine(found.Provider + " lists no models, so the name was not checked"))
+		t.screen.Note(oneLine(found.Provider + " lists no models, so the name was not checked"))
 	}
 	return nil
 }
@@ -168,11 +168,13 @@ func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) 
 		return false, errors.New(text)
 	}
 	show := func() (string, bool) {
-		t.Note(oneLine(text))
+		t.screen.Note(oneLine(text))
 		return "switch to " + oneLine(found.Model) + " all the same? [y,n] (n) ", false
 	}
 	yes, err := yesNo(dialogue[bool]{show: show,
-		help: func() { t.Note("y: the next message goes to it; n: the model stays. /model list shows all of them") },
+		help: func() {
+			t.screen.Note("y: the next message goes to it; n: the model stays. /model list shows all of them")
+		},
 		decided: func(yes bool) {
 			if !yes {
 				t.showModel()
@@ -188,7 +190,7 @@ func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) 
 // chooseModel is /model. A provider is asked only where nothing else is known.
 func chooseModel(ctx context.Context, t *Terminal) error {
 	now := t.opt.Agent.Model()
-	list := t.opt.Program.Models()
+	list := t.opt.Models.Models()
 	if len(list) < 2 {
 		var err error
 		if list, err = t.askModels(ctx); err != nil {
@@ -203,23 +205,23 @@ func chooseModel(ctx context.Context, t *Terminal) error {
 	if err != nil || i == nothingChosen {
 		return err
 	}
-	if err := t.opt.Program.SwitchModel(now.Name + "/" + list[i].ID); err != nil {
+	if err := t.opt.Models.SwitchModel(now.Name + "/" + list[i].ID); err != nil {
 		return err
 	}
 	t.showModel()
 	return nil
 }
 
-func (t *Terminal) showModel() { t.Note("model: " + oneLine(t.opt.Agent.Model().String())) }
+func (t *Terminal) showModel() { t.screen.Note("model: " + oneLine(t.opt.Agent.Model().String())) }
 
 // askModels asks the provider; why it could not be asked is shown.
 func (t *Terminal) askModels(ctx context.Context) ([]provider.ModelInfo, error) {
-	list, err := t.opt.Program.AskModels(ctx)
+	list, err := t.opt.Models.AskModels(ctx)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		t.Note(oneLine(err.Error()))
+		t.screen.Note(oneLine(err.Error()))
 	}
 	return list, nil
 }
@@ -231,7 +233,7 @@ func listModels(ctx context.Context, t *Terminal) error {
 		return err
 	}
 	if len(list) == 0 {
-		t.Note("no models are known; any name may be given")
+		t.screen.Note("no models are known; any name may be given")
 	}
 	var rows [][]string
 	for _, m := range list {
@@ -243,7 +245,7 @@ func listModels(ctx context.Context, t *Terminal) error {
 
 func completeModels(t *Terminal, arg string) []prompt.Candidate {
 	var all []prompt.Candidate
-	for _, m := range t.opt.Program.Models() {
+	for _, m := range t.opt.Models.Models() {
 		all = append(all, prompt.Candidate{Text: m.ID, Help: m.About()})
 	}
 	all = append(all, prompt.Candidate{Text: "list", Help: "those known"})
@@ -259,11 +261,11 @@ func runProvider(ctx context.Context, t *Terminal, name string) error {
 	if name != "" {
 		return runModel(ctx, t, name+"/")
 	}
-	list, err := t.opt.Program.Providers()
-	t.Note("now " + oneLine(t.opt.Agent.Model().String()) +
+	list, err := t.opt.Models.Providers()
+	t.screen.Note("now " + oneLine(t.opt.Agent.Model().String()) +
 		"; /provider NAME changes to one of these, with its default model:")
 	if len(list) == 0 {
-		t.Note("none is at hand")
+		t.screen.Note("none is at hand")
 	}
 	var rows [][]string
 	for _, c := range list {
@@ -274,7 +276,7 @@ func runProvider(ctx context.Context, t *Terminal, name string) error {
 }
 
 func completeProviders(t *Terminal, _ string) []prompt.Candidate {
-	list, _ := t.opt.Program.Providers() // the command itself reports the fault
+	list, _ := t.opt.Models.Providers() // the command itself reports the fault
 	var all []prompt.Candidate
 	for _, c := range list {
 		all = append(all, prompt.Candidate{Text: c.Provider, Help: c.Model})
@@ -298,10 +300,10 @@ func runEffort(_ context.Context, t *Terminal, arg string) error {
 			return fmt.Errorf("unknown effort %q: use one of %s", arg, strings.Join(efforts(), ", "))
 		}
 		t.opt.Agent.SetEffort(provider.Effort(arg))
-		t.Note("effort: " + arg)
+		t.screen.Note("effort: " + arg)
 		return nil
 	}
 	now := cmp.Or(string(t.opt.Agent.Model().Defaults.Effort), "not set, it is the model's own")
-	t.Note("effort: " + now + " (" + strings.Join(efforts(), ", ") + ")")
+	t.screen.Note("effort: " + now + " (" + strings.Join(efforts(), ", ") + ")")
 	return nil
 }

@@ -60,10 +60,10 @@ func (o *outputs) all() []output {
 
 // OnToolResult implements agent.Callbacks: the screen shows a line, and /out the
 // rest.
-func (t *Terminal) OnToolResult(call agent.Call, r agent.CallResult) {
+func (c callbacks) OnToolResult(call agent.Call, r agent.CallResult) {
 	verb := cmp.Or(call.Access.Verb, call.Name)
-	t.outputs.add(output{verb: verb, object: call.Access.Object, summary: r.Summary, text: r.Text, file: r.File})
-	t.Screen.OnToolResult(call, r)
+	c.t.outputs.add(output{verb: verb, object: call.Access.Object, summary: r.Summary, text: r.Text, file: r.File})
+	c.Screen.OnToolResult(call, r)
 }
 
 func runOut(_ context.Context, t *Terminal, arg string) error {
@@ -90,10 +90,10 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 	o := list[n-1]
 	text, why := o.whole()
 	if why != "" {
-		t.Note(why)
+		t.screen.Note(why)
 	}
 	head := oneLine(o.verb + " " + sizes.Head(o.object))
-	return t.page(head + "\n\n" + sanitize.Text(strings.TrimRight(text, "\n"), sanitize.Code) + "\n")
+	return t.children.page(head + "\n\n" + sanitize.Text(strings.TrimRight(text, "\n"), sanitize.Code) + "\n")
 }
 
 // whole is the call's whole output, or the model's part of it and why.
@@ -157,28 +157,28 @@ func runCopy(ctx context.Context, t *Terminal, arg string) error {
 	if err != nil {
 		return err
 	}
-	if err := runClipboard(ctx, argv, t.programs(), text); err != nil {
+	if err := runClipboard(ctx, argv, t.children.programs(), text); err != nil {
 		return fmt.Errorf("%s: %w; /copy osc52 asks the terminal to do it", filepath.Base(argv[0]), err)
 	}
-	t.Note(fmt.Sprintf("copied %s with %s", sizes.Bytes(int64(len(text))), filepath.Base(argv[0])))
+	t.screen.Note(fmt.Sprintf("copied %s with %s", sizes.Bytes(int64(len(text))), filepath.Base(argv[0])))
 	return nil
 }
 
 func (t *Terminal) copyByTerminal(text string) error {
-	if t.opt.Profile == screen.Plain || !t.hasTerminal() {
+	if t.opt.Profile == screen.Plain || !t.children.hasTerminal() {
 		return errors.New("no terminal here to ask")
 	}
-	if !t.Screen.Clipboard(text) {
+	if !t.screen.Clipboard(text) {
 		return fmt.Errorf("%s is too much for a terminal clipboard (limit %s)", sizes.Bytes(int64(len(text))),
 			sizes.Bytes(screen.MaxClipboard))
 	}
-	t.Note(fmt.Sprintf("%s were handed to the terminal; it does not say whether it took them", sizes.Bytes(int64(len(text)))))
+	t.screen.Note(fmt.Sprintf("%s were handed to the terminal; it does not say whether it took them", sizes.Bytes(int64(len(text)))))
 	return nil
 }
 
 // clipboard finds the tool for this desktop.
 func (t *Terminal) clipboard() ([]string, error) {
-	env := t.variable
+	env := t.children.variable
 	if env("SSH_TTY") != "" || env("SSH_CONNECTION") != "" {
 		return nil, errors.New("over ssh the clipboard is on the other machine; /copy osc52 asks the terminal to fill it")
 	}

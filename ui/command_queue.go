@@ -15,7 +15,7 @@ import (
 
 func runQueue(_ context.Context, t *Terminal, arg string) error {
 	var err error
-	t.prompt.Queue(func(q *prompt.Queue) { err = queue{q, t.Screen}.run(arg) })
+	t.prompt.Queue(func(q *prompt.Queue) { err = queue{q, t.screen}.run(arg) })
 	return err
 }
 
@@ -27,11 +27,11 @@ func (t *Terminal) queued(q *prompt.Queue, l prompt.Line) bool {
 	}
 	name, arg := cutWord(l.Text)
 	if !q.InTurn() || l.Literal || name != "/queue" {
-		t.Queued(text.Head(l.Text))
+		t.screen.Queued(text.Head(l.Text))
 		return false
 	}
-	if err := (queue{q, t.Screen}).run(arg); err != nil {
-		t.Note("/queue: " + oneLine(err.Error()))
+	if err := (queue{q, t.screen}).run(arg); err != nil {
+		t.screen.Note("/queue: " + oneLine(err.Error()))
 	}
 	return true
 }

@@ -25,7 +25,7 @@ func runReview(ctx context.Context, t *Terminal, arg string) error {
 			return nil, err
 		}
 		if !set.HasText() {
-			t.Note("nothing to review")
+			t.screen.Note("nothing to review")
 			return nil, nil
 		}
 		review, err := t.opt.Agent.ReviewChange(ctx, set, t.callbacks())
@@ -61,15 +61,15 @@ func (t *Terminal) showReview(set *changes.Set, r *agent.Review, whole bool) {
 		left = append(left, set.Name(l.Path)+" ("+l.Why+")")
 	}
 	if left != nil {
-		t.Note(oneLine("not reviewed: " + text.UpTo(10, left)))
+		t.screen.Note(oneLine("not reviewed: " + text.UpTo(10, left)))
 	}
 	for i, f := range r.Findings {
-		t.Text(fmt.Sprintf("%d. %s", i+1, oneLine(f.In(set.Name(f.Path)))))
+		t.screen.Text(fmt.Sprintf("%d. %s", i+1, oneLine(f.In(set.Name(f.Path)))))
 	}
 	switch {
 	case len(r.Findings) > 0:
-		t.Note("the findings go along with your next message, such as: fix the second")
+		t.screen.Note("the findings go along with your next message, such as: fix the second")
 	case whole:
-		t.Note("reviewed " + text.Count(r.Files, "file") + ": nothing found")
+		t.screen.Note("reviewed " + text.Count(r.Files, "file") + ": nothing found")
 	}
 }

@@ -67,7 +67,7 @@ func runRewind(ctx context.Context, t *Terminal, arg string) error {
 		a.Undid(report, false)
 		return fmt.Errorf("the conversation stays as it was; /redo brings the files back: %w", err)
 	}
-	t.Note(fmt.Sprintf("now in session %s, which goes on before that message; /resume %s returns to the original", oneLine(now), oneLine(old)))
+	t.screen.Note(fmt.Sprintf("now in session %s, which goes on before that message; /resume %s returns to the original", oneLine(now), oneLine(old)))
 	return nil
 }
 
@@ -90,7 +90,7 @@ func readRewind(arg string) (n int, half string, err error) {
 
 // planRewind plans the files' half. Where there is nothing to undo the plan is empty.
 func (t *Terminal) planRewind(ctx context.Context, n int, half string) (u Undo, p journal.Plan, err error) {
-	u.Screen = t.Screen
+	u.Screen = t.screen
 	if half == rewindTalk {
 		return u, p, nil
 	}
@@ -98,7 +98,7 @@ func (t *Terminal) planRewind(ctx context.Context, n int, half string) (u Undo, 
 	case err != nil && half == rewindFiles:
 		return u, p, err
 	case err != nil: // A session without a journal has talk only.
-		return Undo{Screen: t.Screen}, p, nil
+		return Undo{Screen: t.screen}, p, nil
 	}
 	if p, err = t.opt.Agent.PlanBefore(ctx, n); errors.Is(err, journal.ErrNothing) {
 		err = nil

@@ -24,8 +24,8 @@ func runSessions(_ context.Context, t *Terminal, which string) error {
 		return err
 	}
 	c := t.sessionChoices(rows)
-	c.show(t.Screen, c.title, c.all())
-	t.Note("/resume NUMBER, ID or NAME opens one; /resume WORDS searches")
+	c.show(t.screen, c.title, c.all())
+	t.screen.Note("/resume NUMBER, ID or NAME opens one; /resume WORDS searches")
 	return nil
 }
 
@@ -48,9 +48,9 @@ func (t *Terminal) sessions(which string) ([]conversation.Info, error) {
 	t.listed = rows
 	switch hidden := count - len(rows); {
 	case hidden > 0:
-		t.Note(screen.Count(hidden, "headless run") + " not listed: /sessions all, /resume all")
+		t.screen.Note(screen.Count(hidden, "headless run") + " not listed: /sessions all, /resume all")
 	case count == 0:
-		t.Note("no sessions of this directory")
+		t.screen.Note("no sessions of this directory")
 	}
 	return rows, nil
 }
@@ -134,7 +134,7 @@ func (t *Terminal) resume(id string) error {
 func runRename(_ context.Context, t *Terminal, name string) error {
 	if name == "" {
 		if s := t.opt.Agent.Conversation().Session(); s != nil && s.Name() != "" {
-			t.Note("this session is called " + oneLine(s.Name()) + "; /rename NAME changes that")
+			t.screen.Note("this session is called " + oneLine(s.Name()) + "; /rename NAME changes that")
 			return nil
 		}
 		return errors.New("/rename NAME gives the session a name")
@@ -142,7 +142,7 @@ func runRename(_ context.Context, t *Terminal, name string) error {
 	if err := t.opt.Agent.Rename(name); err != nil {
 		return err
 	}
-	t.Note(fmt.Sprintf("session renamed to %q; use it with /resume or artoo -r", oneLine(t.opt.Agent.Conversation().Session().Name())))
+	t.screen.Note(fmt.Sprintf("session renamed to %q; use it with /resume or artoo -r", oneLine(t.opt.Agent.Conversation().Session().Name())))
 	return nil
 }
 
@@ -175,9 +175,9 @@ func runClear(_ context.Context, t *Terminal, _ string) error {
 	}
 	t.forget()
 	if old == "" {
-		t.Note("a new session begins")
+		t.screen.Note("a new session begins")
 	} else {
-		t.Note("a new session begins; /resume " + oneLine(old) + " goes back")
+		t.screen.Note("a new session begins; /resume " + oneLine(old) + " goes back")
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func runFork(_ context.Context, t *Terminal, arg string) error {
 	if err != nil {
 		return err
 	}
-	t.Note(fmt.Sprintf("now in session %s, a copy; /resume %s returns to the original", oneLine(now),
+	t.screen.Note(fmt.Sprintf("now in session %s, a copy; /resume %s returns to the original", oneLine(now),
 		oneLine(old)))
 	return nil
 }
@@ -210,7 +210,7 @@ func runExportFile(_ context.Context, t *Terminal, name string) error {
 		return errors.New(wrong.Error() + "; " + wrong.Hint)
 	}
 	if err == nil {
-		t.Note("written to " + oneLine(path))
+		t.screen.Note("written to " + oneLine(path))
 	}
 	return err
 }
@@ -249,30 +249,30 @@ func (t *Terminal) showResumed(r *agent.Resumed) {
 	if r.Mode != "" {
 		head += ", approval " + string(r.Mode)
 	}
-	t.Note(head)
+	t.screen.Note(head)
 	if r.Before != "" {
 		name := oneLine(r.Before)
-		t.Note("the last answer was by " + name + "; /model " + name + " goes back to it")
+		t.screen.Note("the last answer was by " + name + "; /model " + name + " goes back to it")
 	}
 	if r.User != "" {
-		t.Said(screen.You, r.User)
+		t.screen.Said(screen.You, r.User)
 	}
 	if r.Answer != "" {
 		text, before := tail(r.Answer, answerTail)
 		if before > 0 {
-			t.Note(screen.Count(before, "line") + " before this")
+			t.screen.Note(screen.Count(before, "line") + " before this")
 		}
-		t.Markdown(text)
+		t.screen.Markdown(text)
 	}
 	if r.Cut {
-		t.Note("the answer broke off here")
+		t.screen.Note("the answer broke off here")
 	}
 	if len(r.Changed) > 0 {
 		names := make([]string, len(r.Changed))
 		for i, name := range r.Changed {
 			names[i] = oneLine(name)
 		}
-		t.Note("changed since: " + text.UpTo(10, names))
+		t.screen.Note("changed since: " + text.UpTo(10, names))
 	}
 }
 
@@ -311,7 +311,7 @@ func runCompact(ctx context.Context, t *Terminal, keep string) error {
 		if text == "" {
 			return errors.New("there is no summary in this session")
 		}
-		t.Markdown(text)
+		t.screen.Markdown(text)
 		return nil
 	}
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
@@ -324,7 +324,7 @@ func runUncompact(_ context.Context, t *Terminal, _ string) error {
 	if err != nil {
 		return err
 	}
-	t.Note(cmp.Or(did, "no compaction to undo"))
+	t.screen.Note(cmp.Or(did, "no compaction to undo"))
 	return nil
 }
 

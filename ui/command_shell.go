@@ -30,23 +30,23 @@ func (t *Terminal) shell(ctx context.Context, line string) error {
 	command, private := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "!"), "!")
 	command = strings.TrimSpace(command)
 	if command == "" {
-		t.Note("follow ! with a command: !ls shows the model its output, !!ls does not")
+		t.screen.Note("follow ! with a command: !ls shows the model its output, !!ls does not")
 		return nil
 	}
 	out := newShellOutput(t, cmp.Or(t.opt.Agent.Env().ResultMax, shellKeep))
 	how, err := t.runShell(ctx, command, out)
 	if err != nil {
-		t.Note("!: " + oneLine(err.Error()))
+		t.screen.Note("!: " + oneLine(err.Error()))
 		if how == "" {
 			return nil
 		}
 	}
 	switch {
 	case !private:
-		t.Note(how + "; it will be sent with your next message")
+		t.screen.Note(how + "; it will be sent with your next message")
 		t.shared = append(t.shared, provider.Text{Text: sharedText(command, t.opt.Agent.Env().Dir, out.kept(), how)})
 	case how != exitedWell:
-		t.Note(how)
+		t.screen.Note(how)
 	}
 	return nil
 }
@@ -69,8 +69,8 @@ const exitedWell = "exit status 0"
 // runShell runs a command line with the user's whole environment, and the terminal for its
 // input if there is one. how is "" when it did not begin.
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
-	command := exec.CommandContext(ctx, cmp.Or(t.variable("SHELL"), "/bin/sh"), "-c", line)
-	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.withPath(t.opt.Environ)
+	command := exec.CommandContext(ctx, cmp.Or(t.children.variable("SHELL"), "/bin/sh"), "-c", line)
+	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.children.withPath(t.opt.Environ)
 	command.WaitDelay = shellPipeWait
 	command.Cancel = func() error { return stopCommand(command, true) }
 	keys := make(interrupts, 1)
@@ -78,7 +78,7 @@ func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) 
 		how, err = t.runShown(command, out, keys)
 		return err
 	}
-	if t.hasTerminal() {
+	if t.children.hasTerminal() {
 		command.Stdin = t.opt.In
 		err = t.prompt.Lend(keys.add, run)
 		return how, err
@@ -168,7 +168,7 @@ func (t *Terminal) shellStopper(command *exec.Cmd, over <-chan struct{}) func() 
 
 func (t *Terminal) complain(err error) {
 	if err != nil {
-		t.Note("error: " + err.Error())
+		t.screen.Note("error: " + err.Error())
 	}
 }
 
@@ -178,8 +178,8 @@ const shellOpenWait = 100 * time.Millisecond
 // shellOutput shows a command's output as it comes, and keeps its ends. Safe for concurrent
 // use.
 type shellOutput struct {
-	*Terminal
-	draw func(p []byte)
+	terminal *Terminal
+	draw     func(p []byte)
 
 	mu     sync.Mutex
 	clean  *shell.Cleaner
@@ -195,7 +195,7 @@ type shellOutput struct {
 }
 
 func newShellOutput(t *Terminal, most int) *shellOutput {
-	o := &shellOutput{Terminal: t, draw: t.Draw, keep: shell.NewSpool(max(most, leastKept)), ended: make(chan struct{})}
+	o := &shellOutput{terminal: t, draw: t.screen.Draw, keep: shell.NewSpool(max(most, leastKept)), ended: make(chan struct{})}
 	o.clean = shell.NewCleaner(cleanLines{o})
 	return o
 }
@@ -203,7 +203,7 @@ func newShellOutput(t *Terminal, most int) *shellOutput {
 func (o *shellOutput) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.Prompt("")
+	o.terminal.screen.Prompt("")
 	o.opened = true
 }
 
@@ -216,7 +216,7 @@ func (o *shellOutput) end() {
 	}
 	o.opened = false
 	close(o.ended)
-	o.PromptDone()
+	o.terminal.screen.PromptDone()
 }
 
 func (o *shellOutput) Write(p []byte) (int, error) {
@@ -226,13 +226,13 @@ func (o *shellOutput) Write(p []byte) (int, error) {
 	o.writes++
 	if !o.armed && o.clean.Open() != "" {
 		o.armed = true
-		go o.silence(o.opt.Clock.After(shellOpenWait), o.writes)
+		go o.silence(o.terminal.opt.Clock.After(shellOpenWait), o.writes)
 	}
 	return len(p), nil
 }
 
 func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
-	defer o.prompt.Guard()
+	defer o.terminal.prompt.Guard()
 	for {
 		select {
 		case <-timer:
@@ -244,7 +244,7 @@ func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
 			break
 		}
 		writes = o.writes
-		timer = o.opt.Clock.After(shellOpenWait)
+		timer = o.terminal.opt.Clock.After(shellOpenWait)
 		o.mu.Unlock()
 	}
 	o.armed = false
@@ -259,7 +259,7 @@ func (o *shellOutput) show(text string) {
 	if o.hidden.Load() {
 		return
 	}
-	text = o.Marked(sanitize.Text(text, sanitize.Code))
+	text = o.terminal.screen.Marked(sanitize.Text(text, sanitize.Code))
 	rest, same := strings.CutPrefix(text, o.shown)
 	if !same {
 		rest = "\n" + text

@@ -31,7 +31,7 @@ func say(t *testing.T, change func(*Options), lines ...string) (shown string, se
 func busy(t testing.TB) func(*Options) {
 	return func(o *Options) {
 		a, _ := busyAgent(t, newManual().now)
-		o.Agent, o.Program = a, &testProgram{agent: a}
+		o.Agent, o.Program, o.Models = a, &testProgram{agent: a}, &testProgram{agent: a}
 	}
 }
 
@@ -254,7 +254,7 @@ func TestCommandsShow(t *testing.T) {
 		"/debug maybe": {"neither on nor off"},
 	} {
 		a, earlier := busyAgent(t, now)
-		shown, sent := say(t, func(o *Options) { o.Agent, o.Program = a, &testProgram{agent: a} }, "/sessions", command)
+		shown, sent := say(t, func(o *Options) { o.Agent, o.Program, o.Models = a, &testProgram{agent: a}, &testProgram{agent: a} }, "/sessions", command)
 		if sent != nil {
 			t.Errorf("%s was sent", command)
 		}

@@ -62,7 +62,7 @@ func (t *Terminal) changes() (Undo, error) {
 	if a.Journal() == nil {
 		return Undo{}, errNoJournal
 	}
-	return Undo{Journal: a.Journal(), Root: a.Policy().Root, Said: a.Turn, Screen: t.Screen}, nil
+	return Undo{Journal: a.Journal(), Root: a.Policy().Root, Said: a.Turn, Screen: t.screen}, nil
 }
 
 func runDiff(_ context.Context, t *Terminal, arg string) error {
@@ -82,7 +82,7 @@ func runDiff(_ context.Context, t *Terminal, arg string) error {
 	}
 	changes := u.Journal.Diff(turns...)
 	if len(changes) == 0 {
-		t.Note("nothing was changed")
+		t.screen.Note("nothing was changed")
 		return nil
 	}
 	diff := u.Diff(changes)
@@ -90,11 +90,11 @@ func runDiff(_ context.Context, t *Terminal, arg string) error {
 		diff = oneLine(row) + "\n" + diff
 	}
 	_, rows := t.opt.Size()
-	shown, all := t.Changes(diff, rows)
+	shown, all := t.screen.Changes(diff, rows)
 	if shown {
 		return nil
 	}
-	return t.page(all)
+	return t.children.page(all)
 }
 
 // completeTurns and completeCount run while a turn may: only the journal is asked.
@@ -132,16 +132,16 @@ func isMemory(text string) bool {
 func (t *Terminal) remember(ctx context.Context, text string) error {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "#"))
 	if text == "" {
-		t.Note("follow # with what later sessions should know: #use tabs adds it to AGENTS.md")
+		t.screen.Note("follow # with what later sessions should know: #use tabs adds it to AGENTS.md")
 		return nil
 	}
 	own, err := t.opt.Agent.Memories().Plan(text)
 	if err != nil {
-		t.Note("#: " + oneLine(err.Error()))
+		t.screen.Note("#: " + oneLine(err.Error()))
 	}
 	m, failed := t.opt.Agent.Memories().PlanInstruction(text)
 	if failed != nil {
-		t.Note("#: " + oneLine(failed.Error()))
+		t.screen.Note("#: " + oneLine(failed.Error()))
 	}
 	if failed == nil {
 		name := m.Path
@@ -158,7 +158,7 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 		}
 	}
 	if failed == nil {
-		t.Note("with a space before the # it is a message")
+		t.screen.Note("with a space before the # it is a message")
 	}
 	return nil
 }
@@ -166,11 +166,11 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 // confirmMemory asks whether to make a planned change, and makes it. over is set when the input
 // ended.
 func (t *Terminal) confirmMemory(ctx context.Context, m agent.Memory, q screen.MemoryQuestion) (yes, over bool) {
-	s := t.Screen
+	s := t.screen
 	yes, err := yesNo(confirmation[bool](s, q)).ask(ctx, t.asker())
 	if yes {
 		if err := t.opt.Agent.Memories().Add(m); err != nil {
-			t.Note("#: " + oneLine(err.Error()))
+			t.screen.Note("#: " + oneLine(err.Error()))
 			return true, false
 		}
 	}
@@ -185,23 +185,23 @@ func runMemory(ctx context.Context, t *Terminal, arg string) error {
 	case err != nil:
 		return err
 	case path == "":
-		t.Note("memory is off; on = true under [memory] in config.toml, or ARTOO_MEMORY=on, turns it on. " +
+		t.screen.Note("memory is off; on = true under [memory] in config.toml, or ARTOO_MEMORY=on, turns it on. " +
 			"The model also reads AGENTS.md: #TEXT adds a line to it, /init writes one")
 		return nil
 	case arg == "":
-		t.Note("memory of this project: " + oneLine(path))
+		t.screen.Note("memory of this project: " + oneLine(path))
 		if len(text) > agent.MemoryLimit {
-			t.Note("only the first 4 KB are sent; /memory edit shortens it")
+			t.screen.Note("only the first 4 KB are sent; /memory edit shortens it")
 		}
 		if strings.TrimSpace(text) == "" {
-			t.Note("memory is empty; #TEXT or /memory edit adds a line")
+			t.screen.Note("memory is empty; #TEXT or /memory edit adds a line")
 			return nil
 		}
-		return t.page(sanitize.Text(text, sanitize.Code))
+		return t.children.page(sanitize.Text(text, sanitize.Code))
 	case arg != "edit":
 		return fmt.Errorf("unknown word %q: /memory edit changes the lines, /memory alone shows them", arg)
 	}
-	edited, saved, err := t.composeText(ctx, strings.TrimRight(text, "\n"))
+	edited, saved, err := t.children.composeText(ctx, strings.TrimRight(text, "\n"))
 	if err != nil {
 		return err
 	}
@@ -209,12 +209,12 @@ func runMemory(ctx context.Context, t *Terminal, arg string) error {
 		edited += "\n"
 	}
 	if !saved || edited == text {
-		t.Note("memory is unchanged")
+		t.screen.Note("memory is unchanged")
 		return nil
 	}
 	if err := t.opt.Agent.Memories().Replace(text, edited); err != nil {
 		return err
 	}
-	t.Note("memory is changed; the model gets it with your next message")
+	t.screen.Note("memory is changed; the model gets it with your next message")
 	return nil
 }

@@ -13,10 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"artoo/agent"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
-	"golang.org/x/sys/unix"
 )
 
 // crashed is the exit status of a child whose Crash was told.
@@ -56,7 +57,7 @@ func childCrash() int {
 	now := func() time.Time { return time.Unix(seconds.Add(1), 0) }
 	var err error
 	term, err = New(Options{
-		Agent: childAgent(), Program: breakingProgram{}, Sender: s, Profile: profile,
+		Agent: childAgent(), Program: breakingProgram{}, Models: &testProgram{}, Sender: s, Profile: profile,
 		Screen:  newTestScreen(os.Stdout, os.Stderr, profile, nil),
 		Options: prompt.Options{In: os.Stdin, Tty: os.Stderr, Clock: prompt.Clock{Now: now}, Ending: prompt.Ending{Crash: crash}},
 	})

@@ -16,12 +16,12 @@ import (
 	"artoo/ui/screen"
 )
 
-// Terminal is a conversation in a terminal. It implements agent.Callbacks: the
-// screen tells, the terminal asks. Make one with New, call Run once.
+// Terminal is a conversation in a terminal. Make one with New, call Run once.
 type Terminal struct {
-	*screen.Screen
+	screen   *screen.Screen
 	opt      Options
 	prompt   *prompt.Prompt
+	children children
 	listed   []conversation.Info   // /sessions numbered them
 	initial  prompt.Draft          // for the next prompt
 	returned []prompt.Draft        // for the prompts after it: queued lines that were not sent
@@ -32,6 +32,12 @@ type Terminal struct {
 	shared   []provider.Part       // commands the user ran, for the next message
 	outputs  outputs               // /out pages them
 	program  *program              // whose command is carried out; nil in a conversation, which has a prompt
+}
+
+// callbacks report a turn to the user: the screen tells, the terminal asks. It implements agent.Callbacks.
+type callbacks struct {
+	*screen.Screen
+	t *Terminal
 }
 
 type output struct {
@@ -63,7 +69,7 @@ func (p *program) ended(r *agent.Response, err error) {
 	p.err = errors.Join(p.err, err)
 }
 
-// Options configure a conversation. Agent, Program, Screen and In have to be set;
+// Options configure a conversation. Agent, Program, Models, Screen and In have to be set;
 // the rest may stay empty.
 type Options struct {
 	// The terminal. New sets its Screen, Plain, Spoken, Env, Complete, Queued, Output, Skip and Kill.
@@ -74,6 +80,7 @@ type Options struct {
 	// Sender runs the turns; nil is the Agent.
 	Sender  Sender
 	Program Program
+	Models  Models
 	Screen  *screen.Screen
 	// Profile Plain reads plain lines and leaves the terminal's modes alone.
 	Profile screen.Profile
@@ -110,6 +117,12 @@ type Children struct {
 	Pager string
 }
 
+// children are the programs that have the user's terminal to themselves, for a while.
+type children struct {
+	opt    *Options
+	prompt *prompt.Prompt // nil before Terminal.Run
+}
+
 // Sender runs turns; *agent.Agent is one.
 type Sender interface {
 	Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error)
@@ -118,27 +131,11 @@ type Sender interface {
 	Kill()
 }
 
-// Program gives slash commands the facts that no agent knows: the list of models,
-// the settings, and artoo's own state. It is called between turns by the
-// goroutine that runs Terminal.Run; Models and Providers also to complete a line,
-// while its prompt stands. Texts it returns may come from outside: they are
-// sanitised before they are shown.
+// Program gives slash commands the facts that no agent knows: the settings, and
+// artoo's own state. It is called between turns by the goroutine that runs
+// Terminal.Run. Texts it returns may come from outside: they are sanitised before
+// they are shown.
 type Program interface {
-	// Models lists the models known of the present provider, without asking it.
-	Models() []provider.ModelInfo
-	// AskModels asks the provider first. The error says why it could not be
-	// asked; the list then is that of Models.
-	AskModels(ctx context.Context) ([]provider.ModelInfo, error)
-	// FindModel says which model a name means: one of the present provider, PROVIDER/NAME, or
-	// for PROVIDER or PROVIDER/ its usual one. The provider is asked where it is not known otherwise. The error
-	// says why nothing can be meant.
-	FindModel(ctx context.Context, name string) (FoundModel, error)
-	// Providers lists the providers that could answer, each with the model that a
-	// switch to it means.
-	Providers() ([]config.Choice, error)
-	// SwitchModel makes the agent's model another one, of another provider if the
-	// name has one before a slash. The reasoning effort stays as it is.
-	SwitchModel(name string) error
 	// Settings are the settings in the order of the help, as they are now.
 	Settings() []config.Value
 	// Doctor checks everything that artoo needs and passes each finding to tell;
@@ -154,6 +151,26 @@ type Program interface {
 	Confined() []string
 	// Policy is the system's policy in a line, "" where there is none.
 	Policy() string
+}
+
+// Models are the models that can answer. They are called as Program is; Models and
+// Providers also to complete a line, while its prompt stands.
+type Models interface {
+	// Models lists the models known of the present provider, without asking it.
+	Models() []provider.ModelInfo
+	// AskModels asks the provider first. The error says why it could not be
+	// asked; the list then is that of Models.
+	AskModels(ctx context.Context) ([]provider.ModelInfo, error)
+	// FindModel says which model a name means: one of the present provider, PROVIDER/NAME, or
+	// for PROVIDER or PROVIDER/ its usual one. The provider is asked where it is not known otherwise. The error
+	// says why nothing can be meant.
+	FindModel(ctx context.Context, name string) (FoundModel, error)
+	// Providers lists the providers that could answer, each with the model that a
+	// switch to it means.
+	Providers() ([]config.Choice, error)
+	// SwitchModel makes the agent's model another one, of another provider if the
+	// name has one before a slash. The reasoning effort stays as it is.
+	SwitchModel(name string) error
 }
 
 // FoundModel is the model that a typed name means.

@@ -35,20 +35,20 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	switch {
 	case interrupted:
 		outcome = screen.OutcomeStopped
-		t.Stopped(words, len(t.returned))
+		t.screen.Stopped(words, len(t.returned))
 	case errors.Is(end.err, agent.ErrStopped):
 		outcome = screen.OutcomeStopped
-		t.Note("turn stopped")
+		t.screen.Note("turn stopped")
 	case end.err != nil && errors.Is(end.err, context.Cause(ctx)): // a signal, which ends artoo
 		outcome = screen.OutcomeStopped
 	case end.err != nil:
 		outcome = screen.OutcomeFailed
 		f := *agent.Classify(end.err)
 		f.Hint = commandHints.Replace(f.Hint)
-		t.Failure(&f)
+		t.screen.Failure(&f)
 	}
 	if n := len(t.returned); n > 1 && !interrupted {
-		t.Note(fmt.Sprintf("your %d queued lines come back one by one", n))
+		t.screen.Note(fmt.Sprintf("your %d queued lines come back one by one", n))
 	}
 	if end.response != nil || outcome != screen.OutcomeDone { // else no turn was made
 		t.showStatus(end.response, outcome, took)
@@ -58,7 +58,7 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 		t.opt.Notify.Done(took)
 	}
 	for _, l := range back {
-		t.Note("not sent: " + l.Text)
+		t.screen.Note("not sent: " + l.Text)
 	}
 }
 
@@ -75,7 +75,7 @@ func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took ti
 		info.Context = c.Used * 100 / c.Budget
 	}
 	info.Line = t.statusLine(info)
-	t.Status(info)
+	t.screen.Status(info)
 }
 
 // unqueue puts queued lines into the next prompts, one each; it returns those that cannot be
@@ -98,18 +98,18 @@ const costStep = 5
 
 // OnNotice implements agent.Callbacks: the screen shows it, and each 5 dollars that the
 // requests add up to.
-func (t *Terminal) OnNotice(n agent.Notice) {
+func (c callbacks) OnNotice(n agent.Notice) {
 	if n.Kind == agent.NoticeCompacted {
 		n.Text += "; /compact show shows it, /uncompact takes it back"
 	}
-	t.Screen.OnNotice(n)
+	c.Screen.OnNotice(n)
 	if n.Kind != agent.NoticeUsage || n.Request == nil || n.Request.CostUSD == nil {
 		return
 	}
-	before := t.spent
-	t.spent += *n.Request.CostUSD
-	if math.Floor(t.spent/costStep) > math.Floor(before/costStep) {
-		t.Screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: "cost so far: " + screen.Dollars(t.spent)})
+	before := c.t.spent
+	c.t.spent += *n.Request.CostUSD
+	if math.Floor(c.t.spent/costStep) > math.Floor(before/costStep) {
+		c.Screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: "cost so far: " + screen.Dollars(c.t.spent)})
 	}
 }
 
@@ -135,7 +135,7 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 	ask := dialogue[answer]{
 		show: func() (string, bool) {
 			if !retry {
-				line = t.Screen.Offer("That took more than 30 seconds. Shall artoo notify you when a long turn ends or a question waits?", choices)
+				line = t.screen.Offer("That took more than 30 seconds. Shall artoo notify you when a long turn ends or a question waits?", choices)
 			}
 			retry = false
 			return line, false
@@ -156,7 +156,7 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 			return // the end of the input ends the conversation at its prompt
 		case a.text != "":
 			t.initial = prompt.Draft{Text: a.text}
-			t.Note("that was no answer: nothing is kept, and your line is back")
+			t.screen.Note("that was no answer: nothing is kept, and your line is back")
 			return
 		case a.how == "":
 			if a.how, err = notifyCommand().ask(ctx, at); err != nil {
@@ -165,12 +165,12 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 		}
 		n, kept, err := offer.Take(a.how)
 		if err != nil {
-			t.Note(err.Error())
+			t.screen.Note(err.Error())
 			retry = true
 			continue
 		}
 		t.opt.Notify = n
-		t.Note("notify = " + a.how + "; " + kept)
+		t.screen.Note("notify = " + a.how + "; " + kept)
 		return
 	}
 }
@@ -212,7 +212,7 @@ func (t *Terminal) statusLine(info screen.StatusInfo) string {
 	}
 	if !l.failed {
 		l.failed = true
-		t.Note("status: " + l.words[0] + ": " + err.Error())
+		t.screen.Note("status: " + l.words[0] + ": " + err.Error())
 	}
 	return ""
 }

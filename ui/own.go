@@ -125,12 +125,12 @@ func (in Invocation) refused(line string, r *agent.Response) (*agent.Response, e
 
 // UseModel has the model of a command answer one message: by these options, where it is one of the
 // present provider, else until restore is called. The note says that the model is not known.
-func UseModel(ctx context.Context, p Program, a *agent.Agent, name string) (o provider.Options, restore func(), note string) {
+func UseModel(ctx context.Context, m Models, a *agent.Agent, name string) (o provider.Options, restore func(), note string) {
 	restore = func() {}
 	if name == "" {
 		return o, restore, ""
 	}
-	found, err := p.FindModel(ctx, name)
+	found, err := m.FindModel(ctx, name)
 	before := a.Model()
 	switch {
 	case err != nil:
@@ -140,10 +140,10 @@ func UseModel(ctx context.Context, p Program, a *agent.Agent, name string) (o pr
 	case found.Provider == before.Name:
 		return provider.Options{Model: found.Model}, restore, ""
 	}
-	if err := p.SwitchModel(found.Provider + "/" + found.Model); err != nil {
+	if err := m.SwitchModel(found.Provider + "/" + found.Model); err != nil {
 		return o, restore, fmt.Sprintf("the command asks for the model %s: %v; %s answers", name, err, before.Defaults.Model)
 	}
-	return o, func() { _ = p.SwitchModel(before.String()) }, "" // The model before could be had.
+	return o, func() { _ = m.SwitchModel(before.String()) }, "" // The model before could be had.
 }
 
 // invoke sends the message of an invocation.
@@ -151,20 +151,20 @@ func (t *Terminal) invoke(ctx context.Context, in Invocation, l prompt.Line) err
 	if err := t.followUp(ctx); err != nil {
 		return err
 	}
-	options, restore, note := UseModel(ctx, t.opt.Program, t.opt.Agent, in.Item.Model)
+	options, restore, note := UseModel(ctx, t.opt.Models, t.opt.Agent, in.Item.Model)
 	defer restore()
 	if note != "" {
-		t.Note(oneLine(note))
+		t.screen.Note(oneLine(note))
 	}
 	text, parts := t.attach(ctx, l)
 	m := agent.Message{Text: text, Attachments: append(t.takeShared(), parts...), Options: options}
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
 		m, notes, denied, err := in.Message(ctx, t.opt.Agent, m, t.callbacks())
 		for _, note := range notes {
-			t.Note(oneLine(note))
+			t.screen.Note(oneLine(note))
 		}
 		if err != nil || denied != nil {
-			t.Note("/" + oneLine(in.Item.Name) + ": nothing was sent")
+			t.screen.Note("/" + oneLine(in.Item.Name) + ": nothing was sent")
 			if denied == nil {
 				denied = &agent.Response{}
 			}

@@ -71,10 +71,10 @@ func TestWhatDecidesThePager(t *testing.T) {
 		{"screen reader", "most", nil, screen.Spoken, false, false, ""},
 		{"--interactive", "most", nil, screen.Rich, false, true, ""},
 	} {
-		terminal := Terminal{opt: k.term.opt}
-		terminal.opt.Pager, terminal.opt.Environ, terminal.opt.Profile, terminal.opt.Piped, terminal.opt.Lines = c.setting, c.environ, c.profile, c.piped, c.lines
+		opt := k.term.opt
+		opt.Pager, opt.Environ, opt.Profile, opt.Piped, opt.Lines = c.setting, c.environ, c.profile, c.piped, c.lines
 		got := ""
-		if argv := terminal.pager(); argv != nil {
+		if argv := (&children{opt: &opt}).pager(); argv != nil {
 			got = argv[len(argv)-1]
 		}
 		if got != c.want {
@@ -105,7 +105,7 @@ func TestLeavingThePagerEarly(t *testing.T) {
 	} {
 		var err error
 		k := between(t, func(o *Options) { o.Pager = pager }, func(_ context.Context, k *talk) {
-			err = k.term.page(text)
+			err = k.term.children.page(text)
 		})
 		if (err != nil) != c.fails {
 			t.Errorf("%s: %v", pager, err)
@@ -140,7 +140,7 @@ func staying(t *testing.T) string {
 func TestWhatAChildLeavesBehindIsNotWaitedFor(t *testing.T) {
 	text := strings.Repeat("a line of many\n", 100_000)
 	var err error
-	between(t, func(o *Options) { o.Pager = staying(t) }, func(_ context.Context, k *talk) { err = k.term.page(text) })
+	between(t, func(o *Options) { o.Pager = staying(t) }, func(_ context.Context, k *talk) { err = k.term.children.page(text) })
 	if err != nil {
 		t.Error(err)
 	}
@@ -169,7 +169,7 @@ func TestAChildHasTheTerminalToItself(t *testing.T) {
 			o.Environ = append(o.Environ, "EDITOR="+script(t, fmt.Sprintf(
 				`stty -a | tr ' ' '\n' | grep -qx -e -icanon && echo not as found; echo child begins; kill -INT %d; kill -QUIT %d; echo edited >"$1"; %s`, os.Getpid(), os.Getpid(), how)))
 		}, func(ctx context.Context, k *talk) {
-			if text, err := k.term.editText(ctx, "old", ".txt"); err != nil || text != "edited" {
+			if text, err := k.term.children.editText(ctx, "old", ".txt"); err != nil || text != "edited" {
 				t.Errorf("%s: %q, %v", how, text, err)
 			}
 		})
@@ -225,7 +225,7 @@ func TestOnlyWhatWasSavedIsSent(t *testing.T) {
 				o.Profile = c.profile
 				o.Environ = append(o.Environ, c.environ...)
 			}, func(ctx context.Context, k *talk) {
-				text, saved, err := k.term.composeText(ctx, "draft")
+				text, saved, err := k.term.children.composeText(ctx, "draft")
 				if text != c.text || saved != c.saved || (err != nil) != (c.err != "") ||
 					err != nil && !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%q, %v, %v", text, saved, err)
@@ -243,7 +243,7 @@ func TestViWhereNoneIsSet(t *testing.T) {
 	}
 	between(t, func(o *Options) { o.Environ = []string{"PATH=" + bin + ":" + os.Getenv("PATH")} },
 		func(ctx context.Context, k *talk) {
-			if text, saved, err := k.term.composeText(ctx, ""); text != "by vi" || !saved || err != nil {
+			if text, saved, err := k.term.children.composeText(ctx, ""); text != "by vi" || !saved || err != nil {
 				t.Errorf("%q, %v, %v", text, saved, err)
 			}
 		})

@@ -34,7 +34,7 @@ func ForProgram(ctx context.Context, opt Options, line string, cb agent.Callback
 	} else {
 		err = t.runCommand(ctx, line)
 	}
-	t.Finish()
+	t.screen.Finish()
 	return shown.String(), t.program.response, errors.Join(err, t.program.err)
 }
 

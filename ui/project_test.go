@@ -55,7 +55,7 @@ func TestStatusAndContext(t *testing.T) {
 	a := newProject(t, fake.Call("c1", "ls", `{"path":"."}`), fake.Say("an answer"))
 	saying(t, a, "a question")
 	var shown strings.Builder
-	term := &Terminal{Screen: newTestScreen(io.Discard, &shown, screen.Plain, nil), opt: Options{Agent: a, Program: &testProgram{agent: a}}}
+	term := &Terminal{screen: newTestScreen(io.Discard, &shown, screen.Plain, nil), opt: Options{Agent: a, Program: &testProgram{agent: a}, Models: &testProgram{agent: a}}}
 	status := func() string {
 		shown.Reset()
 		if err := runStatus(t.Context(), term, ""); err != nil {
@@ -109,7 +109,7 @@ func TestAFreshForkIsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "out.md")
-	term := &Terminal{Screen: newTestScreen(io.Discard, io.Discard, screen.Plain, nil), opt: Options{Agent: a}}
+	term := &Terminal{screen: newTestScreen(io.Discard, io.Discard, screen.Plain, nil), opt: Options{Agent: a}}
 	if err := runExportFile(t.Context(), term, file); err != nil {
 		t.Errorf("export: %v", err)
 	}

@@ -254,7 +254,7 @@ func (k *talk) start(in io.Reader, status io.Writer, change func(*Options)) {
 		Agent: testAgent(k), Sender: k.sender, Profile: screen.Rich,
 		Options: prompt.Options{In: in, Size: func() (int, int) { return 80, 24 }, Clock: prompt.Clock{Now: k.clock.Now, After: k.clock.After}},
 	}
-	opt.Program = &testProgram{agent: opt.Agent}
+	opt.Program, opt.Models = &testProgram{agent: opt.Agent}, &testProgram{agent: opt.Agent}
 	if change != nil {
 		change(&opt)
 	}

@@ -106,7 +106,7 @@ func TestAModelThatIsNotListedIsAskedAbout(t *testing.T) {
 		k := startLines(t, &sender{}, func(o *Options) {
 			a = o.Agent
 			a.SwitchModel(testModel("anthropic", "claude"))
-			o.Program = &testProgram{agent: a, find: find}
+			o.Models = &testProgram{agent: a, find: find}
 		})
 		k.send("/model " + test.typed + "\n")
 		if len(test.shown) > 0 && strings.Contains(strings.Join(test.shown, ""), ask) {
@@ -139,7 +139,7 @@ func TestModelAloneLetsOneBeChosen(t *testing.T) {
 		k := startLines(t, &sender{}, func(o *Options) {
 			a = o.Agent
 			a.SwitchModel(testModel("anthropic", "claude-opus-5-5"))
-			o.Program = &testProgram{agent: a, models: []provider.ModelInfo{{ID: "claude-opus-5", Context: 200_000},
+			o.Models = &testProgram{agent: a, models: []provider.ModelInfo{{ID: "claude-opus-5", Context: 200_000},
 				{ID: "claude-sonnet-5"}, {ID: "claude-haiku\x1b[2J"}}}
 		})
 		k.send("/model\n")

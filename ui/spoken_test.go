@@ -47,7 +47,7 @@ func TestASignalEndsTheEditorToo(t *testing.T) {
 	var before unix.Termios
 	var k *talk
 	k = startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
-		_, _, err := k.term.composeText(ctx, "draft")
+		_, _, err := k.term.children.composeText(ctx, "draft")
 		returned <- err
 		return &agent.Response{}, context.Cause(ctx)
 	}}, func(o *Options) {

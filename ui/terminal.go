@@ -23,16 +23,17 @@ const (
 
 // New checks the options. Nothing is read or changed before Run.
 func New(opt Options) (*Terminal, error) {
-	if opt.Agent == nil || opt.Program == nil || opt.Screen == nil || opt.In == nil {
-		return nil, errors.New("terminal: Agent, Program, Screen and In are needed")
+	if opt.Agent == nil || opt.Program == nil || opt.Models == nil || opt.Screen == nil || opt.In == nil {
+		return nil, errors.New("terminal: Agent, Program, Models, Screen and In are needed")
 	}
 	if opt.Sender == nil {
 		opt.Sender = opt.Agent
 	}
-	t := &Terminal{Screen: opt.Screen, opt: opt}
+	t := &Terminal{screen: opt.Screen, opt: opt}
+	t.children.opt = &t.opt
 	o := &t.opt.Options
 	o.Screen, o.Plain, o.Spoken = opt.Screen, opt.Profile == screen.Plain, opt.Profile == screen.Spoken
-	o.Clock, o.Env, o.Kill = o.Clock.OrReal(), t.variable, opt.Sender.Kill
+	o.Clock, o.Env, o.Kill = o.Clock.OrReal(), t.children.variable, opt.Sender.Kill
 	o.Complete, o.Queued, o.Output, o.Skip = t.completions, t.queued, opt.Screen.SoFar, t.skip
 	return t, nil
 }
@@ -45,6 +46,7 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 	if t.prompt, err = prompt.Open(t.opt.Options); err != nil {
 		return exitError, err
 	}
+	t.children.prompt = t.prompt
 	t.began.Store(true)
 	if lost := t.lost.Load(); lost != nil {
 		t.prompt.End(*lost)
@@ -58,7 +60,7 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 		t.showResumed(resumed)
 	}
 	if t.opt.First != "" {
-		t.Said(t.you(), t.opt.First)
+		t.screen.Said(t.you(), t.opt.First)
 		if err := t.first(ctx); err != nil {
 			if code, err := t.leave(err); code >= 0 {
 				return code, err
@@ -125,7 +127,7 @@ func (t *Terminal) leave(err error) (code int, left error) {
 		return exitInterrupt, nil
 	}
 	t.lastInt = now
-	t.Note("Ctrl-C again or Ctrl-D to leave")
+	t.screen.Note("Ctrl-C again or Ctrl-D to leave")
 	return -1, nil
 }
 
@@ -136,7 +138,7 @@ func (t *Terminal) readMessage(ctx context.Context) (prompt.Line, error) {
 		initial, t.returned = t.returned[0], t.returned[1:]
 	}
 	you := t.you()
-	l, err := t.prompt.ReadLine(ctx, prompt.Label{Text: you, Bold: t.Bold(you)}, initial)
+	l, err := t.prompt.ReadLine(ctx, prompt.Label{Text: you, Bold: t.screen.Bold(you)}, initial)
 	t.echo(l)
 	return l, err
 }

@@ -43,7 +43,7 @@ func (t *Terminal) callbacks() agent.Callbacks {
 	if t.program != nil {
 		return t.program
 	}
-	return t
+	return callbacks{t.screen, t}
 }
 
 // steering implements agent.Message: lines that the user sent now leave the queue, and stand in
@@ -83,7 +83,7 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	began, waited := t.opt.Clock.Now(), t.Waited()
+	began, waited := t.opt.Clock.Now(), t.screen.Waited()
 	stuck := make(chan struct{}, 1)
 	if cost := t.opt.Agent.Cost().CostUSD; cost != nil {
 		t.spent = *cost // the cost of the session before this turn
@@ -93,7 +93,7 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	go func() {
 		defer t.prompt.Guard()
 		response, err := work(ctx)
-		t.Finish() // a slow terminal takes its time for the answer, and Ctrl-C stops that too
+		t.screen.Finish() // a slow terminal takes its time for the answer, and Ctrl-C stops that too
 		done <- ended{response, err}
 	}()
 	var end ended
@@ -112,7 +112,7 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 		}
 	}
 	t.prompt.EndTurn(end.err == nil)
-	took := t.opt.Clock.Now().Sub(began) - (t.Waited() - waited)
+	took := t.opt.Clock.Now().Sub(began) - (t.screen.Waited() - waited)
 	t.showEnd(ctx, end, took)
 	// A prompt may stand for hours: meanwhile the memory of the turn should be free.
 	debug.FreeOSMemory()
@@ -155,7 +155,7 @@ func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- stru
 			default:
 			}
 		default:
-			t.Note("stopping; Ctrl-C again in two seconds leaves")
+			t.screen.Note("stopping; Ctrl-C again in two seconds leaves")
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (t *Terminal) discard() {
 		return
 	}
 	if slow, _ := t.opt.Discard(); slow {
-		t.DropPending()
+		t.screen.DropPending()
 	}
 }
 
@@ -174,7 +174,7 @@ func (t *Terminal) discard() {
 func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, parts []provider.Part) {
 	e := t.access().expand(ctx, l.Text, l.Pasted)
 	for _, note := range e.Notes {
-		t.Note(oneLine(note))
+		t.screen.Note(oneLine(note))
 	}
 	return e.Text, e.Parts
 }
@@ -187,6 +187,6 @@ func (t *Terminal) you() string { return screen.YouIn(t.opt.Agent.Policy().Mode)
 // echo shows a queued message where it now stands in the conversation.
 func (t *Terminal) echo(l prompt.Line) {
 	if l.Queued {
-		t.Said(t.you(), l.Text)
+		t.screen.Said(t.you(), l.Text)
 	}
 }

@@ -25,13 +25,13 @@ import (
 	"artoo/ui/sanitize"
 )
 
-func newACP(a *app) *cobra.Command {
-	c := a.command("acp", "serve an editor by the Agent Client Protocol",
+func newACP(l commandLine) *cobra.Command {
+	c := l.command("acp", "serve an editor by the Agent Client Protocol",
 		common("model", "provider", "effort", "max_turns", "max_cost", "tools", "system", "append_system", "mcp", "add_dirs", "approval",
 			"allow", "ask", "deny", "no_project"))
-	c.RunE = func(c *cobra.Command, _ []string) error { return a.serveEditor(c.Context()) }
-	a.verb(c, "login", func(ctx context.Context, _ []string) error {
-		return loginCommand{a, new(bool), new(bool)}.login(ctx, "")
+	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.serveEditor(c.Context()) }
+	l.verb(c, "login", func(ctx context.Context, _ []string) error {
+		return loginCommand{l.app, new(bool), new(bool)}.login(ctx, "")
 	})
 	return c
 }
@@ -58,10 +58,10 @@ func (h *editorHost) Ready() error {
 	if err := session.load(false, false); err != nil {
 		return err
 	}
-	if err := session.transport(); err != nil {
+	if err := session.models.transport(); err != nil {
 		return err
 	}
-	return noModel(session.choose())
+	return noModel(session.models.choose())
 }
 
 // noModel makes the lack of a model a failure that a login ends.
@@ -82,25 +82,25 @@ func (h *editorHost) Open(ctx context.Context, start acp.Start) (opened acp.Open
 		}
 	}
 	s := &editorSession{app: h.session(start.Dir)}
-	s.editor = start.Editor
+	s.app.editor = start.Editor
 	for _, dir := range start.Added {
-		s.added = append(s.added, dir+":rw")
+		s.app.added = append(s.app.added, dir+":rw")
 	}
-	if err := s.load(false, true); err != nil {
+	if err := s.app.load(false, true); err != nil {
 		return opened, err
 	}
-	s.cfg.Ephemeral = false
-	s.addEditorServers(start.Servers)
-	if err := s.begin(ctx, start.ID); err != nil {
+	s.app.cfg.Ephemeral = false
+	s.app.extensions.addEditorServers(start.Servers)
+	if err := s.app.begin(ctx, start.ID); err != nil {
 		return opened, err
 	}
-	return acp.Opened{Agent: s.agent, Program: s}, nil
+	return acp.Opened{Agent: s.app.agent, Program: s}, nil
 }
 
 // addEditorServers takes over the MCP servers that the editor names, as far as the policy allows.
 // They are taken literally: an editor has put variables in already.
-func (a *app) addEditorServers(servers []acp.Server) {
-	if slices.Contains(a.cfg.MCP, "none") {
+func (x *extensions) addEditorServers(servers []acp.Server) {
+	if slices.Contains(x.cfg.MCP, "none") {
 		return
 	}
 	for _, named := range servers {
@@ -115,18 +115,18 @@ func (a *app) addEditorServers(servers []acp.Server) {
 		for _, v := range named.Headers {
 			s.Headers[v.Name] = v.Value
 		}
-		err := a.cfg.Policy.CheckServer(s)
+		err := x.cfg.Policy.CheckServer(s)
 		switch {
 		case err != nil:
 		case s.Name == "" || named.Command == "" && named.URL == "":
 			err = fmt.Errorf("the editor's MCP server %q has no name, no command or no address", named.Name)
-		case slices.ContainsFunc(a.cfg.MCPServers, func(o extension.Server) bool { return o.Name == s.Name }):
+		case slices.ContainsFunc(x.cfg.MCPServers, func(o extension.Server) bool { return o.Name == s.Name }):
 			err = fmt.Errorf("the editor's MCP server %q is left out: another one has its name", named.Name)
 		default:
-			a.cfg.MCPServers = append(a.cfg.MCPServers, s)
+			x.cfg.MCPServers = append(x.cfg.MCPServers, s)
 		}
 		if err != nil {
-			a.warn(err.Error())
+			x.warn(err.Error())
 		}
 	}
 }
@@ -143,50 +143,50 @@ func serverName(name string) string {
 }
 
 // approvedByUser asks once whether a server of the editor's may be used in the project.
-func (a *app) approvedByUser(s extension.Server) error {
-	e := trust.OfServer(a.project.Root, s)
-	a.approving.Lock()
-	defer a.approving.Unlock()
-	if answer := a.answerTo(e); answer != nil {
+func (x *extensions) approvedByUser(s extension.Server) error {
+	e := trust.OfServer(x.project.Root, s)
+	x.approving.Lock()
+	defer x.approving.Unlock()
+	if answer := x.answerTo(e); answer != nil {
 		if answer.Approved {
 			return nil
 		}
 		return errors.New("you did not approve it")
 	}
 	detail := strings.Join(append([]string{e.Command}, e.Details...), "\n")
-	yes, err := a.editor.Approve("use the MCP server "+s.Name+" of the editor in this project?", detail)
+	yes, err := x.editor.Approve("use the MCP server "+s.Name+" of the editor in this project?", detail)
 	if err != nil {
 		return fmt.Errorf("it is not approved: %w", err)
 	}
-	a.noteAnswer(e, yes)
+	x.noteAnswer(e, yes)
 	if !yes {
 		return errors.New("you did not approve it")
 	}
-	store, err := a.trustStore()
+	store, err := x.trustStore()
 	if err == nil {
-		err = a.storeFailure(store, store.Approve(a.project.Root, e, true, time.Now().UTC()))
+		err = x.storeFailure(store, store.Approve(x.project.Root, e, true, time.Now().UTC()))
 	}
 	return err
 }
 
 // editorSession is one session of an editor's; it implements acp.Program.
-type editorSession struct{ *app }
+type editorSession struct{ app *app }
 
 // Models implements acp.Program: those of the present provider, and the usual one of each other
 // that is at hand.
 func (s *editorSession) Models() []string {
-	names := []string{s.agent.Model().String()}
+	names := []string{s.app.agent.Model().String()}
 	add := func(name string) {
 		if !slices.Contains(names, name) && len(names) < mostEditorModels {
 			names = append(names, name)
 		}
 	}
-	for _, m := range s.app.Models() {
-		add(s.choice.Provider + "/" + m.ID)
+	for _, m := range s.app.models.Models() {
+		add(s.app.choice.Provider + "/" + m.ID)
 	}
-	others, err := s.cfg.AtHand()
+	others, err := s.app.cfg.AtHand()
 	if err != nil {
-		s.warn(err.Error())
+		s.app.warn(err.Error())
 	}
 	for _, name := range others {
 		if model := provider.DefaultModel(name); model != "" {
@@ -199,11 +199,14 @@ func (s *editorSession) Models() []string {
 // mostEditorModels bounds the models that an editor lists.
 const mostEditorModels = 500
 
+// SwitchModel implements acp.Program.
+func (s *editorSession) SwitchModel(name string) error { return s.app.models.SwitchModel(name) }
+
 // Notes implements acp.Program.
-func (s *editorSession) Notes() []string { return s.notes() }
+func (s *editorSession) Notes() []string { return s.app.notes() }
 
 // Close implements acp.Program.
-func (s *editorSession) Close() { s.close() }
+func (s *editorSession) Close() { s.app.close() }
 
 // Commands implements acp.Program.
 func (s *editorSession) Commands(ctx context.Context) []acp.Command {
@@ -215,7 +218,7 @@ func (s *editorSession) Commands(ctx context.Context) []acp.Command {
 		}
 		list = append(list, c)
 	}
-	for _, i := range ui.Own(s.skills) {
+	for _, i := range ui.Own(s.app.extensions.skills) {
 		c := acp.Command{Name: i.Name, Description: sanitize.Text(cmp.Or(i.Description, string(i.Kind)+" of "+filepath.Base(i.File)), sanitize.Line)}
 		if i.Hint != "" {
 			c.Input = &acp.Hint{Hint: sanitize.Text(i.Hint, sanitize.Line)}
@@ -227,11 +230,11 @@ func (s *editorSession) Commands(ctx context.Context) []acp.Command {
 
 // prompts are those of the MCP servers that run. None is started for them: that may ask the user.
 func (s *editorSession) prompts(ctx context.Context) (list []acp.Command) {
-	for _, server := range s.agent.Servers() {
+	for _, server := range s.app.agent.Servers() {
 		if server.State != mcp.Running {
 			continue
 		}
-		prompts, err := s.agent.Env().MCP.Prompts(ctx, server.Name)
+		prompts, err := s.app.agent.Env().MCP.Prompts(ctx, server.Name)
 		if err != nil {
 			continue // It has said why to the model, or does so at its next call.
 		}
@@ -249,8 +252,8 @@ func (s *editorSession) prompts(ctx context.Context) (list []acp.Command) {
 // Send implements acp.Program.
 func (s *editorSession) Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error) {
 	name, _, isCommand := ui.CommandName(strings.TrimSpace(m.Text))
-	server, called, values, isPrompt := ui.PromptCall(s.skills, m.Text)
-	servers := s.agent.Env().MCP
+	server, called, values, isPrompt := ui.PromptCall(s.app.extensions.skills, m.Text)
+	servers := s.app.agent.Env().MCP
 	switch {
 	case isPrompt && servers != nil:
 		text, parts, err := ui.ServerPrompt(ctx, servers, server, called, values)
@@ -258,22 +261,22 @@ func (s *editorSession) Send(ctx context.Context, m agent.Message, cb agent.Call
 			return &agent.Response{}, err
 		}
 		m.Text, m.Attachments = text, append(m.Attachments, parts...)
-		return s.agent.Send(ctx, m, cb)
+		return s.app.agent.Send(ctx, m, cb)
 	case isCommand && ui.ForEditor(name):
-		output, response, err := ui.ForProgram(ctx, ui.Options{Agent: s.agent, Program: s.app}, strings.TrimSpace(m.Text), cb, m.Steering)
+		output, response, err := ui.ForProgram(ctx, ui.Options{Agent: s.app.agent, Program: program{s.app}, Models: s.app.models}, strings.TrimSpace(m.Text), cb, m.Steering)
 		if output != "" {
 			cb.OnText(output)
 		}
 		return cmp.Or(response, &agent.Response{}), err
 	case isCommand:
-		in, found, err := s.invocation(strings.TrimSpace(m.Text))
+		in, found, err := s.app.extensions.invocation(strings.TrimSpace(m.Text))
 		if err != nil || !found {
 			return &agent.Response{}, err
 		}
-		options, restore, note := ui.UseModel(ctx, s.app, s.agent, in.Item.Model)
+		options, restore, note := ui.UseModel(ctx, s.app.models, s.app.agent, in.Item.Model)
 		defer restore()
 		m.Options = options
-		m, notes, denied, err := in.Message(ctx, s.agent, m, cb)
+		m, notes, denied, err := in.Message(ctx, s.app.agent, m, cb)
 		for _, note := range append(notes, note) {
 			if note != "" {
 				cb.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: note})
@@ -282,12 +285,12 @@ func (s *editorSession) Send(ctx context.Context, m agent.Message, cb agent.Call
 		if err != nil || denied != nil {
 			return cmp.Or(denied, &agent.Response{}), err
 		}
-		return s.agent.Send(ctx, m, cb)
+		return s.app.agent.Send(ctx, m, cb)
 	}
-	expanded := ui.Expand(ctx, s.agent, m.Text)
+	expanded := ui.Expand(ctx, s.app.agent, m.Text)
 	for _, note := range expanded.Notes {
 		cb.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: note})
 	}
 	m.Text, m.Attachments = expanded.Text, append(m.Attachments, expanded.Parts...)
-	return s.agent.Send(ctx, m, cb)
+	return s.app.agent.Send(ctx, m, cb)
 }

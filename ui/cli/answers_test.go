@@ -10,20 +10,20 @@ import (
 
 // Servers that start at once look up and note the user's answers side by side.
 func TestAnswersAreNotedSideBySide(t *testing.T) {
-	a := new(app)
+	x := &extensions{session: new(session)}
 	e := func(i int) trust.Extension { return trust.Extension{Sum: fmt.Sprint(i)} }
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			if a.answerTo(e(i)) != nil {
+			if x.answerTo(e(i)) != nil {
 				t.Error("an answer before it was given")
 			}
-			a.noteAnswer(e(i), i%2 == 0)
+			x.noteAnswer(e(i), i%2 == 0)
 		})
 	}
 	all.Wait()
 	for i := range 100 {
-		if answer := a.answerTo(e(i)); answer == nil || answer.Approved != (i%2 == 0) {
+		if answer := x.answerTo(e(i)); answer == nil || answer.Approved != (i%2 == 0) {
 			t.Errorf("%d: %+v", i, answer)
 		}
 	}

@@ -1,39 +1,22 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/term"
 
 	"artoo/agent"
 	"artoo/agent/ledger"
 	"artoo/config"
-	"artoo/config/bundle"
 	"artoo/config/keyring"
-	"artoo/provider"
 	"artoo/provider/redact"
-	"artoo/provider/transport"
 	"artoo/telemetry"
 	"artoo/tool/project"
-	"artoo/tool/sandbox"
-	"artoo/tool/skill"
-	"artoo/tool/web"
-	"artoo/ui/acp"
 	"artoo/ui/headless"
-	"artoo/ui/screen"
 )
 
 // Main is the whole program; its result is the exit code. It is called once, by
@@ -41,62 +24,32 @@ import (
 func Main(p Process) int {
 	hideEnvironment()
 	setHome()
-	a := &app{process: p, began: time.Now()}
-	recorder, warnings := telemetry.New(os.Getenv, p.build().Version)
-	a.telemetry, a.unsaid = recorder, warnings
+	a := newApp(&session{process: p, began: time.Now()})
+	a.telemetry, a.unsaid = telemetry.New(os.Getenv, p.build().Version)
 	a.layer, a.process.Args = onLayer(p.Args)
-	return a.exit(a.guarded(func() error { return a.run(context.Background()) }))
+	return a.exit(a.guarded(func() error { return commandLine{a}.run(context.Background()) }))
 }
 
-// app is one run, or one session of a client's.
+// app is one run, or one session of a client's: what it consists of, and how it begins and ends.
 type app struct {
-	dir          string              // the directory that it works in, absolute; "" is the process's
-	editor       acp.Editor          // the editor whose session it is; nil for runs
-	elicits      bool                // an MCP client began the run, and answers its questions
-	added        []string            // the editor's own directories, in the form of add_dirs
-	flags        map[string][]string // those of settings, by key
-	process      Process
-	began        time.Time
-	cfg          *config.Config
-	screen       *screen.Screen
-	streams      streams
-	catalog      *provider.Catalog // nil for the models that are built in
-	choice       config.Choice     // the provider and the model now; the settings have the first ones
-	found        found
-	project      project.Project
-	repoSettings repoSettings
-	skills       *skill.Library // the user's skills, commands and agents
-	rules        ruleSet
-	marks        keyMarks
-	http         *http.Client
-	tokens       *http.Client // asks servers that give credentials, and collectors, and records nothing
-	beside       *http.Client // the same, of those beside this machine: never through a proxy
-	signers      sync.Map     // holds *cloud.Transport by provider.Auth
-	web          *web.Client
-	log          *transport.Log
-	telemetry    *telemetry.Recorder // All sessions of the process share it.
-	unsaid       []string            // warnings of telemetry that were not shown yet
-	environ      []string            // the tools get it
-	path         string              // the user's PATH; artoo's own is without the directories that commands may write
-	facts        sandbox.Facts       // on the sandbox of commands
-	ledger       *ledger.Ledger      // nil where nothing is counted
-	bundled      []bundle.Bundle
-	bundlesOnce  sync.Once    // guards bundled
-	answering    sync.Mutex   // guards repoSettings.approvals once servers may start
-	approving    sync.Mutex   // one question about a server of the editor's at a time
-	agent        *agent.Agent // nil before there is one
-	outcome      outcome
-	schema       *agent.Schema // Answers have to fit it; nil for any text.
-	layer        *layer        // the way to the artoo outside, of one that works on a layer; nil of all others
-	notify       string        // the user chose it in this conversation; may be ""
-	reviews      bool          // It only reads: the model has no tool that changes anything.
-	free         bool          // it costs nothing: nothing is counted
-	// scripted answers in place of the chosen provider, for a test of oneself; nil
-	// otherwise.
-	scripted provider.Provider
+	*session
+	extensions *extensions
+	models     *models
+	workspace  *workspace
 
-	crashing sync.Mutex                  // held for ever by the crash that ends the program
-	lose     atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one
+	dir      string              // the directory that it works in, absolute; "" is the process's
+	added    []string            // the editor's own directories, in the form of add_dirs
+	flags    map[string][]string // those of settings, by key
+	unsaid   []string            // warnings of telemetry that were not shown yet
+	ledger   *ledger.Ledger      // nil where nothing is counted
+	schema   *agent.Schema       // Answers have to fit it; nil for any text.
+	notify   string              // the user chose it in this conversation; may be ""
+	crashing sync.Mutex          // held for ever by the crash that ends the program
+}
+
+func newApp(s *session) *app {
+	x := &extensions{session: s}
+	return &app{session: s, extensions: x, models: &models{session: s, extensions: x}, workspace: &workspace{session: s, extensions: x}}
 }
 
 // load reads the settings, with trust also those of a trusted project, and makes the screen.
@@ -125,75 +78,22 @@ func (a *app) load(prompt, trust bool) error {
 	}
 	a.streams = a.look(prompt)
 	a.screen = a.newScreen()
-	if err := a.ownPath(); err != nil {
+	if err := a.workspace.ownPath(); err != nil {
 		return err
 	}
-	if trust {
-		if err := errors.Join(a.findTrust(), a.applyTrust()); err != nil {
-			return err
-		}
-		a.bundleHooks()
-		a.bundleServers()
-		if left := a.cfg.Policy.LeavesOut(a.cfg.Hooks); left != "" {
-			a.warn(left)
-		}
-	}
-	a.skills = skill.New(a.skillPlaces())
-	if a.rules, err = a.readRules(); err != nil {
+	if err := a.extensions.read(trust); err != nil {
 		return err
 	}
 	for _, w := range slices.Concat(a.cfg.Warnings, a.unsaid) {
 		a.warn(w)
 	}
-	a.openCatalog()
+	a.models.openCatalog()
 	return nil
 }
 
 func findProject(dir string) (project.Project, error) {
 	home, _ := os.LookupEnv("HOME")
 	return project.Find(dir, home, os.Geteuid() == 0)
-}
-
-// ownPath removes directories that commands may write from the PATH by which artoo itself starts programs.
-func (a *app) ownPath() error {
-	readable, writable, err := a.workspace().AddedDirs()
-	if err != nil {
-		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
-	}
-	home, _ := os.LookupEnv("HOME")
-	for _, dir := range slices.Concat(readable, writable) {
-		if project.AboveProjects(dir, home) || a.isOwn(dir) {
-			return fail(agent.KindConfig, "directory "+dir, errors.New("the home directory, the directories above it and artoo's own "+
-				"directories cannot be added"), "name directories below the home directory")
-		}
-	}
-	found := os.Getenv("PATH") // another session of an editor's may have shortened it
-	if a.path = cmp.Or(a.path, found); a.path == "" {
-		return nil
-	}
-	programs := []string{"git", "bash", "sh"}
-	kept, left := a.project.HostPath(found, home, writable, programs)
-	var dirs []string
-	for _, dir := range left {
-		has := slices.ContainsFunc(programs, func(name string) bool {
-			_, err := exec.LookPath(filepath.Join(dir, name))
-			return err == nil
-		})
-		if abs, err := filepath.Abs(dir); err == nil && has && !slices.Contains(dirs, abs) {
-			dirs = append(dirs, abs)
-		}
-	}
-	if len(dirs) > 0 {
-		a.warn("artoo does not start programs from " + strings.Join(dirs, ", ") + " itself: commands may write them")
-	}
-	return os.Setenv("PATH", kept)
-}
-
-func (a *app) warn(text string) {
-	if a.layer != nil && a.facts.Mechanism == "" { // while settings are read: the artoo outside says it
-		return
-	}
-	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: text})
 }
 
 // fail makes the failure that ends the run: the failing thing, its error, and the imperative after try:, which may be "".
@@ -207,20 +107,10 @@ type exitStatus int
 // Error is never shown.
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// broken takes note that stdout or stderr cannot be written.
-func (a *app) broken(err error) {
-	if a.outcome.signals != nil {
-		a.outcome.signals.Broken(err)
-	}
-	if lose := a.lose.Load(); lose != nil {
-		(*lose)(err)
-	}
-}
-
 // close waits for the last processes and gives the session back.
 func (a *app) close() {
 	a.agent.EndBackground() // while the session that started them is open
-	for _, done := range a.found.closers {
+	for _, done := range a.models.closers {
 		done()
 	}
 	if err := a.agent.Close(); err != nil {
@@ -305,15 +195,4 @@ func (a *app) lost() error {
 		return fail(agent.KindInternal, "stderr", err, "")
 	}
 	return nil
-}
-
-// show prints a failure, also when there is no screen yet.
-func (a *app) show(f *agent.Failure) {
-	s := a.screen
-	if s == nil {
-		tty := term.IsTerminal(int(a.process.Err.Fd()))
-		s = screen.New(screen.Options{Out: io.Discard, Err: a.process.Err, ErrTTY: tty,
-			ErrColor: screen.ColorDecision("auto", os.Getenv, tty), UTF8: screen.UTF8Decision(os.Getenv)})
-	}
-	s.Failure(f)
 }

@@ -20,21 +20,27 @@ import (
 	"artoo/ui/sanitize"
 )
 
-func newBisect(a *app) *cobra.Command {
-	c := a.command("bisect [-r ID] 'COMMAND'", "find the step of a session that broke a command, on throwaway layers; needs no model",
+func newBisect(l commandLine) *cobra.Command {
+	c := l.command("bisect [-r ID] 'COMMAND'", "find the step of a session that broke a command, on throwaway layers; needs no model",
 		common("no_project"))
-	c.Args = a.words(1, 1, "which command?")
-	session := a.textFlag(c, "resume", "r", "ID", "the session; without it the one that changed the project last")
-	c.RunE = func(c *cobra.Command, words []string) error { return a.bisect(c.Context(), *session, words[0]) }
+	c.Args = l.words(1, 1, "which command?")
+	b := bisectCommand{l.app, l.textFlag(c, "resume", "r", "ID", "the session; without it the one that changed the project last")}
+	c.RunE = func(c *cobra.Command, words []string) error { return b.run(c.Context(), words[0]) }
 	return c
 }
 
-// bisect searches the states of a session's journal for the step that broke the command.
-func (a *app) bisect(ctx context.Context, id, command string) (err error) {
-	if err := a.load(false, true); err != nil {
+// bisectCommand is `artoo bisect`.
+type bisectCommand struct {
+	app     *app
+	session *string // an ID, or ""
+}
+
+// run searches the states of a session's journal for the step that broke the command.
+func (c bisectCommand) run(ctx context.Context, command string) (err error) {
+	if err := c.app.load(false, true); err != nil {
 		return err
 	}
-	session, j, err := a.openJournal("bisect", id, "end it first")
+	session, j, err := c.app.workspace.openJournal("bisect", *c.session, "end it first")
 	if err != nil {
 		return err
 	}
@@ -44,7 +50,7 @@ func (a *app) bisect(ctx context.Context, id, command string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
-	opt, err := a.place(ctx)
+	opt, err := c.app.workspace.options(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,15 +60,15 @@ func (a *app) bisect(ctx context.Context, id, command string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, trials.Close()) }()
-	ctx, a.outcome.signals = headless.Watch(ctx)
-	defer func() { a.outcome.signals.End() }()
+	ctx, c.app.outcome.signals = headless.Watch(ctx)
+	defer func() { c.app.outcome.signals.End() }()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		return fail(agent.KindConfig, "bash", err, "install it")
 	}
-	environ, _ := a.childEnviron()
-	search, err := trials.Bisect(ctx, j.Journal, exec.Cmd{Path: bash, Args: []string{bash, "-c", command}, Env: environ, Dir: a.project.Dir,
-		Stdout: a.process.Err, Stderr: a.process.Err}, dir.Path)
+	environ, _ := c.app.childEnviron()
+	search, err := trials.Bisect(ctx, j.Journal, exec.Cmd{Path: bash, Args: []string{bash, "-c", command}, Env: environ, Dir: c.app.project.Dir,
+		Stdout: c.app.process.Err, Stderr: c.app.process.Err}, dir.Path)
 	if err != nil {
 		return ownFailure("bisect", err)
 	}
@@ -71,21 +77,21 @@ func (a *app) bisect(ctx context.Context, id, command string) (err error) {
 		left = append(left, l.Path+" ("+string(l.Why)+")")
 	}
 	if len(left) > 0 {
-		a.screen.Note(sanitize.Text("stays as it is in every state: "+text.UpTo(20, left), sanitize.Line))
+		c.app.screen.Note(sanitize.Text("stays as it is in every state: "+text.UpTo(20, left), sanitize.Line))
 	}
 	if err := search.Find(ctx); err != nil {
 		return ownFailure("bisect", err)
 	}
-	return a.printBroken(search, session.ID, j.Journal, command)
+	return c.printBroken(search, session.ID, j.Journal, command)
 }
 
 // printBroken prints the step that broke the command, with its diff.
-func (a *app) printBroken(search *agent.Bisection, session string, j *journal.Journal, command string) error {
+func (c bisectCommand) printBroken(search *agent.Bisection, session string, j *journal.Journal, command string) error {
 	step := search.History.Steps[search.Broken]
-	said := of(a.said(session), step.Turn)
-	diff := ui.Undo{Journal: j, Root: a.project.Root, Screen: a.screen}.Diff(search.History.Changes[search.Broken])
+	said := of(c.app.said(session), step.Turn)
+	diff := ui.Undo{Journal: j, Root: c.app.project.Root, Screen: c.app.screen}.Diff(search.History.Changes[search.Broken])
 	head := fmt.Sprintf("step %d of %d broke %s (%s)", search.Broken+1, len(search.History.Steps), shell.Quote(command), text.Count(search.Runs, "run"))
-	_, err := fmt.Fprintf(a.process.Out, "%s\nturn %d: %s\ncall: %s\n%s\n", sanitize.Text(head, sanitize.Line), step.Turn,
+	_, err := fmt.Fprintf(c.app.process.Out, "%s\nturn %d: %s\ncall: %s\n%s\n", sanitize.Text(head, sanitize.Line), step.Turn,
 		sanitize.Text(said, sanitize.Line), sanitize.Text(step.What, sanitize.Line), sanitize.Text(strings.TrimRight(diff, "\n"), sanitize.Code))
 	return err
 }

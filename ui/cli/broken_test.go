@@ -18,7 +18,7 @@ import (
 // broken is a program that breaks at the named place. Its panic holds a key and the
 // user's words.
 func broken(where string) int {
-	a := &app{process: thisProcess()}
+	a := newApp(&session{process: thisProcess()})
 	err := a.guarded(func() error {
 		if err := a.load(false, false); err != nil {
 			return err
@@ -37,7 +37,7 @@ func broken(where string) int {
 			return err
 		}
 		t, err := ui.New(ui.Options{
-			Agent: scripted, Sender: breaking{}, Program: a, Screen: a.screen, Profile: screen.Rich,
+			Agent: scripted, Sender: breaking{}, Program: program{a}, Models: a.models, Screen: a.screen, Profile: screen.Rich,
 			Options: prompt.Options{In: os.Stdin, Tty: os.Stderr, Ending: prompt.Ending{Crash: a.crash, Quit: a.quit}},
 		})
 		if err != nil {

@@ -30,69 +30,69 @@ import (
 
 // bundleCommand is `artoo bundle`.
 type bundleCommand struct {
-	*app
+	app       *app
 	json, yes *bool
 }
 
-func newBundle(a *app) *cobra.Command {
-	c := a.command("bundle [list|add|show|update|rm] [--yes]", "plugin bundles: skills, commands, servers and hooks", common())
-	b := bundleCommand{app: a, json: jsonFlag(c), yes: c.PersistentFlags().Bool("yes", false, "add or update without a question")}
+func newBundle(l commandLine) *cobra.Command {
+	c := l.command("bundle [list|add|show|update|rm] [--yes]", "plugin bundles: skills, commands, servers and hooks", common())
+	b := bundleCommand{app: l.app, json: jsonFlag(c), yes: c.PersistentFlags().Bool("yes", false, "add or update without a question")}
 	list := func(context.Context, []string) error { return b.list() }
 	c.RunE = func(*cobra.Command, []string) error { return b.list() }
-	a.verb(c, "list", list)
-	add := a.verb(c, "add DIR|URL[@REF]", func(ctx context.Context, words []string) error { return b.add(ctx, words[0]) })
-	add.Args, add.ValidArgsFunction = a.words(1, 1, "which directory or address?"), nil
+	l.verb(c, "list", list)
+	add := l.verb(c, "add DIR|URL[@REF]", func(ctx context.Context, words []string) error { return b.add(ctx, words[0]) })
+	add.Args, add.ValidArgsFunction = l.words(1, 1, "which directory or address?"), nil
 	for _, verb := range []struct {
 		use string
 		run func(ctx context.Context, name string) error
 	}{{"show NAME", b.show}, {"update NAME", b.update}, {"rm NAME", b.remove}} {
-		v := a.verb(c, verb.use, func(ctx context.Context, words []string) error { return verb.run(ctx, words[0]) })
-		v.Args = a.words(1, 1, "which bundle?")
+		v := l.verb(c, verb.use, func(ctx context.Context, words []string) error { return verb.run(ctx, words[0]) })
+		v.Args = l.words(1, 1, "which bundle?")
 	}
 	return c
 }
 
 // bundleStore is where bundles are kept. The error is of a machine that allows none, or without a
 // home.
-func (a *app) bundleStore() (bundle.Store, error) {
-	if err := a.cfg.Policy.CheckBundles(); err != nil {
+func (x *extensions) bundleStore() (bundle.Store, error) {
+	if err := x.cfg.Policy.CheckBundles(); err != nil {
 		return bundle.Store{}, err
 	}
-	dir, err := a.cfg.Paths.Bundles()
+	dir, err := x.cfg.Paths.Bundles()
 	return bundle.Store{Dir: dir}, err
 }
 
-func (a bundleCommand) open() (bundle.Store, error) {
-	if err := a.load(false, false); err != nil {
+func (c bundleCommand) open() (bundle.Store, error) {
+	if err := c.app.load(false, false); err != nil {
 		return bundle.Store{}, err
 	}
-	return a.bundleStore()
+	return c.app.extensions.bundleStore()
 }
 
 // bundles are those in use, each as the user approved it. Bundles that are not used are reported once.
-func (a *app) bundles() []bundle.Bundle {
-	a.bundlesOnce.Do(func() { a.bundled = a.findBundles() })
-	return a.bundled
+func (x *extensions) bundles() []bundle.Bundle {
+	x.bundlesOnce.Do(func() { x.bundled = x.findBundles() })
+	return x.bundled
 }
 
-func (a *app) findBundles() (list []bundle.Bundle) {
-	dir, err := a.cfg.Paths.Bundles()
+func (x *extensions) findBundles() (list []bundle.Bundle) {
+	dir, err := x.cfg.Paths.Bundles()
 	if err != nil {
 		return nil // without a home there are none
 	}
 	store := bundle.Store{Dir: dir}
 	names, err := store.Names()
 	if err != nil {
-		a.warn("bundles: " + err.Error())
+		x.warn("bundles: " + err.Error())
 	}
-	if err := a.cfg.Policy.CheckBundles(); err != nil && names != nil {
-		a.warn(err.Error())
+	if err := x.cfg.Policy.CheckBundles(); err != nil && names != nil {
+		x.warn(err.Error())
 		return nil
 	}
 	for _, name := range names {
 		b, err := store.Open(name)
 		if err != nil {
-			a.warn(err.Error())
+			x.warn(err.Error())
 			continue
 		}
 		list = append(list, b)
@@ -101,11 +101,11 @@ func (a *app) findBundles() (list []bundle.Bundle) {
 }
 
 // bundleServers takes over the MCP servers of bundles, as BUNDLE:NAME, as far as the policy allows.
-func (a *app) bundleServers() {
-	if slices.Contains(a.cfg.MCP, "none") {
+func (x *extensions) bundleServers() {
+	if slices.Contains(x.cfg.MCP, "none") {
 		return
 	}
-	for _, b := range a.bundles() {
+	for _, b := range x.bundles() {
 		for _, part := range b.Servers {
 			servers, notes, err := config.ParseMCP(part.Data, b.Origin(part.Place), redact.Mask)
 			if err != nil {
@@ -120,14 +120,14 @@ func (a *app) bundleServers() {
 				if len(s.Command) > 0 && strings.ContainsRune(s.Command[0], '/') && !filepath.IsAbs(s.Command[0]) {
 					s.Command[0] = filepath.Join(b.Root, s.Command[0]) // never a program of the project
 				}
-				if err := a.cfg.Policy.CheckServer(s); err != nil {
+				if err := x.cfg.Policy.CheckServer(s); err != nil {
 					notes = append(notes, err.Error())
 					continue
 				}
-				a.cfg.MCPServers = append(a.cfg.MCPServers, s)
+				x.cfg.MCPServers = append(x.cfg.MCPServers, s)
 			}
 			for _, note := range notes {
-				a.warn("bundle " + b.Name + ": " + note)
+				x.warn("bundle " + b.Name + ": " + note)
 			}
 		}
 	}
@@ -139,8 +139,8 @@ type listedBundle struct {
 	Problem string `json:"problem,omitempty"` // why it is not used
 }
 
-func (a bundleCommand) list() error {
-	store, err := a.open()
+func (c bundleCommand) list() error {
+	store, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func (a bundleCommand) list() error {
 	if err != nil {
 		return err
 	}
-	if names == nil && !*a.json {
-		a.screen.Line("no bundles; artoo bundle add DIR or URL adds one")
+	if names == nil && !*c.json {
+		c.app.screen.Line("no bundles; artoo bundle add DIR or URL adds one")
 	}
 	var rows []listedBundle
 	for _, name := range names {
@@ -160,7 +160,7 @@ func (a bundleCommand) list() error {
 		}
 		rows = append(rows, row)
 	}
-	return printEach(a.process.Out, rows, *a.json, func(r listedBundle) string {
+	return printEach(c.app.process.Out, rows, *c.json, func(r listedBundle) string {
 		commit := r.Commit[:min(12, len(r.Commit))]
 		line := strings.Join(strings.Fields(fmt.Sprintf("%s  %s %s  %s", r.Name, r.Version, commit, r.Source)), "  ")
 		if r.Problem != "" {
@@ -170,8 +170,8 @@ func (a bundleCommand) list() error {
 	})
 }
 
-func (a bundleCommand) show(_ context.Context, name string) error {
-	store, err := a.open()
+func (c bundleCommand) show(_ context.Context, name string) error {
+	store, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -179,13 +179,13 @@ func (a bundleCommand) show(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return printEach(a.process.Out, append(bundleHead(b), bundleLines(b)...), false, func(line string) string {
+	return printEach(c.app.process.Out, append(bundleHead(b), bundleLines(b)...), false, func(line string) string {
 		return sanitize.Text(line, sanitize.Line)
 	})
 }
 
-func (a bundleCommand) remove(_ context.Context, name string) error {
-	store, err := a.open()
+func (c bundleCommand) remove(_ context.Context, name string) error {
+	store, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -195,12 +195,12 @@ func (a bundleCommand) remove(_ context.Context, name string) error {
 	if err := store.Remove(name); err != nil {
 		return fail(agent.KindInternal, "bundle "+name, err, "check the owner of "+store.Dir)
 	}
-	a.screen.Line("removed: " + name)
+	c.app.screen.Line("removed: " + name)
 	return nil
 }
 
-func (a bundleCommand) add(ctx context.Context, given string) error {
-	store, err := a.open()
+func (c bundleCommand) add(ctx context.Context, given string) error {
+	store, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -219,12 +219,12 @@ func (a bundleCommand) add(ctx context.Context, given string) error {
 		return fail(agent.KindUsage, "bundle "+b.Name, fmt.Errorf("is there already, from %s", cmp.Or(old.Source, "elsewhere")),
 			"artoo bundle update "+b.Name+", or artoo bundle rm "+b.Name)
 	}
-	return a.approve(ctx, store, bundle.Bundle{}, b, "artoo bundle add --yes "+given)
+	return c.approve(ctx, store, bundle.Bundle{}, b, "artoo bundle add --yes "+given)
 }
 
 // update fetches a bundle again and shows its changes.
-func (a bundleCommand) update(ctx context.Context, name string) error {
-	store, err := a.open()
+func (c bundleCommand) update(ctx context.Context, name string) error {
+	store, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -241,18 +241,18 @@ func (a bundleCommand) update(ctx context.Context, name string) error {
 	case now.Name != name:
 		return fail(agent.KindConfig, "bundle "+name, fmt.Errorf("is called %s now", now.Name), "artoo bundle rm "+name+", and add it again")
 	case broken == nil && now.Sum == old.Sum:
-		a.screen.Line("unchanged: " + name)
+		c.app.screen.Line("unchanged: " + name)
 		return nil
 	}
 	if broken != nil { // The copy there is may be anything, so it is nothing to compare with.
 		old = bundle.Bundle{}
 	}
-	return a.approve(ctx, store, old, now, "artoo bundle update --yes "+name)
+	return c.approve(ctx, store, old, now, "artoo bundle update --yes "+name)
 }
 
 // approve asks whether a bundle is put in force: as its changes to an approved version, or whole
 // where old is empty.
-func (a bundleCommand) approve(ctx context.Context, store bundle.Store, old, b bundle.Bundle, again string) error {
+func (c bundleCommand) approve(ctx context.Context, store bundle.Store, old, b bundle.Bundle, again string) error {
 	var diff, all strings.Builder
 	err := bundle.Changes(old, b, func(name string, before, after *bundle.File) error {
 		was, is := cmp.Or(before, &bundle.File{}), cmp.Or(after, &bundle.File{})
@@ -281,8 +281,8 @@ func (a bundleCommand) approve(ctx context.Context, store bundle.Store, old, b b
 		return err
 	}
 	q := screen.BundleQuestion{Name: b.Name, Diff: diff.String(), All: all.String(), Lines: append(bundleHead(b), bundleLines(b)...)}
-	yes, err := a.confirm("bundle", q, *a.yes, again+", once you have looked",
-		func() (bool, error) { return ui.ConfirmOnTTY(ctx, a.screen, q) })
+	yes, err := c.app.confirm("bundle", q, *c.yes, again+", once you have looked",
+		func() (bool, error) { return ui.ConfirmOnTTY(ctx, c.app.screen, q) })
 	if err != nil || !yes {
 		return err
 	}

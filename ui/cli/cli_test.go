@@ -175,9 +175,9 @@ func TestFlagsOfSessionsGoWithTheirVerbs(t *testing.T) {
 		"sessions export a b.md --format json": "sessions export: the end of the file's name decides the format\n" +
 			"artoo sessions export ID [FILE]",
 	} {
-		a := &app{process: Process{Args: strings.Fields(line)}}
+		l := commandLine{newApp(&session{process: Process{Args: strings.Fields(line)}})}
 		var usage *agent.Failure
-		if err := a.run(t.Context()); !errors.As(err, &usage) || usage.Error()+"\n"+usage.Hint != why {
+		if err := l.run(t.Context()); !errors.As(err, &usage) || usage.Error()+"\n"+usage.Hint != why {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -262,8 +262,8 @@ func TestAWriterThatFailsIsSaid(t *testing.T) {
 	for _, line := range []string{
 		"--help", "-h", "demo --help", "help", "help environment", "--version", "version", "completion bash",
 	} {
-		a := &app{process: Process{Args: strings.Fields(line), Out: closed}}
-		if err := a.run(t.Context()); !errors.Is(err, os.ErrClosed) {
+		l := commandLine{newApp(&session{process: Process{Args: strings.Fields(line), Out: closed}})}
+		if err := l.run(t.Context()); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -279,14 +279,14 @@ type invocation struct {
 
 // parse has cobra parse a command line, whose command is not run unless it only prints.
 func parse(args []string) (inv invocation, err error) {
-	a := &app{process: Process{Args: args, Docs: os.DirFS(moduleDir)}}
-	root := a.commands()
+	l := commandLine{newApp(&session{process: Process{Args: args, Docs: os.DirFS(moduleDir)}})}
+	root := l.commands()
 	var each func(c *cobra.Command)
 	each = func(c *cobra.Command) {
 		if c.RunE != nil && !slices.Contains([]string{"help", "completion"}, topCommand(c).Name()) {
 			c.RunE = func(c *cobra.Command, words []string) error {
 				inv.Command, inv.Words = strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "artoo"), " "), words
-				inv.Flags, inv.Own = a.flags, map[string][]string{}
+				inv.Flags, inv.Own = l.app.flags, map[string][]string{}
 				c.Flags().Visit(func(f *pflag.Flag) {
 					if v, ok := f.Value.(*flagValue); !ok || v.set == nil {
 						inv.Own[f.Name] = []string{f.Value.String()}
@@ -301,7 +301,7 @@ func parse(args []string) (inv invocation, err error) {
 	}
 	each(root)
 	var out bytes.Buffer
-	err = a.execute(context.Background(), root, &out)
+	err = l.execute(context.Background(), root, &out)
 	inv.Page = out.String()
 	return inv, err
 }

@@ -17,11 +17,16 @@ import (
 	"artoo/tool/spelling"
 )
 
-// run parses the arguments with cobra and runs the command that they name.
-func (a *app) run(ctx context.Context) error { return a.execute(ctx, a.commands(), a.process.Out) }
+// commandLine parses the arguments of its app's process, and has the help and the completion of them.
+type commandLine struct{ app *app }
 
-func (a *app) execute(ctx context.Context, root *cobra.Command, w io.Writer) error {
-	args, err := a.arguments(root)
+// run parses the arguments with cobra and runs the command that they name.
+func (l commandLine) run(ctx context.Context) error {
+	return l.execute(ctx, l.commands(), l.app.process.Out)
+}
+
+func (l commandLine) execute(ctx context.Context, root *cobra.Command, w io.Writer) error {
+	args, err := l.arguments(root)
 	if err != nil {
 		return err
 	}
@@ -51,26 +56,26 @@ func (w *checkedWriter) Write(data []byte) (int, error) {
 }
 
 // commands are artoo itself and its subcommands, in the order of the help.
-func (a *app) commands() *cobra.Command {
+func (l commandLine) commands() *cobra.Command {
 	cobra.EnableCommandSorting = false
-	a.flags = map[string][]string{}
-	root := a.command("artoo", "", nil)
+	l.app.flags = map[string][]string{}
+	root := l.command("artoo", "", nil)
 	version := root.Flags().Bool("version", false, "name and version")
 	root.Args = cobra.ArbitraryArgs
 	root.RunE = func(c *cobra.Command, words []string) error {
 		if *version {
-			_, err := io.WriteString(c.OutOrStdout(), "artoo "+a.process.build().Version+"\n")
+			_, err := io.WriteString(c.OutOrStdout(), "artoo "+l.app.process.build().Version+"\n")
 			return err
 		}
-		return a.talk(c.Context(), words)
+		return l.app.talk(c.Context(), words)
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { printHelp(c.OutOrStdout(), pageOf(c)) })
-	root.SetFlagErrorFunc(a.flagError)
-	root.AddCommand(newSessions(a), newModels(a), newLogin(a), newLogout(a), newRules(a), newTrust(a), newMCP(a), newBundle(a), newACP(a), newUndo(a), newReview(a), newTry(a), newBisect(a),
-		newUsage(a), newDoctor(a), newDemo(a), newCompletion(a), newVersion(a))
-	help := newHelp(a, root)
+	root.SetFlagErrorFunc(l.flagError)
+	root.AddCommand(newSessions(l), newModels(l), newLogin(l), newLogout(l), newRules(l), newTrust(l), newMCP(l), newBundle(l), newACP(l), newUndo(l), newReview(l), newTry(l), newBisect(l),
+		newUsage(l), newDoctor(l), newDemo(l), newCompletion(l), newVersion(l))
+	help := newHelp(l, root)
 	root.SetHelpCommand(help)
 	root.AddCommand(help)
 	return root
@@ -84,8 +89,8 @@ func common(keys ...string) []string { return append(keys, "ui", "color", "quiet
 
 // command is one with the settings of these keys as flags, all of them for nil. Words are
 // refused unless its Args are set.
-func (a *app) command(use, short string, keys []string) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: a.words(0, 0, ""), DisableFlagsInUseLine: true,
+func (l commandLine) command(use, short string, keys []string) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: l.words(0, 0, ""), DisableFlagsInUseLine: true,
 		SilenceErrors: true, SilenceUsage: true, ValidArgsFunction: cobra.NoFileCompletions}
 	c.Flags().BoolP("help", "h", false, "this page")
 	flags := c.PersistentFlags() // its verbs take them too
@@ -96,20 +101,20 @@ func (a *app) command(use, short string, keys []string) *cobra.Command {
 		if o.Flag == "" || keys != nil && !slices.Contains(keys, o.Key) {
 			continue
 		}
-		set := func(text string) { a.flags[o.Key] = append(a.flags[o.Key], text) }
+		set := func(text string) { l.app.flags[o.Key] = append(l.app.flags[o.Key], text) }
 		flag := flags.VarPF(&flagValue{arg: o.Arg, set: set}, o.Flag, o.Short, o.Meaning)
 		if o.Kind == config.KindBool {
 			flag.NoOptDefVal = "true"
 			continue
 		}
-		a.offer(c, o.Flag, a.completeValue(o))
+		l.offer(c, o.Flag, l.completeValue(o))
 	}
 	return c
 }
 
 // verb adds a subcommand to one that has several; its flags are those of c.
-func (a *app) verb(c *cobra.Command, use string, run func(ctx context.Context, words []string) error) *cobra.Command {
-	v := &cobra.Command{Use: use, Args: a.words(0, 0, ""), DisableFlagsInUseLine: true, ValidArgsFunction: cobra.NoFileCompletions,
+func (l commandLine) verb(c *cobra.Command, use string, run func(ctx context.Context, words []string) error) *cobra.Command {
+	v := &cobra.Command{Use: use, Args: l.words(0, 0, ""), DisableFlagsInUseLine: true, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, words []string) error { return run(c.Context(), words) }}
 	v.Flags().BoolP("help", "h", false, "this page")
 	c.AddCommand(v)
@@ -121,10 +126,10 @@ func jsonFlag(c *cobra.Command) *bool {
 }
 
 // textFlag adds a flag with a value, for which the shell offers the choices.
-func (a *app) textFlag(c *cobra.Command, name, short, arg, meaning string, choices ...string) *string {
+func (l commandLine) textFlag(c *cobra.Command, name, short, arg, meaning string, choices ...string) *string {
 	value := &flagValue{arg: arg}
 	c.PersistentFlags().VarP(value, name, short, meaning)
-	a.offer(c, name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+	l.offer(c, name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 	return &value.text
 }
 
@@ -150,7 +155,7 @@ func (v *flagValue) String() string { return v.text }
 func (v *flagValue) Type() string { return v.arg }
 
 // words allows least to most words, any number for -1. missing asks for those that lack.
-func (a *app) words(least, most int, missing string) cobra.PositionalArgs {
+func (l commandLine) words(least, most int, missing string) cobra.PositionalArgs {
 	return func(c *cobra.Command, words []string) error {
 		name := strings.TrimPrefix(c.CommandPath(), "artoo ")
 		switch {
@@ -162,7 +167,7 @@ func (a *app) words(least, most int, missing string) cobra.PositionalArgs {
 			if c.Parent().HasParent() {
 				extra = words[most:]
 			}
-			return a.cannotTake(c, name, extra, hint)
+			return l.cannotTake(c, name, extra, hint)
 		case len(words) < least, least > 0 && strings.TrimSpace(strings.Join(words, " ")) == "":
 			return usage(name, missing, c.UseLine())
 		}
@@ -172,19 +177,19 @@ func (a *app) words(least, most int, missing string) cobra.PositionalArgs {
 
 func first(words []string) string { return strings.Join(words[:min(1, len(words))], "") }
 
-func newDemo(a *app) *cobra.Command {
-	c := a.command(demo.Name+" [--yes]", "see artoo work, without key or network",
+func newDemo(l commandLine) *cobra.Command {
+	c := l.command(demo.Name+" [--yes]", "see artoo work, without key or network",
 		common("print", "interactive", "output", "tools", "approval", "allow", "ask", "deny", "max_turns"))
 	yes := c.Flags().Bool("yes", false, "approve its calls")
-	c.RunE = func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), *yes) }
+	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.demo(c.Context(), *yes) }
 	return c
 }
 
-func newVersion(a *app) *cobra.Command {
-	c := a.command("version [--json]", "version, commit, date, Go, platform", noSettings)
+func newVersion(l commandLine) *cobra.Command {
+	c := l.command("version [--json]", "version, commit, date, Go, platform", noSettings)
 	asJSON := jsonFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return printOne(c.OutOrStdout(), a.process.build(), *asJSON, build.String)
+		return printOne(c.OutOrStdout(), l.app.process.build(), *asJSON, build.String)
 	}
 	return c
 }
@@ -202,9 +207,9 @@ func ownFlags(c *cobra.Command) (flags []*pflag.Flag) {
 // arguments are those of the process, for cobra. It finds the first word, which decides on
 // the command, only where each flag before it has the form --NAME=VALUE, and takes a dash
 // for a flag. Where the first word is no subcommand, all words stand behind the flags.
-func (a *app) arguments(root *cobra.Command) ([]string, error) {
-	given := a.process.Args
-	if a.completing() {
+func (l commandLine) arguments(root *cobra.Command) ([]string, error) {
+	given := l.app.process.Args
+	if l.completing() {
 		return given, nil
 	}
 	if err := singleDash(root, given); err != nil {
@@ -215,9 +220,9 @@ func (a *app) arguments(root *cobra.Command) ([]string, error) {
 	for _, whole := range []bool{false, true} {
 		args = []string{}
 		var err error
-		flags, err = a.eachFlag(root, whole, func(f *pflag.Flag, value string) { args = append(args, "--"+f.Name+"="+value) })
+		flags, err = l.eachFlag(root, whole, func(f *pflag.Flag, value string) { args = append(args, "--"+f.Name+"="+value) })
 		if err != nil {
-			return nil, a.flagError(root, err)
+			return nil, l.flagError(root, err)
 		}
 		isCommand := func(c *cobra.Command) bool { return c.Name() == flags.Arg(0) }
 		if !whole && flags.ArgsLenAtDash() != 0 && slices.ContainsFunc(root.Commands(), isCommand) {
@@ -225,17 +230,17 @@ func (a *app) arguments(root *cobra.Command) ([]string, error) {
 		}
 	}
 	if flags.ArgsLenAtDash() != 0 {
-		root.Args = a.refuseSlip
+		root.Args = l.refuseSlip
 	}
 	return append(append(args, "--"), flags.Args()...), nil
 }
 
 // eachFlag goes through the flags of the process, up to the first word or between all words.
-func (a *app) eachFlag(root *cobra.Command, whole bool, do func(f *pflag.Flag, value string)) (*pflag.FlagSet, error) {
+func (l commandLine) eachFlag(root *cobra.Command, whole bool, do func(f *pflag.Flag, value string)) (*pflag.FlagSet, error) {
 	flags := pflag.NewFlagSet("artoo", pflag.ContinueOnError)
 	flags.AddFlagSet(root.Flags())
 	flags.SetInterspersed(whole)
-	return flags, flags.ParseAll(a.process.Args, func(f *pflag.Flag, value string) error { do(f, value); return nil })
+	return flags, flags.ParseAll(l.app.process.Args, func(f *pflag.Flag, value string) error { do(f, value); return nil })
 }
 
 // singleDash refuses -model, which would be taken for -m odel.
@@ -258,12 +263,12 @@ func singleDash(root *cobra.Command, args []string) error {
 // refuseSlip refuses a command line whose only word is one slip of the fingers away from
 // a subcommand: sent as a prompt, it would cost a request.
 // With --print it is a prompt.
-func (a *app) refuseSlip(root *cobra.Command, words []string) error {
-	if len(words) != 1 || len(a.flags["print"]) > 0 {
+func (l commandLine) refuseSlip(root *cobra.Command, words []string) error {
+	if len(words) != 1 || len(l.app.flags["print"]) > 0 {
 		return nil
 	}
 	word := words[0]
-	asPrompt := a.asPrompt(root) + " to send it as a prompt"
+	asPrompt := l.asPrompt(root) + " to send it as a prompt"
 	for _, near := range root.SuggestionsFor(word) {
 		if len(word) >= 4 && spelling.Distance(word, near, 1) == 1 {
 			return usage(word, "no such subcommand, did you mean "+near+"?", "artoo "+near+", or "+asPrompt)
@@ -273,14 +278,14 @@ func (a *app) refuseSlip(root *cobra.Command, words []string) error {
 }
 
 // cannotTake refuses words that a subcommand does not take: most often a prompt.
-func (a *app) cannotTake(c *cobra.Command, name string, words []string, hint string) error {
-	return usage(name, `cannot take "`+strings.Join(words, " ")+`"`, hint+a.asPrompt(c.Root()))
+func (l commandLine) cannotTake(c *cobra.Command, name string, words []string, hint string) error {
+	return usage(name, `cannot take "`+strings.Join(words, " ")+`"`, hint+l.asPrompt(c.Root()))
 }
 
 // asPrompt is the command line that sends the words instead of running the subcommand.
-func (a *app) asPrompt(root *cobra.Command) string {
+func (l commandLine) asPrompt(root *cobra.Command) string {
 	words := []string{"artoo"}
-	flags, err := a.eachFlag(root, true, func(f *pflag.Flag, value string) {
+	flags, err := l.eachFlag(root, true, func(f *pflag.Flag, value string) {
 		name := "--" + f.Name
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand
@@ -291,7 +296,7 @@ func (a *app) asPrompt(root *cobra.Command) string {
 		}
 	})
 	if err != nil {
-		return "artoo -- " + shell.Quote(a.process.Args...)
+		return "artoo -- " + shell.Quote(l.app.process.Args...)
 	}
 	return shell.Quote(append(append(words, "--"), flags.Args()...)...)
 }
@@ -299,10 +304,10 @@ func (a *app) asPrompt(root *cobra.Command) string {
 const dashHint = "artoo --help, or artoo -- WORDS for words that begin with a dash"
 
 // flagError puts an error of pflag into words.
-func (a *app) flagError(c *cobra.Command, err error) error {
+func (l commandLine) flagError(c *cobra.Command, err error) error {
 	switch e := err.(type) {
 	case *pflag.NotExistError:
-		return a.unknownFlag(c, e)
+		return l.unknownFlag(c, e)
 	case *pflag.ValueRequiredError:
 		flag := e.GetFlag()
 		return usage("--"+flag.Name, "needs a value", "--"+flag.Name+" "+flag.Value.Type())
@@ -316,14 +321,14 @@ func (a *app) flagError(c *cobra.Command, err error) error {
 
 // unknownFlag is the error for a flag that the command does not have. One of the
 // conversation's was most often meant as part of a prompt.
-func (a *app) unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
+func (l commandLine) unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 	name, root := unknown.GetSpecifiedName(), c.Root()
 	flag, shown, why := root.Flag(name), "--"+name, "unknown flag"
 	if unknown.GetSpecifiedShortnames() != "" {
 		flag, shown = root.Flags().ShorthandLookup(name), "-"+name
 	}
 	if flag != nil && c != root {
-		return usage(topCommand(c).Name(), "does not take --"+flag.Name, a.asPrompt(root))
+		return usage(topCommand(c).Name(), "does not take --"+flag.Name, l.asPrompt(root))
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

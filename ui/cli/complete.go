@@ -16,13 +16,13 @@ import (
 )
 
 // newCompletion is `artoo completion SHELL`.
-func newCompletion(a *app) *cobra.Command {
-	c := a.command("completion bash|zsh|fish", "completion script for a shell", noSettings)
+func newCompletion(l commandLine) *cobra.Command {
+	c := l.command("completion bash|zsh|fish", "completion script for a shell", noSettings)
 	c.RunE = func(*cobra.Command, []string) error {
 		return usage("completion", "for which shell?", "artoo completion bash, zsh or fish")
 	}
 	script := func(shell string, write func(root *cobra.Command, w io.Writer) error) {
-		a.verb(c, shell, func(context.Context, []string) error { return write(c.Root(), c.OutOrStdout()) })
+		l.verb(c, shell, func(context.Context, []string) error { return write(c.Root(), c.OutOrStdout()) })
 	}
 	script("bash", func(root *cobra.Command, w io.Writer) error {
 		if err := root.GenBashCompletionV2(w, true); err != nil {
@@ -55,12 +55,12 @@ __artoo_init_completion()
 
 // offerKnown makes the shell offer the values of an option for each of the first n words, for
 // all words with -1.
-func (a *app) offerKnown(n int, key string) cobra.CompletionFunc {
+func (l commandLine) offerKnown(n int, key string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if n >= 0 && len(before) >= n {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return offered(a.known(key), begun)
+		return offered(l.known(key), begun)
 	}
 }
 
@@ -73,13 +73,13 @@ func offerFile(_ *cobra.Command, before []string, _ string) ([]string, cobra.She
 }
 
 // completing reports whether a shell asks for completions of a line.
-func (a *app) completing() bool {
-	word := first(a.process.Args)
+func (l commandLine) completing() bool {
+	word := first(l.app.process.Args)
 	return word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd
 }
 
-func (a *app) offer(c *cobra.Command, flag string, f cobra.CompletionFunc) {
-	if !a.completing() {
+func (l commandLine) offer(c *cobra.Command, flag string, f cobra.CompletionFunc) {
+	if !l.completing() {
 		return
 	}
 	if err := c.RegisterFlagCompletionFunc(flag, f); err != nil {
@@ -88,7 +88,7 @@ func (a *app) offer(c *cobra.Command, flag string, f cobra.CompletionFunc) {
 }
 
 // completeValue offers files and directories only where the option takes them.
-func (a *app) completeValue(o config.Option) cobra.CompletionFunc {
+func (l commandLine) completeValue(o config.Option) cobra.CompletionFunc {
 	switch {
 	case len(o.Choices) > 0:
 		return cobra.FixedCompletions(o.Choices, cobra.ShellCompDirectiveNoFileComp)
@@ -97,7 +97,7 @@ func (a *app) completeValue(o config.Option) cobra.CompletionFunc {
 	case strings.HasPrefix(o.Arg, "DIR"):
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	}
-	return a.offerKnown(-1, o.Key)
+	return l.offerKnown(-1, o.Key)
 }
 
 // candidate is a word that the shell may offer, with its meaning, which may be "".
@@ -130,9 +130,9 @@ func offered(list []candidate, begun string) (words []string, _ cobra.ShellCompD
 
 // known are the values of an option, as far as config file, catalogue and the heads
 // of session files have them. It asks no server.
-func (a *app) known(key string) (words []candidate) {
+func (l commandLine) known(key string) (words []candidate) {
 	// Faults of the settings are not reported here: the run that follows reports them.
-	cfg, _ := config.Load(config.LoadOptions{Flags: a.flags, System: config.SystemDir})
+	cfg, _ := config.Load(config.LoadOptions{Flags: l.app.flags, System: config.SystemDir})
 	if cfg == nil {
 		cfg = new(config.Config)
 	}

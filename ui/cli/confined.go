@@ -16,16 +16,16 @@ import (
 )
 
 // findSandbox finds out how this machine can confine commands in the project.
-func (a *app) findSandbox(ctx context.Context) (sandbox.Facts, error) {
-	if a.cfg.Sandbox == "off" || a.project.None != "" {
+func (w *workspace) findSandbox(ctx context.Context) (sandbox.Facts, error) {
+	if w.cfg.Sandbox == "off" || w.project.None != "" {
 		return sandbox.Facts{Mechanism: sandbox.None}, nil
 	}
 	cache := ""
-	if dir, err := a.cfg.Paths.CacheDir(); err == nil {
+	if dir, err := w.cfg.Paths.CacheDir(); err == nil {
 		cache = filepath.Join(dir, "sandbox.json")
 	}
-	facts := sandbox.Probe(ctx, cache).For(a.project.Root)
-	if a.cfg.Sandbox == "on" && facts.Mechanism == sandbox.None {
+	facts := sandbox.Probe(ctx, cache).For(w.project.Root)
+	if w.cfg.Sandbox == "on" && facts.Mechanism == sandbox.None {
 		lack := sandbox.Lack{Why: "nothing here can"}
 		if i := slices.IndexFunc(facts.Missing, func(l sandbox.Lack) bool { return l.What == "sandbox" }); i >= 0 {
 			lack = facts.Missing[i]
@@ -37,11 +37,11 @@ func (a *app) findSandbox(ctx context.Context) (sandbox.Facts, error) {
 }
 
 // loopback are the ports of the machine that are let in.
-func (a *app) loopback() (ports []int, err error) {
-	for _, text := range a.cfg.Loopback {
+func (w *workspace) loopback() (ports []int, err error) {
+	for _, text := range w.cfg.Loopback {
 		port, err := strconv.Atoi(text)
 		if err != nil || port < 1 || port > 65535 {
-			return nil, fail(agent.KindConfig, a.cfg.Origin("loopback"), fmt.Errorf("%q is no port", text), "loopback = [5432]")
+			return nil, fail(agent.KindConfig, w.cfg.Origin("loopback"), fmt.Errorf("%q is no port", text), "loopback = [5432]")
 		}
 		ports = append(ports, port)
 	}
@@ -49,40 +49,40 @@ func (a *app) loopback() (ports []int, err error) {
 }
 
 // sandboxFacts describe the confinement of commands, for the doctor.
-func (a *app) sandboxFacts() sandbox.Facts {
-	if a.facts.Mechanism != "" {
-		return a.facts
+func (w *workspace) sandboxFacts() sandbox.Facts {
+	if w.facts.Mechanism != "" {
+		return w.facts
 	}
-	facts, _ := a.findSandbox(context.Background()) // where it is needed and missing, Missing says why
+	facts, _ := w.findSandbox(context.Background()) // where it is needed and missing, Missing says why
 	return facts
 }
 
 // Confined implements ui.Program.
-func (a *app) Confined() []string {
-	facts := a.facts
-	if can := a.agent.Policy().Confinement; !can.Sandbox { // it may have been lost
+func (p program) Confined() []string {
+	facts := p.app.facts
+	if can := p.app.agent.Policy().Confinement; !can.Sandbox { // it may have been lost
 		facts.Mechanism = sandbox.None
 	} else {
 		facts.Layer = facts.Layer && can.Layer
 	}
-	rows := []string{"sandbox: " + doctor.SandboxText(facts, a.cfg.Sandbox)}
-	for _, lack := range a.facts.Missing {
+	rows := []string{"sandbox: " + doctor.SandboxText(facts, p.app.cfg.Sandbox)}
+	for _, lack := range p.app.facts.Missing {
 		row := "missing: " + lack.What + ": " + lack.Why
 		if lack.Cure != "" {
 			row += "; try: " + lack.Cure
 		}
 		rows = append(rows, row)
 	}
-	return append(rows, a.agent.Reached()...)
+	return append(rows, p.app.agent.Reached()...)
 }
 
 // unconfinedNote names the walls that the machine lacks; "" where the user wants no sandbox.
-func (a *app) unconfinedNote() string {
-	if a.cfg.Sandbox == "off" || len(a.facts.Missing) == 0 {
+func (w *workspace) unconfinedNote() string {
+	if w.cfg.Sandbox == "off" || len(w.facts.Missing) == 0 {
 		return ""
 	}
 	var names []string
-	for _, lack := range a.facts.Missing {
+	for _, lack := range w.facts.Missing {
 		if lack.What == "sandbox" {
 			return "commands are not confined here: " + lack.Why + "; artoo doctor says more"
 		}

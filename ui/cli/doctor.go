@@ -32,13 +32,13 @@ import (
 
 // doctorCommand is `artoo doctor`.
 type doctorCommand struct {
-	*app
+	app                          *app
 	json, offline, paths, report *bool
 }
 
-func newDoctor(a *app) *cobra.Command {
-	c := a.command("doctor [--offline] [--paths|--report]", "check artoo's requirements", common("model", "provider"))
-	d := doctorCommand{a, jsonFlag(c), c.Flags().Bool("offline", false, "ask no server"),
+func newDoctor(l commandLine) *cobra.Command {
+	c := l.command("doctor [--offline] [--paths|--report]", "check artoo's requirements", common("model", "provider"))
+	d := doctorCommand{l.app, jsonFlag(c), c.Flags().Bool("offline", false, "ask no server"),
 		c.Flags().Bool("paths", false, "list the files artoo wrote, and nothing else"),
 		c.Flags().Bool("report", false, "add version and settings, for a bug report")}
 	c.RunE = func(c *cobra.Command, _ []string) error { return d.run(c.Context()) }
@@ -46,27 +46,27 @@ func newDoctor(a *app) *cobra.Command {
 }
 
 // run goes on where the settings cannot be used: that is when it is needed most.
-func (a doctorCommand) run(ctx context.Context) error {
-	err := a.load(false, true)
-	if *a.paths {
+func (c doctorCommand) run(ctx context.Context) error {
+	err := c.app.load(false, true)
+	if *c.paths {
 		if err != nil {
 			return err
 		}
-		return a.listPaths()
+		return c.listPaths()
 	}
-	if *a.report {
-		if err := a.aboutSettings(); err != nil {
+	if *c.report {
+		if err := c.aboutSettings(); err != nil {
 			return err
 		}
 	}
 	columns := 0
-	if a.streams.out {
-		if profile, _ := a.profile(true); profile != screen.Spoken {
-			columns, _ = a.size()
+	if c.app.streams.out {
+		if profile, _ := c.app.profile(true); profile != screen.Spoken {
+			columns, _ = c.app.size()
 		}
 	}
-	failed, err := doctor.Run(ctx, a.doctorChecks(*a.offline, err), func(f doctor.Finding) error {
-		return printOne(a.process.Out, f, *a.json, func(f doctor.Finding) string { return findingText(f, columns) })
+	failed, err := doctor.Run(ctx, diagnosis{c.app}.checks(*c.offline, err), func(f doctor.Finding) error {
+		return printOne(c.app.process.Out, f, *c.json, func(f doctor.Finding) string { return findingText(f, columns) })
 	})
 	if err == nil && failed > 0 {
 		things := "1 thing keeps"
@@ -80,8 +80,8 @@ func (a doctorCommand) run(ctx context.Context) error {
 }
 
 // aboutSettings prints the version and each setting that someone made, keys masked.
-func (a doctorCommand) aboutSettings() error {
-	if err := printOne(a.process.Out, a.process.build(), *a.json, build.String); err != nil || a.cfg == nil {
+func (c doctorCommand) aboutSettings() error {
+	if err := printOne(c.app.process.Out, c.app.process.build(), *c.json, build.String); err != nil || c.app.cfg == nil {
 		return err
 	}
 	type setting struct {
@@ -89,12 +89,12 @@ func (a doctorCommand) aboutSettings() error {
 		Value  string `json:"value"`
 		Origin string `json:"origin"`
 	}
-	for _, v := range a.cfg.Values() {
+	for _, v := range c.app.cfg.Values() {
 		if !v.Set {
 			continue
 		}
-		one := setting{v.Option.Key, a.mask(v.Value), v.Origin}
-		if err := printOne(a.process.Out, one, *a.json, func(s setting) string {
+		one := setting{v.Option.Key, c.app.mask(v.Value), v.Origin}
+		if err := printOne(c.app.process.Out, one, *c.json, func(s setting) string {
 			return sanitize.Text(fmt.Sprintf("set   %-12s  %s  (%s)", s.Key, s.Value, s.Origin), sanitize.Line)
 		}); err != nil {
 			return err
@@ -123,53 +123,56 @@ func findingText(f doctor.Finding, columns int) string {
 	return head + strings.Join(lines, "\n"+strings.Repeat(" ", len(head)))
 }
 
+// diagnosis makes the checks of a session that its parts are in order.
+type diagnosis struct{ app *app }
+
 // Doctor implements ui.Program: the same, of the settings and model that hold now.
-func (a *app) Doctor(ctx context.Context, tell func(doctor.Finding) error) error {
-	_, err := doctor.Run(ctx, a.doctorChecks(false, nil), tell)
+func (p program) Doctor(ctx context.Context, tell func(doctor.Finding) error) error {
+	_, err := doctor.Run(ctx, diagnosis(p).checks(false, nil), tell)
 	return err
 }
 
-// doctorChecks are in the order of the report; invalid is the error that makes the settings useless, or nil.
-func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
-	shell, git := doctor.CheckShell(shell.Find()), doctor.CheckGit(a.execForDoctor)
-	project := doctor.CheckProject(a.project.Root, a.project.None)
-	if a.cfg == nil {
+// checks are in the order of the report; invalid is the error that makes the settings useless, or nil.
+func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
+	shell, git := doctor.CheckShell(shell.Find()), doctor.CheckGit(d.exec)
+	project := doctor.CheckProject(d.app.project.Root, d.app.project.None)
+	if d.app.cfg == nil {
 		return []doctor.Check{shell, git, project, doctor.CheckConfig("", nil, invalid), doctor.CheckProxy(false),
-			doctor.CheckCertificates("", nil), doctor.CheckCLIs("", false, a.execForDoctor, cli.TooOld)}
+			doctor.CheckCertificates("", nil), doctor.CheckCLIs("", false, d.exec, cli.TooOld)}
 	}
-	profile, why := a.profile(a.streams.err)
-	columns, _ := a.size()
+	profile, why := d.app.profile(d.app.streams.err)
+	columns, _ := d.app.size()
 	terminal := doctor.CheckTerminal(doctor.Terminal{
-		Input: a.streams.in, Output: a.streams.err, Profile: profile.String(), Why: why, Columns: columns,
-		Color: a.colored(a.streams.err), UTF8: a.utf8(),
-	}, a.execForDoctor)
-	warnings := a.cfg.Warnings
-	if line := a.ignored(); line != "" {
+		Input: d.app.streams.in, Output: d.app.streams.err, Profile: profile.String(), Why: why, Columns: columns,
+		Color: d.app.colored(d.app.streams.err), UTF8: d.app.utf8(),
+	}, d.exec)
+	warnings := d.app.cfg.Warnings
+	if line := d.app.extensions.ignored(); line != "" {
 		warnings = append(slices.Clone(warnings), line)
 	}
-	all := []doctor.Check{terminal, shell, git, project, doctor.CheckConfig(a.cfg.File, warnings, invalid),
-		doctor.CheckPolicy(a.Policy()), doctor.CheckHooks(a.hookPrograms()), doctor.CheckFiles(a.places())}
-	if a.skills != nil {
-		all = append(all, doctor.CheckSkills(a.skippedSkills()))
+	all := []doctor.Check{terminal, shell, git, project, doctor.CheckConfig(d.app.cfg.File, warnings, invalid),
+		doctor.CheckPolicy(d.app.cfg.Policy.String()), doctor.CheckHooks(d.app.extensions.hookPrograms()), doctor.CheckFiles(d.places())}
+	if d.app.extensions.skills != nil {
+		all = append(all, doctor.CheckSkills(d.app.extensions.skippedSkills()))
 	}
 	var noHTTP error
-	if a.http == nil {
-		noHTTP = a.transport()
+	if d.app.models.http == nil {
+		noHTTP = d.app.models.transport()
 	}
-	client := a.http
+	client := d.app.models.http
 	if offline {
 		client = nil
 	}
 	if invalid == nil {
-		all = append(all, doctor.CheckKeys(a.keys()))
+		all = append(all, doctor.CheckKeys(d.keys()))
 	}
-	all = append(all, doctor.CheckProxy(bool(a.cfg.Offline)), doctor.CheckCertificates(a.cfg.CAFile, noHTTP))
-	server, local, err := a.chosenServer()
+	all = append(all, doctor.CheckProxy(bool(d.app.cfg.Offline)), doctor.CheckCertificates(d.app.cfg.CAFile, noHTTP))
+	server, local, err := d.chosenServer()
 	if invalid == nil && (server != nil || err != nil) {
 		all = append(all, doctor.CheckServer(server, err, client))
 	}
 	if invalid == nil && err == nil {
-		all = append(all, doctor.CheckFallbacks(a.doctorFallbacks()))
+		all = append(all, doctor.CheckFallbacks(d.fallbacks()))
 	}
 	if local != nil && client != nil {
 		local.Host = registry.Host(provider.Server{Name: local.Provider.Name, BaseURL: local.Address, HTTP: client, Local: true})
@@ -177,19 +180,19 @@ func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
 	}
 	var chosen provider.Facts
 	if err == nil {
-		chosen, _ = provider.FactsOf(a.choice.Provider)
+		chosen, _ = provider.FactsOf(d.app.choice.Provider)
 	}
-	all = append(all, doctor.CheckServers(a.doctorServers()))
-	return append(all, doctor.CheckCLIs(chosen.Program, bool(a.cfg.Offline), a.execForDoctor, cli.TooOld),
-		doctor.CheckSandbox(a.sandboxFacts(), a.cfg.Sandbox))
+	all = append(all, doctor.CheckServers(d.servers()))
+	return append(all, doctor.CheckCLIs(chosen.Program, bool(d.app.cfg.Offline), d.exec, cli.TooOld),
+		doctor.CheckSandbox(d.app.workspace.sandboxFacts(), d.app.cfg.Sandbox))
 }
 
-// doctorServers are the MCP servers as the settings have them. None is started.
-func (a *app) doctorServers() (list []doctor.MCPServer) {
+// servers are the MCP servers as the settings have them. None is started.
+func (d diagnosis) servers() (list []doctor.MCPServer) {
 	environ := os.Environ()
-	for _, s := range a.mcpServers() {
+	for _, s := range d.app.extensions.mcpServers() {
 		d := doctor.MCPServer{Name: s.Name, Address: cmp.Or(s.URL, shell.Quote(s.Command...)), Required: s.Required,
-			Loose: s.Confined() && a.sandboxFacts().Mechanism == sandbox.None}
+			Loose: s.Confined() && d.app.workspace.sandboxFacts().Mechanism == sandbox.None}
 		for _, name := range append(slices.Clone(s.PassEnv), s.TokenEnv, s.ClientSecretEnv) {
 			if value, ok := environValue(environ, name); name != "" && (!ok || value == "") {
 				d.Missing = append(d.Missing, name)
@@ -213,14 +216,14 @@ func environValue(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-// execForDoctor implements doctor.Exec. The program gets no key.
-func (a *app) execForDoctor(ctx context.Context, name string, args ...string) (path, output string, err error) {
+// exec implements doctor.Exec. The program gets no key.
+func (d diagnosis) exec(ctx context.Context, name string, args ...string) (path, output string, err error) {
 	if path, err = exec.LookPath(name); err != nil {
 		return "", "", err
 	}
 	keys := provider.KeyVariables()
-	if a.cfg != nil {
-		keys = a.cfg.KeyVariables()
+	if d.app.cfg != nil {
+		keys = d.app.cfg.KeyVariables()
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = time.Second
@@ -233,10 +236,10 @@ func (a *app) execForDoctor(ctx context.Context, name string, args ...string) (p
 	return path, string(out), err
 }
 
-func (a *app) keys() (all []doctor.Keys) {
-	for _, name := range a.cfg.ProviderNames() {
-		if a.cfg.NeedsKey(name) {
-			places, err := a.cfg.KeyPlaces(name)
+func (d diagnosis) keys() (all []doctor.Keys) {
+	for _, name := range d.app.cfg.ProviderNames() {
+		if d.app.cfg.NeedsKey(name) {
+			places, err := d.app.cfg.KeyPlaces(name)
 			all = append(all, doctor.Keys{Provider: name, Places: places, Err: err})
 		}
 	}
@@ -244,28 +247,28 @@ func (a *app) keys() (all []doctor.Keys) {
 }
 
 // chosenServer is the provider that would answer now, and a local server; both may be nil.
-func (a *app) chosenServer() (*doctor.Server, *doctor.LocalServer, error) {
-	headless := a.streams.headless
-	a.streams.headless = true // no prompt for the provider
-	err := a.choose()
-	a.streams.headless = headless
-	name := a.choice.Provider
+func (d diagnosis) chosenServer() (*doctor.Server, *doctor.LocalServer, error) {
+	headless := d.app.streams.headless
+	d.app.streams.headless = true // no prompt for the provider
+	err := d.app.models.choose()
+	d.app.streams.headless = headless
+	name := d.app.choice.Provider
 	local := localServer(name)
 	facts, _ := provider.FactsOf(name)
 	if err != nil || facts.Key == provider.KeyNever { // nothing of it is a server
 		return nil, local, err
 	}
-	server, err := a.doctorServer(name, func(ctx context.Context) (string, string, error) {
-		if form := a.cfg.Form(name); form.Keyless() {
-			source, err := a.signer(form.Auth).Source(ctx)
+	server, err := d.server(name, func(ctx context.Context) (string, string, error) {
+		if form := d.app.cfg.Form(name); form.Keyless() {
+			source, err := d.app.models.signer(form.Auth).Source(ctx)
 			return "", source, err
 		}
-		key, err := a.cfg.Key(ctx, name)
+		key, err := d.app.cfg.Key(ctx, name)
 		return key.Value.Reveal(), key.Source, err
 	})
 	if facts.Local != nil && server != nil {
-		local.Address, local.Model = server.BaseURL, a.choice.Model
-		local.Window = a.cfg.Providers[name].Models[a.choice.Model].Context
+		local.Address, local.Model = server.BaseURL, d.app.choice.Model
+		local.Window = d.app.cfg.Providers[name].Models[d.app.choice.Model].Context
 	}
 	return server, local, err
 }
@@ -284,27 +287,27 @@ func localServer(chosen string) *doctor.LocalServer {
 	return nil
 }
 
-// doctorServer is a provider's server; key also says where the key came from.
-func (a *app) doctorServer(name string, key func(context.Context) (string, string, error)) (*doctor.Server, error) {
-	server, _, err := a.server(name)
+// server is a provider's server; key also says where the key came from.
+func (d diagnosis) server(name string, key func(context.Context) (string, string, error)) (*doctor.Server, error) {
+	server, _, err := d.app.models.server(name)
 	if err != nil {
 		return nil, err
 	}
-	return &doctor.Server{Server: server, Model: a.choice.Model, Key: key, Offline: bool(a.cfg.Offline)}, nil
+	return &doctor.Server{Server: server, Model: d.app.choice.Model, Key: key, Offline: bool(d.app.cfg.Offline)}, nil
 }
 
-func (a doctorCommand) listPaths() error {
-	there := inside(slices.DeleteFunc(a.places(), func(p doctor.Place) bool { return !p.Exists }))
+func (c doctorCommand) listPaths() error {
+	there := inside(slices.DeleteFunc(diagnosis{c.app}.places(), func(p doctor.Place) bool { return !p.Exists }))
 	var ring []string
-	for _, name := range a.cfg.ProviderNames() {
-		if places, err := a.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") {
+	for _, name := range c.app.cfg.ProviderNames() {
+		if places, err := c.app.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") {
 			ring = append(ring, name)
 		}
 	}
 	if ring != nil {
-		a.screen.Note("also in the keyring: the keys of " + strings.Join(ring, ", ") + "; artoo logout removes them")
+		c.app.screen.Note("also in the keyring: the keys of " + strings.Join(ring, ", ") + "; artoo logout removes them")
 	}
-	return printEach(a.process.Out, there, *a.json, placeText)
+	return printEach(c.app.process.Out, there, *c.json, placeText)
 }
 
 // inside adds each project's journal and caches to the places.
@@ -331,9 +334,9 @@ func placeText(p doctor.Place) string {
 }
 
 // places are the directories and files that artoo writes by itself, not by tools or for a command.
-func (a *app) places() []doctor.Place {
+func (d diagnosis) places() []doctor.Place {
 	var list []doctor.Place
-	paths := a.cfg.Paths
+	paths := d.app.cfg.Paths
 	for _, dir := range []struct {
 		what string
 		find func() (string, error)
@@ -344,7 +347,7 @@ func (a *app) places() []doctor.Place {
 			list = append(list, look(path, dir.what))
 		}
 	}
-	if path, err := filepath.Abs(a.cfg.Log); a.cfg.Log != "" && err == nil {
+	if path, err := filepath.Abs(d.app.cfg.Log); d.app.cfg.Log != "" && err == nil {
 		list = append(list, look(path, "log"))
 	}
 	for _, pattern := range []string{"artoo-demo-*", "artoo-edit-*", "artoo-undo-*", "artoo-index-*", tempdir.Pattern} {

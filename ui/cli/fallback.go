@@ -14,18 +14,18 @@ import (
 )
 
 // fallbacks are the models of the setting, in its order. They are made when they are needed.
-func (a *app) fallbacks() (list []agent.Fallback) {
-	if a.choice.Provider == demo.Name {
+func (m *models) fallbacks() (list []agent.Fallback) {
+	if m.choice.Provider == demo.Name {
 		return nil
 	}
-	for _, name := range a.cfg.Fallback {
+	for _, name := range m.cfg.Fallback {
 		made := map[string]agent.Model{} // by the user's provider, whose models bare names mean; kept, since a model learns about its server
 		list = append(list, agent.Fallback{Name: name, Model: func(ctx context.Context) (agent.Model, error) {
-			of := a.choice.Provider
+			of := m.choice.Provider
 			if m, known := made[of]; known {
 				return m, nil
 			}
-			m, err := a.fallback(ctx, name)
+			m, err := m.fallback(ctx, name)
 			if err == nil {
 				made[of] = m
 			}
@@ -36,46 +36,46 @@ func (a *app) fallbacks() (list []agent.Fallback) {
 }
 
 // fallback makes the model of a name. The error says why it may not or cannot be asked.
-func (a *app) fallback(ctx context.Context, name string) (agent.Model, error) {
-	choice, err := a.choiceAlone(name)
+func (m *models) fallback(ctx context.Context, name string) (agent.Model, error) {
+	choice, err := m.choiceAlone(name)
 	if err != nil {
 		return agent.Model{}, err
 	}
 	if isProgram(choice.Provider) {
 		return agent.Model{}, errors.New(choice.Provider + " runs tools of its own, by its own rules")
 	}
-	server, _, err := a.server(choice.Provider)
+	server, _, err := m.server(choice.Provider)
 	if err != nil {
 		return agent.Model{}, err
 	}
-	if at, err := url.Parse(server.BaseURL); err == nil && bool(a.cfg.Offline) && at.Hostname() != "" {
+	if at, err := url.Parse(server.BaseURL); err == nil && bool(m.cfg.Offline) && at.Hostname() != "" {
 		if err := transport.Offline(ctx, at.Hostname()); err != nil {
 			return agent.Model{}, err
 		}
 	}
-	m, err := a.model(choice)
+	made, err := m.model(choice)
 	if err != nil {
 		return agent.Model{}, err
 	}
-	_, err = a.cfg.Key(ctx, choice.Provider)
-	return m, err
+	_, err = m.cfg.Key(ctx, choice.Provider)
+	return made, err
 }
 
 // choiceAlone is the model that a name means as --model does without a provider: the present provider's where that has it.
-func (a *app) choiceAlone(name string) (config.Choice, error) {
-	alone := a.cfg.With(config.Choice{Model: name})
+func (m *models) choiceAlone(name string) (config.Choice, error) {
+	alone := m.cfg.With(config.Choice{Model: name})
 	alone.BaseURL = "" // the present provider's
-	if ids, _ := a.ids(a.choice.Provider); slices.Contains(ids, name) {
-		return config.Choice{Provider: a.choice.Provider, Model: name}, nil
+	if ids, _ := m.ids(m.choice.Provider); slices.Contains(ids, name) {
+		return config.Choice{Provider: m.choice.Provider, Model: name}, nil
 	}
-	return alone.Choose(config.Conditions{AtHand: []string{a.choice.Provider}, Catalog: a.catalog.ProviderFor, DefaultModel: a.defaultModel})
+	return alone.Choose(config.Conditions{AtHand: []string{m.choice.Provider}, Catalog: m.catalog.ProviderFor, DefaultModel: m.defaultModel})
 }
 
-// doctorFallbacks are the models of the setting as they would be asked.
-func (a *app) doctorFallbacks() (list []doctor.Fallback) {
-	for _, name := range a.cfg.Fallback {
+// fallbacks are the models of the setting as they would be asked.
+func (d diagnosis) fallbacks() (list []doctor.Fallback) {
+	for _, name := range d.app.cfg.Fallback {
 		list = append(list, doctor.Fallback{Name: name, Check: func(ctx context.Context) (string, error) {
-			m, err := a.fallback(ctx, name)
+			m, err := d.app.models.fallback(ctx, name)
 			return m.String(), err
 		}})
 	}

@@ -152,8 +152,8 @@ func environmentPage() []helpSection {
 }
 
 // newHelp is `artoo help [TOPIC]`: a command's page, a page of the documentation, or both.
-func newHelp(a *app, root *cobra.Command) *cobra.Command {
-	c := a.command("help [environment|COMMAND|TOPIC]", "a page of help or of the documentation", noSettings)
+func newHelp(l commandLine, root *cobra.Command) *cobra.Command {
+	c := l.command("help [environment|COMMAND|TOPIC]", "a page of help or of the documentation", noSettings)
 	c.Args = cobra.ArbitraryArgs
 	c.ValidArgsFunction = func(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(before) > 0 {
@@ -165,19 +165,19 @@ func newHelp(a *app, root *cobra.Command) *cobra.Command {
 				words = append(words, candidate{c.Name(), c.Short})
 			}
 		}
-		for _, t := range a.topics() {
+		for _, t := range l.topics() {
 			words = append(words, candidate{t, ""})
 		}
 		return offered(words, begun)
 	}
-	c.RunE = func(c *cobra.Command, words []string) error { return a.help(c, words) }
+	c.RunE = func(c *cobra.Command, words []string) error { return l.help(c, words) }
 	return c
 }
 
-func (a *app) help(c *cobra.Command, words []string) error {
+func (l commandLine) help(c *cobra.Command, words []string) error {
 	topic := first(words)
 	about, _, err := c.Root().Find([]string{topic})
-	page, readErr := fs.ReadFile(a.docs(), path.Join("docs", topic+".md"))
+	page, readErr := fs.ReadFile(l.docs(), path.Join("docs", topic+".md"))
 	isCommand := err == nil && about.HasParent()
 	switch {
 	case len(words) == 0:
@@ -187,12 +187,12 @@ func (a *app) help(c *cobra.Command, words []string) error {
 		if len(words) == 1 { // it may be a slip
 			hint = "artoo help topics, or "
 		}
-		return a.cannotTake(c, "help", words, hint)
+		return l.cannotTake(c, "help", words, hint)
 	case topic == environment:
 		printHelp(c.OutOrStdout(), environmentPage())
 		return nil
 	case topic == "topics":
-		page = []byte(strings.Join(a.topics(), "\n") + "\n")
+		page = []byte(strings.Join(l.topics(), "\n") + "\n")
 	case isCommand:
 		if err := about.Help(); err != nil || readErr != nil {
 			return err
@@ -204,16 +204,16 @@ func (a *app) help(c *cobra.Command, words []string) error {
 }
 
 // docs are the pages of the documentation; a process may have none.
-func (a *app) docs() fs.FS {
-	if a.process.Docs == nil {
+func (l commandLine) docs() fs.FS {
+	if l.app.process.Docs == nil {
 		return embed.FS{}
 	}
-	return a.process.Docs
+	return l.app.process.Docs
 }
 
 // topics are the pages of the documentation, by name.
-func (a *app) topics() (names []string) {
-	found, _ := fs.Glob(a.docs(), "docs/*.md") // the pattern is well formed
+func (l commandLine) topics() (names []string) {
+	found, _ := fs.Glob(l.docs(), "docs/*.md") // the pattern is well formed
 	for _, name := range found {
 		names = append(names, strings.TrimSuffix(path.Base(name), ".md"))
 	}

@@ -26,17 +26,17 @@ const claudeSettings = ".claude/settings.json"
 
 // hooks are the hooks of a session: those of the policy come first, and those of the repository
 // last, as far as they are approved.
-func (a *app) hooks() agent.Hooks {
-	list := slices.Clone(a.cfg.Policy.Hooks)
-	for _, h := range a.cfg.Hooks {
+func (x *extensions) hooks() agent.Hooks {
+	list := slices.Clone(x.cfg.Policy.Hooks)
+	for _, h := range x.cfg.Hooks {
 		switch {
-		case a.cfg.Policy.HooksOnly:
-		case h.Source != extension.SourceRepository || a.approved(trust.OfHook(a.project.Root, h)):
+		case x.cfg.Policy.HooksOnly:
+		case h.Source != extension.SourceRepository || x.approved(trust.OfHook(x.project.Root, h)):
 			list = append(list, h)
 		}
 	}
-	return agent.Hooks{List: list, Environ: environ.WithoutKeys(os.Environ(), a.cfg.KeyVariables()...), Approved: func(h extension.Hook) error {
-		if h.Source == extension.SourceRepository && !a.approved(trust.OfHook(a.project.Root, h)) {
+	return agent.Hooks{List: list, Environ: environ.WithoutKeys(os.Environ(), x.cfg.KeyVariables()...), Approved: func(h extension.Hook) error {
+		if h.Source == extension.SourceRepository && !x.approved(trust.OfHook(x.project.Root, h)) {
 			return errors.New("it has changed since you approved it; artoo trust shows it")
 		}
 		return nil
@@ -44,34 +44,34 @@ func (a *app) hooks() agent.Hooks {
 }
 
 // hooksAnswer reports whether hooks may answer questions in the user's place.
-func (a *app) hooksAnswer() bool {
-	return slices.ContainsFunc(a.hooks().List, func(h extension.Hook) bool { return h.On == extension.OnQuestion && h.MayAnswer })
+func (x *extensions) hooksAnswer() bool {
+	return slices.ContainsFunc(x.hooks().List, func(h extension.Hook) bool { return h.On == extension.OnQuestion && h.MayAnswer })
 }
 
 // claudeHooks takes over the hooks of a trusted repository's settings for Claude Code. A file that
 // cannot be read is left out, with a word.
-func (a *app) claudeHooks(data []byte) {
-	hooks, left, err := extension.ClaudeHooks(data, extension.Origin{Source: extension.SourceRepository, Root: a.project.Root,
+func (x *extensions) claudeHooks(data []byte) {
+	hooks, left, err := extension.ClaudeHooks(data, extension.Origin{Source: extension.SourceRepository, Root: x.project.Root,
 		Place: claudeSettings})
 	if err != nil {
-		a.warn(err.Error())
+		x.warn(err.Error())
 		return
 	}
 	if left != nil {
-		a.warn("not used in this version: " + text.UpTo(3, left))
+		x.warn("not used in this version: " + text.UpTo(3, left))
 	}
-	a.cfg.Hooks = append(a.cfg.Hooks, hooks...)
+	x.cfg.Hooks = append(x.cfg.Hooks, hooks...)
 }
 
 // bundleHooks takes over the hooks of bundles.
-func (a *app) bundleHooks() {
-	for _, b := range a.bundles() {
+func (x *extensions) bundleHooks() {
+	for _, b := range x.bundles() {
 		for _, part := range b.Hooks {
 			hooks, _, err := extension.ClaudeHooks(part.Data, b.Origin(part.Place)) // the bundle's page names those that are left out
 			if err != nil {
-				a.warn(err.Error())
+				x.warn(err.Error())
 			}
-			a.cfg.Hooks = append(a.cfg.Hooks, hooks...)
+			x.cfg.Hooks = append(x.cfg.Hooks, hooks...)
 		}
 	}
 }
@@ -83,48 +83,48 @@ func hasHooks(data []byte) bool {
 }
 
 // supplied are the servers and hooks that the trusted repository supplies.
-func (a *app) supplied() (list []trust.Extension) {
-	for _, h := range a.cfg.Hooks {
+func (x *extensions) supplied() (list []trust.Extension) {
+	for _, h := range x.cfg.Hooks {
 		if h.Source == extension.SourceRepository {
-			list = append(list, trust.OfHook(a.project.Root, h))
+			list = append(list, trust.OfHook(x.project.Root, h))
 		}
 	}
-	for _, s := range a.cfg.MCPServers {
+	for _, s := range x.cfg.MCPServers {
 		if s.Source == extension.SourceRepository {
-			list = append(list, trust.OfServer(a.project.Root, s))
+			list = append(list, trust.OfServer(x.project.Root, s))
 		}
 	}
 	return list
 }
 
 // approved reports whether the user approved an extension of the repository as it is.
-func (a *app) approved(e trust.Extension) bool {
-	answer := a.answerTo(e)
+func (x *extensions) approved(e trust.Extension) bool {
+	answer := x.answerTo(e)
 	return answer != nil && answer.Approved
 }
 
-func (a *app) answerTo(e trust.Extension) *trust.Approval {
-	a.answering.Lock()
-	defer a.answering.Unlock()
-	at := slices.IndexFunc(a.repoSettings.approvals, func(p trust.Approval) bool { return p.Root == a.project.Root && p.Sum == e.Sum })
+func (x *extensions) answerTo(e trust.Extension) *trust.Approval {
+	x.answering.Lock()
+	defer x.answering.Unlock()
+	at := slices.IndexFunc(x.repoSettings.approvals, func(p trust.Approval) bool { return p.Root == x.project.Root && p.Sum == e.Sum })
 	if at < 0 {
 		return nil
 	}
-	return new(a.repoSettings.approvals[at])
+	return new(x.repoSettings.approvals[at])
 }
 
 // noteAnswer notes the user's answer about an extension of the repository or the editor.
-func (a *app) noteAnswer(e trust.Extension, yes bool) {
-	a.answering.Lock()
-	defer a.answering.Unlock()
-	a.repoSettings.approvals = append(a.repoSettings.approvals, trust.Approval{Root: a.project.Root, Sum: e.Sum, Approved: yes})
+func (x *extensions) noteAnswer(e trust.Extension, yes bool) {
+	x.answering.Lock()
+	defer x.answering.Unlock()
+	x.repoSettings.approvals = append(x.repoSettings.approvals, trust.Approval{Root: x.project.Root, Sum: e.Sum, Approved: yes})
 }
 
 // unapproved names the servers and hooks of a trusted repository that are left out, or is "".
-func (a *app) unapproved() string {
+func (x *extensions) unapproved() string {
 	var names []string
-	for _, e := range a.supplied() {
-		if !a.approved(e) {
+	for _, e := range x.supplied() {
+		if !x.approved(e) {
 			names = append(names, e.Kind+" "+e.Command)
 		}
 	}
@@ -136,19 +136,19 @@ func (a *app) unapproved() string {
 
 // askExtension is the question about the first server or hook without an answer, nil for none.
 func (a *app) askExtension() *ui.Trust {
-	store, err := a.trustStore()
+	store, err := a.extensions.trustStore()
 	if err != nil {
 		return nil
 	}
-	for _, e := range a.supplied() {
-		if a.answerTo(e) != nil {
+	for _, e := range a.extensions.supplied() {
+		if a.extensions.answerTo(e) != nil {
 			continue
 		}
-		return &ui.Trust{Question: a.extensionQuestion(e), Answered: func(yes bool) (*ui.Trust, error) {
-			if err := a.storeFailure(store, store.Approve(a.project.Root, e, yes, time.Now().UTC())); err != nil {
+		return &ui.Trust{Question: a.extensions.extensionQuestion(e), Answered: func(yes bool) (*ui.Trust, error) {
+			if err := a.extensions.storeFailure(store, store.Approve(a.project.Root, e, yes, time.Now().UTC())); err != nil {
 				return nil, err
 			}
-			a.noteAnswer(e, yes)
+			a.extensions.noteAnswer(e, yes)
 			if err := a.useExtensions(); err != nil {
 				return nil, err
 			}
@@ -160,7 +160,7 @@ func (a *app) askExtension() *ui.Trust {
 
 // useExtensions puts approved hooks and servers in force in a conversation that has begun.
 func (a *app) useExtensions() error {
-	if err := a.agent.SetHooks(a.hooks().List); err != nil {
+	if err := a.agent.SetHooks(a.extensions.hooks().List); err != nil {
 		return err
 	}
 	before := len(a.agent.Servers())
@@ -172,11 +172,11 @@ func (a *app) useExtensions() error {
 }
 
 // extensionQuestion shows an extension with the files that it names.
-func (a *app) extensionQuestion(e trust.Extension) screen.ExtensionQuestion {
-	q := screen.ExtensionQuestion{Dir: a.project.Root, Kind: e.Kind, Name: e.Name, Command: e.Command, Details: e.Details}
+func (x *extensions) extensionQuestion(e trust.Extension) screen.ExtensionQuestion {
+	q := screen.ExtensionQuestion{Dir: x.project.Root, Kind: e.Kind, Name: e.Name, Command: e.Command, Details: e.Details}
 	var all strings.Builder
 	for _, name := range e.Files {
-		data, err := os.ReadFile(filepath.Join(a.project.Root, name))
+		data, err := os.ReadFile(filepath.Join(x.project.Root, name))
 		if err != nil {
 			data = []byte(err.Error())
 		}
@@ -187,9 +187,9 @@ func (a *app) extensionQuestion(e trust.Extension) screen.ExtensionQuestion {
 }
 
 // Hooks implements ui.Program.
-func (a *app) Hooks() (rows []string) {
-	running := a.hooks().List
-	for _, h := range slices.Concat(a.cfg.Policy.Hooks, a.cfg.Hooks) {
+func (p program) Hooks() (rows []string) {
+	running := p.app.extensions.hooks().List
+	for _, h := range slices.Concat(p.app.cfg.Policy.Hooks, p.app.cfg.Hooks) {
 		row := hookRow(h)
 		if !slices.ContainsFunc(running, func(r extension.Hook) bool { return hookRow(r) == row }) {
 			row += ", does not run: not approved"
@@ -201,8 +201,8 @@ func (a *app) Hooks() (rows []string) {
 
 // hookPrograms are the hooks for the doctor. The program of a shell line is known only if the line
 // begins with a path.
-func (a *app) hookPrograms() (list []doctor.Hook) {
-	for _, h := range a.hooks().List {
+func (x *extensions) hookPrograms() (list []doctor.Hook) {
+	for _, h := range x.hooks().List {
 		found := doctor.Hook{Text: hookRow(h)}
 		program := ""
 		if h.Command != nil {
@@ -211,7 +211,7 @@ func (a *app) hookPrograms() (list []doctor.Hook) {
 			program = first
 		}
 		if strings.Contains(program, "/") && !filepath.IsAbs(program) {
-			program = filepath.Join(a.project.Root, program)
+			program = filepath.Join(x.project.Root, program)
 		}
 		if _, err := exec.LookPath(program); program != "" && err != nil {
 			found.Wrong = err.Error()

@@ -106,64 +106,64 @@ func (l *layer) journal() string {
 }
 
 // worksOnLayer reports whether this run has to work on a layer, and does not yet.
-func (a *app) worksOnLayer() (bool, error) {
-	option := a.layerOption()
+func (w *workspace) worksOnLayer() (bool, error) {
+	option := w.layerOption()
 	switch {
-	case option == "" || a.layer != nil:
+	case option == "" || w.layer != nil:
 		return false, nil
-	case !a.streams.headless && (a.cfg.FromFlag("until") || a.cfg.FromFlag("output")):
+	case !w.streams.headless && (w.cfg.FromFlag("until") || w.cfg.FromFlag("output")):
 		return false, usage(option, "only a headless run works on a layer", "artoo -p "+option+" \"what you want\"")
-	case !a.streams.headless:
+	case !w.streams.headless:
 		return false, nil
-	case a.cfg.Until != "" && a.cfg.Input == "jsonl":
+	case w.cfg.Until != "" && w.cfg.Input == "jsonl":
 		return false, usage("--until", "one message alone can be done or not", "--until without --input")
-	case a.cfg.Until != "" && a.cfg.Output == string(headless.Patch):
+	case w.cfg.Until != "" && w.cfg.Output == string(headless.Patch):
 		return false, usage("--until", "its changes land, and those of -o patch do not", "one of the two")
-	case a.cfg.Until != "" && a.cfg.Approval == string(permission.ModePlan):
+	case w.cfg.Until != "" && w.cfg.Approval == string(permission.ModePlan):
 		return false, usage("--until", "plan mode changes nothing", "--approval edits")
 	}
 	return true, nil
 }
 
 // layerOption is the option for which a run works on a layer, as the user would write it; "" for none.
-func (a *app) layerOption() string {
+func (w *workspace) layerOption() string {
 	switch {
-	case a.cfg.Until != "":
+	case w.cfg.Until != "":
 		return "--until"
-	case a.cfg.Output == string(headless.Patch):
+	case w.cfg.Output == string(headless.Patch):
 		return "-o patch"
 	}
 	return ""
 }
 
 // until is the command that decides when a run on a layer is done, nil for none.
-func (a *app) until() *agent.Until {
-	if a.layer == nil || a.cfg.Until == "" {
+func (w *workspace) until() *agent.Until {
+	if w.layer == nil || w.cfg.Until == "" {
 		return nil
 	}
-	return &agent.Until{Command: a.cfg.Until, State: func(context.Context) (string, error) {
-		answer, err := a.layer.ask(request{Do: doState})
+	return &agent.Until{Command: w.cfg.Until, State: func(context.Context) (string, error) {
+		answer, err := w.layer.ask(request{Do: doState})
 		return answer.State, err
 	}}
 }
 
 // settleLayer lands the changes of a run of --until, or keeps them as a patch if the run failed.
-func (a *app) settleLayer(ctx context.Context, failure *agent.Failure) *agent.Failure {
-	if a.layer == nil || a.cfg.Until == "" {
+func (w *workspace) settleLayer(ctx context.Context, failure *agent.Failure) *agent.Failure {
+	if w.layer == nil || w.cfg.Until == "" {
 		return failure
 	}
-	a.agent.EndBackground() // nothing writes any more
-	r := request{Do: doLand, Session: a.agent.SessionID(), Turn: a.agent.TurnNumber()}
-	if !a.cfg.Ephemeral {
-		r.Dir = a.agent.OutputDir()
+	w.agent.EndBackground() // nothing writes any more
+	r := request{Do: doLand, Session: w.agent.SessionID(), Turn: w.agent.TurnNumber()}
+	if !w.cfg.Ephemeral {
+		r.Dir = w.agent.OutputDir()
 	}
 	if failure == nil && ctx.Err() != nil {
 		failure = agent.Classify(context.Cause(ctx))
 	}
 	if failure == nil {
-		answer, err := a.layer.ask(r)
-		a.layer.landed = err == nil && answer.Conflict == ""
-		a.noteAll(answer.Notes)
+		answer, err := w.layer.ask(r)
+		w.layer.landed = err == nil && answer.Conflict == ""
+		w.noteAll(answer.Notes)
 		switch {
 		case answer.Conflict != "":
 			failure = fail(agent.KindConflict, "nothing landed", errors.New("changed by others, too: "+answer.Conflict),
@@ -176,33 +176,33 @@ func (a *app) settleLayer(ctx context.Context, failure *agent.Failure) *agent.Fa
 		return nil
 	}
 	r.Do = doKeep
-	answer, err := a.layer.ask(r)
+	answer, err := w.layer.ask(r)
 	if err != nil {
-		a.warn("the changes are lost: " + err.Error())
+		w.warn("the changes are lost: " + err.Error())
 	}
-	a.noteAll(answer.Notes)
-	a.layer.patch = answer.Patch
+	w.noteAll(answer.Notes)
+	w.layer.patch = answer.Patch
 	return failure
 }
 
-func (a *app) noteAll(notes []string) {
+func (w *workspace) noteAll(notes []string) {
 	for _, note := range notes {
-		a.screen.Note(note)
+		w.screen.Note(note)
 	}
 }
 
 // layerLack is the failure for a missing layer: its reason and its cure.
-func (a *app) layerLack(option string) *agent.Failure {
+func (w *workspace) layerLack(option string) *agent.Failure {
 	why, cure := "nothing makes layers here", "artoo doctor says why"
-	for _, lack := range a.facts.Missing {
+	for _, lack := range w.facts.Missing {
 		if lack.What == "layer" || lack.What == "sandbox" {
 			why, cure = lack.Why, cmp.Or(lack.Cure, cure)
 		}
 	}
 	switch {
-	case a.project.None != "":
-		why, cure = "there is no project here: "+a.project.None, "cd into a project directory"
-	case a.cfg.Sandbox == "off":
+	case w.project.None != "":
+		why, cure = "there is no project here: "+w.project.None, "cd into a project directory"
+	case w.cfg.Sandbox == "off":
 		why, cure = "the sandbox is off", "ARTOO_SANDBOX=auto"
 	}
 	return usage(option, "needs a layer over the project: "+why, cure)

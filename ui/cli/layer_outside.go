@@ -32,11 +32,11 @@ import (
 // outsider is an artoo that lets another one work on layers over the project, and lands or prints the
 // changes of that one.
 type outsider struct {
-	*app
-	over    *sandbox.Over
-	environ []string
-	landed  bool
-	kept    bool // the changes are in a file
+	workspace *workspace
+	over      *sandbox.Over
+	environ   []string
+	landed    bool
+	kept      bool // the changes are in a file
 }
 
 // longestPatch bounds the reading of the changes after the end, longestLastPatch after a second signal.
@@ -46,38 +46,38 @@ const (
 )
 
 // runOnLayer runs this program once more, on a layer.
-func (a *app) runOnLayer(ctx context.Context) error {
+func (w *workspace) runOnLayer(ctx context.Context) error {
 	var err error
-	if a.facts, err = a.findSandbox(ctx); err != nil {
+	if w.facts, err = w.findSandbox(ctx); err != nil {
 		return err
 	}
-	if !a.facts.Layer {
-		return a.layerLack(a.layerOption())
+	if !w.facts.Layer {
+		return w.layerLack(w.layerOption())
 	}
-	o := &outsider{app: a}
-	o.environ, _ = a.childEnviron()
-	a.recover(o.environ)
-	state, err := a.cfg.Paths.StateDir()
+	o := &outsider{workspace: w}
+	o.environ, _ = w.childEnviron()
+	w.recover(o.environ)
+	state, err := w.cfg.Paths.StateDir()
 	if err != nil {
 		return err
 	}
-	_, added, err := a.workspace().AddedDirs()
+	_, added, err := w.forAgent().AddedDirs()
 	if err != nil {
 		return err
 	}
-	dirs := append([]string{a.project.Root}, added...)
-	if a.project.Common != "" {
-		dirs = append(dirs, a.project.Common)
+	dirs := append([]string{w.project.Root}, added...)
+	if w.project.Common != "" {
+		dirs = append(dirs, w.project.Common)
 	}
-	ctx, signals := headless.Watch(ctx, a.process.Out, a.process.Err)
+	ctx, signals := headless.Watch(ctx, w.process.Out, w.process.Err)
 	layers := filepath.Join(state, "layers")
-	o.over, err = sandbox.StartOver(sandbox.OverConfig{Dirs: dirs, Layers: layers, Dir: a.project.Dir,
+	o.over, err = sandbox.StartOver(sandbox.OverConfig{Dirs: dirs, Layers: layers, Dir: w.project.Dir,
 		Args: func(dir string) []string {
-			return slices.Concat([]string{os.Args[0], onLayerArgument + dir}, a.process.Args)
+			return slices.Concat([]string{os.Args[0], onLayerArgument + dir}, w.process.Args)
 		},
-		Env: a.sameEnviron(), Streams: [3]*os.File{a.process.In, a.process.Out, a.process.Err}})
+		Env: w.sameEnviron(), Streams: [3]*os.File{w.process.In, w.process.Out, w.process.Err}})
 	if err != nil {
-		return fail(agent.KindConfig, a.layerOption(), err, "artoo doctor")
+		return fail(agent.KindConfig, w.layerOption(), err, "artoo doctor")
 	}
 	signal.Ignore(syscall.SIGQUIT) // the other one leaves its trace
 	stop := context.AfterFunc(ctx, func() { o.over.Signal(signals.Caught()) })
@@ -97,18 +97,18 @@ func (a *app) runOnLayer(ctx context.Context) error {
 	err = o.settle(signals)
 	close(settled)
 	if closeErr := o.over.Close(); closeErr != nil {
-		a.warn(closeErr.Error())
+		w.warn(closeErr.Error())
 	}
 	return err
 }
 
 // sameEnviron is the environment of this process, with the PATH that it was given.
-func (a *app) sameEnviron() []string {
+func (w *workspace) sameEnviron() []string {
 	environ := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
-	if a.path == "" {
+	if w.path == "" {
 		return environ
 	}
-	return append(environ, "PATH="+a.path)
+	return append(environ, "PATH="+w.path)
 }
 
 // settle is the outcome of the run, once the other one has ended.
@@ -121,12 +121,12 @@ func (o *outsider) settle(signals *headless.Signals) error {
 	status, conflict := o.over.Status(), ""
 	var err error
 	switch {
-	case o.cfg.Output == string(headless.Patch):
+	case o.workspace.cfg.Output == string(headless.Patch):
 		conflict, err = o.print(ctx)
 	case !o.kept:
 		var answer reply
 		if answer, err = o.keep(ctx, ""); err == nil {
-			o.noteAll(answer.Notes)
+			o.workspace.noteAll(answer.Notes)
 		}
 	}
 	signal, signaled := status.Signal(), status.Signaled() && status.Signal() != syscall.SIGKILL
@@ -138,7 +138,7 @@ func (o *outsider) settle(signals *headless.Signals) error {
 		signals.Broken(err)
 		signals.Die()
 	case err != nil:
-		o.show(agent.Classify(err))
+		o.workspace.show(agent.Classify(err))
 	case signaled:
 		signals.Stop(signal)
 		signals.Die()
@@ -147,7 +147,7 @@ func (o *outsider) settle(signals *headless.Signals) error {
 	case signaled:
 		return exitStatus(128 + int(signal))
 	case status.Signaled():
-		return fail(agent.KindInternal, o.layerOption(), errors.New("the artoo on the layer was killed"), "again")
+		return fail(agent.KindInternal, o.workspace.layerOption(), errors.New("the artoo on the layer was killed"), "again")
 	case status.ExitStatus() != 0:
 		return exitStatus(status.ExitStatus())
 	case err != nil:
@@ -155,7 +155,7 @@ func (o *outsider) settle(signals *headless.Signals) error {
 	case conflict != "":
 		return fail(agent.KindConflict, "patch", errors.New("changed by others since the start: "+conflict),
 			"the patch is made for these files as they are now")
-	case o.cfg.Until != "":
+	case o.workspace.cfg.Until != "":
 		return fail(agent.KindInternal, "nothing landed", errors.New("the artoo on the layer did not ask for it"), "report it")
 	}
 	return exitStatus(0)
@@ -172,7 +172,7 @@ func (o *outsider) serve(ctx context.Context) {
 		var r request
 		var answer reply
 		if err = json.Unmarshal(line, &r); err == nil {
-			err = o.guarded(func() (err error) { answer, err = o.do(ctx, r); return err })
+			err = o.workspace.guarded(func() (err error) { answer, err = o.do(ctx, r); return err })
 		}
 		if err != nil {
 			answer.Error = err.Error()
@@ -211,7 +211,7 @@ func (o *outsider) changes(ctx context.Context) (*sandbox.Changes, error) {
 		return nil, err
 	}
 	changes.Entries = slices.DeleteFunc(changes.Entries, func(c sandbox.Change) bool {
-		return o.project.Common != "" && names.Within(o.project.Common, c.Path)
+		return o.workspace.project.Common != "" && names.Within(o.workspace.project.Common, c.Path)
 	})
 	var caches []string
 	cache := func(c sandbox.Change) string { // with a slash behind a directory; "" for another path
@@ -232,10 +232,10 @@ func (o *outsider) changes(ctx context.Context) (*sandbox.Changes, error) {
 	if len(caches) == 0 {
 		return changes, nil
 	}
-	ignored := o.project.IgnoredSince(ctx, o.environ, o.began, caches)
+	ignored := o.workspace.project.IgnoredSince(ctx, o.environ, o.workspace.began, caches)
 	changes.Entries = slices.DeleteFunc(changes.Entries, func(c sandbox.Change) bool {
 		path := cache(c)
-		return path != "" && (!o.project.Git || ignored[path])
+		return path != "" && (!o.workspace.project.Git || ignored[path])
 	})
 	return changes, nil
 }
@@ -285,11 +285,11 @@ func (o *outsider) apply(ctx context.Context, r request) (answer reply, err erro
 		o.landed = true
 		return reply{Notes: []string{"nothing was changed"}}, nil
 	}
-	state, err := o.cfg.Paths.StateDir()
+	state, err := o.workspace.cfg.Paths.StateDir()
 	if err != nil {
 		return answer, err
 	}
-	dir := journal.Dir(state, o.project.Root, r.Session)
+	dir := journal.Dir(state, o.workspace.project.Root, r.Session)
 	if r.Session == "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return answer, err
@@ -299,17 +299,17 @@ func (o *outsider) apply(ctx context.Context, r request) (answer reply, err erro
 		}
 		defer func() { err = errors.Join(err, journal.Remove(dir)) }()
 	}
-	files, err := o.workspace().OpenFiles(nil)
+	files, err := o.workspace.forAgent().OpenFiles(nil)
 	if err != nil {
 		return answer, err
 	}
 	defer files.Close()
-	j, err := journal.Open(o.workspace().JournalConfig(dir, state, &tool.Env{Environ: o.environ, Files: files}))
+	j, err := journal.Open(o.workspace.forAgent().JournalConfig(dir, state, &tool.Env{Environ: o.environ, Files: files}))
 	if err != nil {
 		return answer, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	report, err := j.ApplyLayer(ctx, r.Turn, "run until "+o.cfg.Until, changes.Entries, changes, journal.Then{})
+	report, err := j.ApplyLayer(ctx, r.Turn, "run until "+o.workspace.cfg.Until, changes.Entries, changes, journal.Then{})
 	left := lacks(report.Left)
 	switch {
 	case errors.Is(err, journal.ErrConflict):
@@ -345,7 +345,7 @@ func (o *outsider) keep(ctx context.Context, dir string) (answer reply, err erro
 		return answer, err
 	}
 	if dir == "" {
-		state, err := o.cfg.Paths.StateDir()
+		state, err := o.workspace.cfg.Paths.StateDir()
 		if err != nil {
 			return answer, err
 		}
@@ -378,17 +378,17 @@ func (o *outsider) print(ctx context.Context) (conflict string, err error) {
 			moved = append(moved, o.name(c.Path))
 		}
 	}
-	notes, err := o.write(ctx, o.process.Out, changes)
+	notes, err := o.write(ctx, o.workspace.process.Out, changes)
 	if err != nil {
 		return "", &agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err, Hint: "check where stdout goes: a full disk, or a reader that left"}
 	}
-	o.noteAll(notes)
+	o.workspace.noteAll(notes)
 	return text.UpTo(mostNamedPaths, moved), nil
 }
 
 // name is a path as a patch has it.
 func (o *outsider) name(path string) string {
-	if rel, ok := names.Relative(o.project.Root, path); ok {
+	if rel, ok := names.Relative(o.workspace.project.Root, path); ok {
 		return filepath.ToSlash(rel)
 	}
 	return path
@@ -403,12 +403,12 @@ func (o *outsider) write(ctx context.Context, w io.Writer, changes *sandbox.Chan
 		}
 		paths = append(paths, c.Path)
 	}
-	ignored := o.project.IgnoredSince(ctx, o.environ, o.began, paths)
+	ignored := o.workspace.project.IgnoredSince(ctx, o.environ, o.workspace.began, paths)
 	var list []patch.Change
 	elsewhere, ignoredHere := 0, 0
 	for i, c := range changes.Entries {
 		switch {
-		case !names.Within(o.project.Root, c.Path):
+		case !names.Within(o.workspace.project.Root, c.Path):
 			elsewhere++
 		case ignored[paths[i]]:
 			ignoredHere++
@@ -425,10 +425,10 @@ func (o *outsider) write(ctx context.Context, w io.Writer, changes *sandbox.Chan
 	}
 	list = slices.DeleteFunc(list, func(c patch.Change) bool { // A directory of ignored files is no change of its own.
 		return c.Before == nil && c.After.Mode.IsDir() && slices.ContainsFunc(paths, func(path string) bool {
-			return ignored[path] && names.Within(filepath.Join(o.project.Root, c.Path), path)
+			return ignored[path] && names.Within(filepath.Join(o.workspace.project.Root, c.Path), path)
 		})
 	})
-	left, err := patch.Write(w, list, agent.LayerContents{Root: o.project.Root, Layer: changes}, agent.ObjectHash(o.project))
+	left, err := patch.Write(w, list, agent.LayerContents{Root: o.workspace.project.Root, Layer: changes}, agent.ObjectHash(o.workspace.project))
 	for _, row := range []struct {
 		n    int
 		text string

@@ -41,7 +41,7 @@ func manPage() string {
 	}
 	m.section("COMMANDS")
 	m.text("The first word decides. Words that a command cannot take are most often a prompt: artoo -- WORDS sends them.")
-	for _, c := range new(app).commands().Commands() {
+	for _, c := range (commandLine{newApp(new(session))}).commands().Commands() {
 		m.item(c.Use, c.Short)
 	}
 	m.section("OPTIONS")

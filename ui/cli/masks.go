@@ -75,29 +75,29 @@ func (m *keyMarks) use() redact.Salt {
 func (m *keyMarks) mark(key string) string { return m.use().Mark(key) }
 
 // childEnviron is the environment of commands, and the credentials that it leaves out.
-func (a *app) childEnviron() (env, withheld []string) {
+func (s *session) childEnviron() (env, withheld []string) {
 	all := os.Environ()
 	for i, kv := range all {
 		if strings.HasPrefix(kv, "PATH=") {
-			all[i] = "PATH=" + a.path
+			all[i] = "PATH=" + s.path
 		}
 	}
-	return environ.ChildEnviron(all, environ.Withholding{Keys: append(a.cfg.KeyVariables(), telemetry.KeyVariables()...), Pass: a.cfg.PassEnv,
+	return environ.ChildEnviron(all, environ.Withholding{Keys: append(s.cfg.KeyVariables(), telemetry.KeyVariables()...), Pass: s.cfg.PassEnv,
 		Holds: func(value string) bool {
-			return redact.Holds(value) || slices.ContainsFunc(a.cfg.SeenKeys(), func(key string) bool {
+			return redact.Holds(value) || slices.ContainsFunc(s.cfg.SeenKeys(), func(key string) bool {
 				return key != "" && strings.Contains(value, key)
 			})
 		}})
 }
 
 // secretsIn are the places of keys in text, in order, none over another.
-func (a *app) secretsIn(text string) (found []tool.Secret) {
+func (s *session) secretsIn(text string) (found []tool.Secret) {
 	add := func(from, to int) {
 		if !slices.ContainsFunc(found, func(s tool.Secret) bool { return from < s.To && s.From < to }) {
-			found = append(found, tool.Secret{From: from, To: to, Mark: a.marks.mark(text[from:to])})
+			found = append(found, tool.Secret{From: from, To: to, Mark: s.marks.mark(text[from:to])})
 		}
 	}
-	for _, key := range a.cfg.SeenKeys() {
+	for _, key := range s.cfg.SeenKeys() {
 		for from := 0; key != ""; {
 			at := strings.Index(text[from:], key)
 			if at < 0 {
@@ -113,14 +113,14 @@ func (a *app) secretsIn(text string) (found []tool.Secret) {
 }
 
 // mask puts marks in place of keys.
-func (a *app) mask(text string) string {
-	for _, key := range a.cfg.SeenKeys() {
+func (s *session) mask(text string) string {
+	for _, key := range s.cfg.SeenKeys() {
 		if key != "" && strings.Contains(text, key) {
-			text = strings.ReplaceAll(text, key, a.marks.mark(key))
+			text = strings.ReplaceAll(text, key, s.marks.mark(key))
 		}
 	}
 	if !redact.Holds(text) {
 		return text
 	}
-	return a.marks.use().Mask(text)
+	return s.marks.use().Mask(text)
 }

@@ -26,7 +26,7 @@ import (
 
 // mcpCommand is `artoo mcp`.
 type mcpCommand struct {
-	*app
+	app               *app
 	json, logsIn, yes *bool
 	form              *string
 	servers           *mcp.Manager // nil before open
@@ -34,53 +34,53 @@ type mcpCommand struct {
 	sign              *signIn      // nil for a command without login
 }
 
-func newMCP(a *app) *cobra.Command {
-	c := a.command("mcp list|tools|call|read|prompt|add|rm|import|login|logout|accept|serve",
+func newMCP(l commandLine) *cobra.Command {
+	c := l.command("mcp list|tools|call|read|prompt|add|rm|import|login|logout|accept|serve",
 		"MCP servers: list, add and try them, log in; be one", common("mcp", "no_project"))
-	m := &mcpCommand{app: a, json: jsonFlag(c)}
+	m := &mcpCommand{app: l.app, json: jsonFlag(c)}
 	verb := func(use string, least, most int, missing string, run func(ctx context.Context, words []string) error) *cobra.Command {
-		v := a.verb(c, use, func(ctx context.Context, words []string) error { return m.closing(run(ctx, words)) })
-		v.Args = a.words(least, most, missing)
+		v := l.verb(c, use, func(ctx context.Context, words []string) error { return m.closing(run(ctx, words)) })
+		v.Args = l.words(least, most, missing)
 		return v
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return m.closing(m.list(c.Context(), nil)) }
 	verb("list", 0, 0, "", m.list)
 	verb("tools NAME|URL", 1, 1, "of which server?", m.tools)
 	call := verb("call NAME|URL TOOL [JSON|-]", 2, 3, "which server, and which tool?", m.call)
-	m.form = a.textFlag(call, "form", "", "JSON", "answers to the server's forms; fields that it lacks get their defaults")
+	m.form = l.textFlag(call, "form", "", "JSON", "answers to the server's forms; fields that it lacks get their defaults")
 	m.logsIn = call.Flags().Bool("login", false, "log in where the server wants that")
 	verb("read NAME|URL [URI]", 1, 2, "of which server?", m.read)
 	verb("prompt NAME|URL [PROMPT [KEY=VALUE…]]", 1, -1, "of which server?", m.prompt)
-	m.addVerbs(verb)
+	m.addVerbs(l, verb)
 	verb("login NAME|URL", 1, 1, "to which server?", m.login)
 	verb("logout NAME|URL", 1, 1, "from which server?", m.logout)
 	accept := verb("accept NAME", 1, 1, "of which server?", m.accept)
 	m.yes = accept.Flags().Bool("yes", false, "accept the definitions shown last time")
-	c.AddCommand(newMCPServe(a))
+	c.AddCommand(newMCPServe(l))
 	return c
 }
 
 // closing ends the servers after a subcommand.
-func (a *mcpCommand) closing(err error) error {
-	if a.sign != nil {
-		a.sign.close()
+func (c *mcpCommand) closing(err error) error {
+	if c.sign != nil {
+		c.sign.close()
 	}
-	if a.end != nil {
-		err = errors.Join(err, a.end())
+	if c.end != nil {
+		err = errors.Join(err, c.end())
 	}
 	return err
 }
 
 // open makes the manager of all servers; one that is named by its address comes first. It returns the
 // name of the server that word means, "" for no word.
-func (a *mcpCommand) open(ctx context.Context, word string, sign bool) (name string, err error) {
-	if err := a.load(false, true); err != nil {
+func (c *mcpCommand) open(ctx context.Context, word string, sign bool) (name string, err error) {
+	if err := c.app.load(false, true); err != nil {
 		return "", err
 	}
-	if err := a.transport(); err != nil {
+	if err := c.app.models.transport(); err != nil {
 		return "", err
 	}
-	servers := a.mcpServers()
+	servers := c.app.extensions.mcpServers()
 	name = word
 	if u, err := url.Parse(word); err == nil && u.Host != "" {
 		s, err := config.ServerAt(word)
@@ -103,26 +103,26 @@ func (a *mcpCommand) open(ctx context.Context, word string, sign bool) (name str
 		return "", usage(word, "no such MCP server", "artoo mcp list, or artoo mcp add "+word+" URL; there are "+cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	if word != "" {
-		if err := a.cfg.Policy.CheckServer(servers[i]); err != nil {
+		if err := c.app.cfg.Policy.CheckServer(servers[i]); err != nil {
 			return "", err
 		}
 	}
-	c := a.mcpConfig(servers)
+	made := c.app.mcpConfig(servers)
 	if sign {
-		if a.sign, err = newSignIn(a.app, servers[i].CallbackPort); err != nil {
+		if c.sign, err = newSignIn(c.app, servers[i].CallbackPort); err != nil {
 			return "", err
 		}
-		c.Login, c.Redirect = a.sign.ask, a.sign.redirect
+		made.Login, made.Redirect = c.sign.ask, c.sign.redirect
 	}
 	if word == "" || servers[i].URL != "" {
-		a.servers = mcp.New(c)
-		a.end = a.servers.Close
+		c.servers = mcp.New(made)
+		c.end = c.servers.Close
 		return name, nil
 	}
-	opt, err := a.place(ctx)
+	opt, err := c.app.workspace.options(ctx)
 	if err == nil {
-		opt.MCP = c
-		a.servers, a.end, err = agent.ProjectServers(opt)
+		opt.MCP = made
+		c.servers, c.end, err = agent.ProjectServers(opt)
 	}
 	return name, err
 }
@@ -140,8 +140,8 @@ func (a *app) mcpConfig(servers []extension.Server) mcp.Config {
 		}
 	}
 	return mcp.Config{Servers: servers, State: state, Root: a.project.Root, Environ: environ, Version: a.process.build().Version,
-		HTTP: a.http, Tokens: a.cfg.MCPLogins(), Metadata: a.cfg.MCPClientMetadata,
-		Notice: a.warn, Approved: a.approvedServer}
+		HTTP: a.models.http, Tokens: a.cfg.MCPLogins(), Metadata: a.cfg.MCPClientMetadata,
+		Notice: a.warn, Approved: a.extensions.approvedServer}
 }
 
 // listedServer is a line of `artoo mcp list --json`.
@@ -155,20 +155,20 @@ type listedServer struct {
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-func (a *mcpCommand) list(ctx context.Context, _ []string) error {
-	if _, err := a.open(ctx, "", false); err != nil {
+func (c *mcpCommand) list(ctx context.Context, _ []string) error {
+	if _, err := c.open(ctx, "", false); err != nil {
 		return err
 	}
 	var rows []listedServer
-	for _, s := range a.servers.Servers() {
+	for _, s := range c.servers.Servers() {
 		rows = append(rows, listedServer{Name: s.Name, Source: string(s.Source), Place: s.Place, Address: mcp.Address(s.Server),
-			State: string(s.State), Tools: s.Known, Dropped: a.servers.Dropped(s.Name)})
+			State: string(s.State), Tools: s.Known, Dropped: c.servers.Dropped(s.Name)})
 	}
-	if len(rows) == 0 && !*a.json {
-		_, err := fmt.Fprintln(a.process.Out, "no MCP servers; artoo mcp add NAME URL, or artoo mcp add NAME -- COMMAND, adds one")
+	if len(rows) == 0 && !*c.json {
+		_, err := fmt.Fprintln(c.app.process.Out, "no MCP servers; artoo mcp add NAME URL, or artoo mcp add NAME -- COMMAND, adds one")
 		return err
 	}
-	return printEach(a.process.Out, rows, *a.json, func(r listedServer) string {
+	return printEach(c.app.process.Out, rows, *c.json, func(r listedServer) string {
 		tools := "not listed yet"
 		if r.Tools >= 0 {
 			tools = text.Count(r.Tools, "tool")
@@ -202,12 +202,12 @@ type listedTool struct {
 	Changed     bool            `json:"changed,omitempty"`
 }
 
-func (a *mcpCommand) tools(ctx context.Context, words []string) error {
-	name, err := a.open(ctx, words[0], false)
+func (c *mcpCommand) tools(ctx context.Context, words []string) error {
+	name, err := c.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}
-	tools, err := a.servers.List(ctx, name)
+	tools, err := c.servers.List(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (a *mcpCommand) tools(ctx context.Context, words []string) error {
 	for _, t := range tools {
 		rows = append(rows, listedTool{t.Name, t.Full, t.Title, t.Description, t.Input, t.Output, t.Claims, t.Changed})
 	}
-	if err := printEach(a.process.Out, rows, *a.json, func(t listedTool) string {
+	if err := printEach(c.app.process.Out, rows, *c.json, func(t listedTool) string {
 		line := t.Name
 		if t.Changed {
 			line += " (changed, see artoo mcp accept " + name + ")"
@@ -225,20 +225,20 @@ func (a *mcpCommand) tools(ctx context.Context, words []string) error {
 	}); err != nil {
 		return err
 	}
-	for _, d := range a.servers.Dropped(name) {
-		a.warn("dropped: " + d)
+	for _, d := range c.servers.Dropped(name) {
+		c.app.warn("dropped: " + d)
 	}
 	return nil
 }
 
 // call calls a tool as a command of its own: its result goes to stdout, and decides the exit code.
-func (a *mcpCommand) call(ctx context.Context, words []string) error {
+func (c *mcpCommand) call(ctx context.Context, words []string) error {
 	args := "{}"
 	if len(words) == 3 {
 		args = words[2]
 	}
 	if args == "-" {
-		data, err := io.ReadAll(a.process.In)
+		data, err := io.ReadAll(c.app.process.In)
 		if err != nil {
 			return fail(agent.KindUsage, "stdin", err, "")
 		}
@@ -248,15 +248,15 @@ func (a *mcpCommand) call(ctx context.Context, words []string) error {
 	if err := json.Unmarshal([]byte(args), &object); err != nil {
 		return usage("the arguments", "no JSON object: "+err.Error(), `'{"text":"hello"}'`)
 	}
-	options, err := a.options()
+	options, err := c.options()
 	if err != nil {
 		return err
 	}
-	name, err := a.open(ctx, words[0], *a.logsIn)
+	name, err := c.open(ctx, words[0], *c.logsIn)
 	if err != nil {
 		return err
 	}
-	tools, err := a.servers.List(ctx, name)
+	tools, err := c.servers.List(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -267,49 +267,49 @@ func (a *mcpCommand) call(ctx context.Context, words []string) error {
 	if tools[i].Changed {
 		return fail(agent.KindApproval, words[1], errors.New("its definition has changed since it was seen first"), "artoo mcp accept "+name)
 	}
-	r, err := a.servers.Call(ctx, tools[i], json.RawMessage(args), options)
+	r, err := c.servers.Call(ctx, tools[i], json.RawMessage(args), options)
 	if err != nil {
 		return err
 	}
-	return a.print(words[1], r)
+	return c.print(words[1], r)
 }
 
 // options answers a server's forms by those of --form.
-func (a *mcpCommand) options() (mcp.CallOptions, error) {
+func (c *mcpCommand) options() (mcp.CallOptions, error) {
 	last := ""
 	o := mcp.CallOptions{Progress: func(p mcp.Progress) {
 		line := p.Message
 		if p.Total > 0 {
 			line = strings.TrimSpace(fmt.Sprintf("%s %v of %v", line, p.Done, p.Total))
 		}
-		if a.streams.err && line != last && line != "" {
-			a.screen.Note(line)
+		if c.app.streams.err && line != last && line != "" {
+			c.app.screen.Note(line)
 		}
 		last = line
 	}}
 	var given map[string]any
-	if *a.form != "" {
-		if err := json.Unmarshal([]byte(*a.form), &given); err != nil {
+	if *c.form != "" {
+		if err := json.Unmarshal([]byte(*c.form), &given); err != nil {
 			return o, usage("--form", "no JSON object: "+err.Error(), `--form '{"name":"Ada"}'`)
 		}
 	}
 	o.Ask = func(ctx context.Context, r mcp.Request) (mcp.Answer, error) {
-		if given == nil && a.streams.watched {
-			answer, err := ui.FormOnTTY(ctx, a.screen, r, a.ownEnviron())
+		if given == nil && c.app.streams.watched {
+			answer, err := ui.FormOnTTY(ctx, c.app.screen, r, c.app.ownEnviron())
 			if !errors.Is(err, agent.ErrNobody) {
 				return answer, err
 			}
 		}
 		switch {
 		case r.URL != "":
-			a.warn(r.Server + " asks you to open " + r.URL + " (" + r.Message + "); answered: cancelled")
+			c.app.warn(r.Server + " asks you to open " + r.URL + " (" + r.Message + "); answered: cancelled")
 			return mcp.Answer{}, nil
 		case given == nil:
 			var fields []string
 			for _, f := range r.Fields {
 				fields = append(fields, f.Name+" ("+string(f.Type)+")")
 			}
-			a.warn(r.Server + " asks: " + r.Message + " [" + strings.Join(fields, ", ") + "]; answered: cancelled, since there is no --form")
+			c.app.warn(r.Server + " asks: " + r.Message + " [" + strings.Join(fields, ", ") + "]; answered: cancelled, since there is no --form")
 			return mcp.Answer{}, nil
 		}
 		values := r.Defaults()
@@ -344,7 +344,7 @@ type printedContent struct {
 }
 
 // print writes a result of the tool, resource or prompt of this name: its text, or its structured content where it has none.
-func (a *mcpCommand) print(name string, r mcp.Result) error {
+func (c *mcpCommand) print(name string, r mcp.Result) error {
 	out := printedResult{Structured: r.Structured, IsError: r.IsError, Notices: r.Notices, Content: []printedContent{}}
 	var lines []string
 	for _, c := range r.Content {
@@ -355,19 +355,19 @@ func (a *mcpCommand) print(name string, r mcp.Result) error {
 		lines = append(lines, string(r.Structured))
 	}
 	for _, n := range r.Notices {
-		a.warn(n)
+		c.app.warn(n)
 	}
 	text := strings.Join(lines, "\n")
 	switch {
-	case *a.json:
-		if err := printOne(a.process.Out, out, true, nil); err != nil {
+	case *c.json:
+		if err := printOne(c.app.process.Out, out, true, nil); err != nil {
 			return err
 		}
 	case text != "":
-		if a.streams.out || !utf8.ValidString(text) {
+		if c.app.streams.out || !utf8.ValidString(text) {
 			text = sanitize.Text(text, sanitize.Code)
 		}
-		if _, err := fmt.Fprintln(a.process.Out, strings.TrimSuffix(text, "\n")); err != nil {
+		if _, err := fmt.Fprintln(c.app.process.Out, strings.TrimSuffix(text, "\n")); err != nil {
 			return err
 		}
 	}
@@ -388,28 +388,28 @@ func contentLine(c mcp.Content) string {
 	return strings.TrimSpace(fmt.Sprintf("[%s %s, %d bytes; --json has them] %s", c.Kind, c.MIME, len(c.Data), c.URI))
 }
 
-func (a *mcpCommand) read(ctx context.Context, words []string) error {
-	name, err := a.open(ctx, words[0], false)
+func (c *mcpCommand) read(ctx context.Context, words []string) error {
+	name, err := c.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}
 	if len(words) == 2 {
-		r, err := a.servers.ReadResource(ctx, name, words[1], mcp.CallOptions{})
+		r, err := c.servers.ReadResource(ctx, name, words[1], mcp.CallOptions{})
 		if err != nil {
 			return err
 		}
-		return a.print(words[1], r)
+		return c.print(words[1], r)
 	}
-	list, err := a.servers.Resources(ctx, name)
+	list, err := c.servers.Resources(ctx, name)
 	if err != nil {
 		return err
 	}
-	return printEach(a.process.Out, list, *a.json, func(r mcp.Resource) string {
+	return printEach(c.app.process.Out, list, *c.json, func(r mcp.Resource) string {
 		return safeLines(strings.TrimSpace(r.URI + "  " + cmp.Or(r.Title, r.Description, r.Name)))
 	})
 }
 
-func (a *mcpCommand) prompt(ctx context.Context, words []string) error {
+func (c *mcpCommand) prompt(ctx context.Context, words []string) error {
 	args := map[string]string{}
 	for _, word := range words[min(2, len(words)):] {
 		key, value, ok := strings.Cut(word, "=")
@@ -418,16 +418,16 @@ func (a *mcpCommand) prompt(ctx context.Context, words []string) error {
 		}
 		args[key] = value
 	}
-	name, err := a.open(ctx, words[0], false)
+	name, err := c.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}
 	if len(words) == 1 {
-		list, err := a.servers.Prompts(ctx, name)
+		list, err := c.servers.Prompts(ctx, name)
 		if err != nil {
 			return err
 		}
-		return printEach(a.process.Out, list, *a.json, func(p mcp.Prompt) string {
+		return printEach(c.app.process.Out, list, *c.json, func(p mcp.Prompt) string {
 			line := p.Name
 			for _, arg := range p.Arguments {
 				if line += " [" + arg.Name + "=…]"; arg.Required {
@@ -437,7 +437,7 @@ func (a *mcpCommand) prompt(ctx context.Context, words []string) error {
 			return safeLines(strings.TrimSpace(line + "  " + cmp.Or(p.Description, p.Title)))
 		})
 	}
-	messages, err := a.servers.GetPrompt(ctx, name, words[1], args, mcp.CallOptions{})
+	messages, err := c.servers.GetPrompt(ctx, name, words[1], args, mcp.CallOptions{})
 	if err != nil {
 		return err
 	}
@@ -445,5 +445,5 @@ func (a *mcpCommand) prompt(ctx context.Context, words []string) error {
 	for _, m := range messages {
 		r.Content = append(r.Content, m.Content)
 	}
-	return a.print(words[1], r)
+	return c.print(words[1], r)
 }

@@ -25,9 +25,9 @@ import (
 )
 
 // addVerbs adds the subcommands that change the config file.
-func (a *mcpCommand) addVerbs(verb func(use string, least, most int, missing string, run func(ctx context.Context, words []string) error) *cobra.Command) {
+func (c *mcpCommand) addVerbs(l commandLine, verb func(use string, least, most int, missing string, run func(ctx context.Context, words []string) error) *cobra.Command) {
 	var add struct{ env, pass, headers, about, token, oldSSE, clientID *string }
-	c := verb("add NAME URL | NAME -- COMMAND…", 2, -1, "which name, and which address or command?", func(ctx context.Context, words []string) error {
+	cmd := verb("add NAME URL | NAME -- COMMAND…", 2, -1, "which name, and which address or command?", func(ctx context.Context, words []string) error {
 		s := extension.Server{Name: words[0], About: *add.about, TokenEnv: *add.token, ClientID: *add.clientID}
 		var err error
 		if s.Env, err = pairs("--env", *add.env); err != nil {
@@ -44,17 +44,17 @@ func (a *mcpCommand) addVerbs(verb func(use string, least, most int, missing str
 		} else {
 			s.Command = words[1:]
 		}
-		return a.add(ctx, s)
+		return c.add(ctx, s)
 	})
-	add.env = a.textFlag(c, "env", "", "K=V,…", "variables of the server; ${NAME} stands for yours")
-	add.pass = a.textFlag(c, "pass-env", "", "NAME,…", "your variables that it gets")
-	add.headers = a.textFlag(c, "header", "", "K=V,…", "headers of each request; ${NAME} stands for a variable")
-	add.token = a.textFlag(c, "token-env", "", "NAME", "variable that holds the bearer token")
-	add.clientID = a.textFlag(c, "client-id", "", "ID", "of an OAuth client that is registered already")
-	add.about = a.textFlag(c, "about", "", "TEXT", "purpose, for the model")
-	add.oldSSE = a.textFlag(c, "type", "", "TYPE", "sse: the transport of 2024", "http", "sse")
-	verb("rm NAME", 1, 1, "which server?", a.remove)
-	verb("import [FILE]", 0, 1, "", a.importFrom)
+	add.env = l.textFlag(cmd, "env", "", "K=V,…", "variables of the server; ${NAME} stands for yours")
+	add.pass = l.textFlag(cmd, "pass-env", "", "NAME,…", "your variables that it gets")
+	add.headers = l.textFlag(cmd, "header", "", "K=V,…", "headers of each request; ${NAME} stands for a variable")
+	add.token = l.textFlag(cmd, "token-env", "", "NAME", "variable that holds the bearer token")
+	add.clientID = l.textFlag(cmd, "client-id", "", "ID", "of an OAuth client that is registered already")
+	add.about = l.textFlag(cmd, "about", "", "TEXT", "purpose, for the model")
+	add.oldSSE = l.textFlag(cmd, "type", "", "TYPE", "sse: the transport of 2024", "http", "sse")
+	verb("rm NAME", 1, 1, "which server?", c.remove)
+	verb("import [FILE]", 0, 1, "", c.importFrom)
 }
 
 // pairs reads K=V,K=V.
@@ -74,50 +74,50 @@ func pairs(flag, text string) (map[string]string, error) {
 }
 
 // add writes a server into the config file and lists its tools once.
-func (a *mcpCommand) add(ctx context.Context, s extension.Server) error {
+func (c *mcpCommand) add(ctx context.Context, s extension.Server) error {
 	if err := config.CheckServer(s, redact.Mask); err != nil {
 		return err
 	}
-	path, err := a.configFile()
+	path, err := c.configFile()
 	if err != nil {
 		return err
 	}
 	if err := config.AddServer(path, s); err != nil {
 		return err
 	}
-	a.screen.Note("added " + s.Name + " to " + path)
-	if _, err := a.open(ctx, s.Name, false); err != nil {
+	c.app.screen.Note("added " + s.Name + " to " + path)
+	if _, err := c.open(ctx, s.Name, false); err != nil {
 		return err
 	}
-	tools, err := a.servers.List(ctx, s.Name)
+	tools, err := c.servers.List(ctx, s.Name)
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Kind == mcp.KindAuth {
-		a.screen.Note(e.Error() + "; " + e.Hint)
+		c.app.screen.Note(e.Error() + "; " + e.Hint)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	a.screen.Note(text.Count(len(tools), "tool"))
+	c.app.screen.Note(text.Count(len(tools), "tool"))
 	return nil
 }
 
 // configFile is the file that is changed.
-func (a *mcpCommand) configFile() (string, error) {
-	if err := a.load(false, false); err != nil {
+func (c *mcpCommand) configFile() (string, error) {
+	if err := c.app.load(false, false); err != nil {
 		return "", err
 	}
-	if a.cfg.File != "" {
-		return a.cfg.File, nil
+	if c.app.cfg.File != "" {
+		return c.app.cfg.File, nil
 	}
-	path, err := a.cfg.Paths.ConfigFile()
+	path, err := c.app.cfg.Paths.ConfigFile()
 	if err != nil {
 		return "", err
 	}
 	return path, os.MkdirAll(filepath.Dir(path), 0o700)
 }
 
-func (a *mcpCommand) remove(_ context.Context, words []string) error {
-	path, err := a.configFile()
+func (c *mcpCommand) remove(_ context.Context, words []string) error {
+	path, err := c.configFile()
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func (a *mcpCommand) remove(_ context.Context, words []string) error {
 		err = usage(words[0], "no such MCP server in "+path, "artoo mcp list")
 	}
 	if err == nil {
-		a.screen.Note("removed " + words[0] + " from " + path)
+		c.app.screen.Note("removed " + words[0] + " from " + path)
 	}
 	return err
 }
 
 // foreignFiles are the places where other programs keep their servers.
-func (a *mcpCommand) foreignFiles() (files []string) {
+func (c *mcpCommand) foreignFiles() (files []string) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = ""
@@ -145,36 +145,36 @@ func (a *mcpCommand) foreignFiles() (files []string) {
 		}
 	}
 	below(home, ".claude.json", ".codex/config.toml", ".gemini/settings.json", ".config/opencode/opencode.json", ".config/Code/User/mcp.json")
-	below(a.project.Root, ".mcp.json", ".vscode/mcp.json", ".gemini/settings.json", ".codex/config.toml", "opencode.json")
+	below(c.app.project.Root, ".mcp.json", ".vscode/mcp.json", ".gemini/settings.json", ".codex/config.toml", "opencode.json")
 	return files
 }
 
 // importFrom adds the servers of another program's file; without one it lists such files.
-func (a *mcpCommand) importFrom(_ context.Context, words []string) error {
-	path, err := a.configFile()
+func (c *mcpCommand) importFrom(_ context.Context, words []string) error {
+	path, err := c.configFile()
 	if err != nil {
 		return err
 	}
 	if len(words) == 0 {
-		return a.listForeign()
+		return c.listForeign()
 	}
 	servers, notes, err := readForeign(words[0])
 	if err != nil {
 		return fail(agent.KindConfig, words[0], err, "artoo mcp import lists the files that are read")
 	}
 	for _, note := range notes {
-		a.warn(note)
+		c.app.warn(note)
 	}
 	added := 0
 	for _, s := range servers {
-		if slices.ContainsFunc(a.cfg.MCPServers, func(old extension.Server) bool { return old.Name == s.Name }) {
-			a.warn("server " + s.Name + ": there is one of this name")
+		if slices.ContainsFunc(c.app.cfg.MCPServers, func(old extension.Server) bool { return old.Name == s.Name }) {
+			c.app.warn("server " + s.Name + ": there is one of this name")
 			continue
 		}
 		if err := config.AddServer(path, s); err != nil {
 			return err
 		}
-		a.screen.Note("added " + s.Name + ": " + mcp.Address(s))
+		c.app.screen.Note("added " + s.Name + ": " + mcp.Address(s))
 		added++
 	}
 	if added == 0 {
@@ -183,9 +183,9 @@ func (a *mcpCommand) importFrom(_ context.Context, words []string) error {
 	return nil
 }
 
-func (a *mcpCommand) listForeign() error {
+func (c *mcpCommand) listForeign() error {
 	found := false
-	for _, file := range a.foreignFiles() {
+	for _, file := range c.foreignFiles() {
 		servers, notes, err := readForeign(file)
 		if err != nil || len(servers)+len(notes) == 0 {
 			continue // it has no servers, or is not there
@@ -199,12 +199,12 @@ func (a *mcpCommand) listForeign() error {
 		if len(notes) > 0 {
 			line += fmt.Sprintf(" (%d cannot be taken)", len(notes))
 		}
-		if _, err := fmt.Fprintln(a.process.Out, sanitize.Text(line, sanitize.Line)); err != nil {
+		if _, err := fmt.Fprintln(c.app.process.Out, sanitize.Text(line, sanitize.Line)); err != nil {
 			return err
 		}
 	}
 	if !found {
-		_, err := fmt.Fprintln(a.process.Out, "no other program's MCP servers were found; artoo mcp import FILE reads a file")
+		_, err := fmt.Fprintln(c.app.process.Out, "no other program's MCP servers were found; artoo mcp import FILE reads a file")
 		return err
 	}
 	return nil
@@ -228,53 +228,53 @@ func readForeign(file string) ([]extension.Server, []string, error) {
 
 // accept shows how definitions differ from those seen first, and takes them with a yes, or with --yes if it showed the
 // same ones the last time.
-func (a *mcpCommand) accept(ctx context.Context, words []string) error {
-	name, err := a.open(ctx, words[0], false)
+func (c *mcpCommand) accept(ctx context.Context, words []string) error {
+	name, err := c.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}
-	if _, err := a.servers.List(ctx, name); err != nil {
+	if _, err := c.servers.List(ctx, name); err != nil {
 		return err
 	}
-	changes, err := a.servers.Changes(name)
+	changes, err := c.servers.Changes(name)
 	if err != nil {
 		return err
 	}
 	if len(changes) == 0 {
-		a.screen.Note("no definition of " + name + " has changed")
+		c.app.screen.Note("no definition of " + name + " has changed")
 		return nil
 	}
 	var diff strings.Builder
 	for _, c := range changes {
 		diff.WriteString(udiff.Unified(c.Tool+" (seen first)", c.Tool+" (now)", c.Old, c.New))
 	}
-	again, err := a.servers.Shown(name, changes)
+	again, err := c.servers.Shown(name, changes)
 	if err != nil {
 		return err
 	}
-	yes, err := a.accepts(ctx, screen.DefinitionsQuestion{Server: name, Diff: diff.String(), N: len(changes)}, again)
+	yes, err := c.accepts(ctx, screen.DefinitionsQuestion{Server: name, Diff: diff.String(), N: len(changes)}, again)
 	if err != nil || !yes {
 		return err
 	}
-	if err := a.servers.Accept(name, changes); err != nil {
+	if err := c.servers.Accept(name, changes); err != nil {
 		return err
 	}
-	a.screen.Note("accepted " + text.Count(len(changes), "definition") + " of " + name)
+	c.app.screen.Note("accepted " + text.Count(len(changes), "definition") + " of " + name)
 	return nil
 }
 
 // accepts asks on the terminal. Without one the changes are the output, and --yes is the answer if they were shown before.
-func (a *mcpCommand) accepts(ctx context.Context, q screen.DefinitionsQuestion, again bool) (yes bool, err error) {
-	if a.streams.watched && !*a.yes {
-		yes, err = ui.ConfirmOnTTY(ctx, a.screen, q)
+func (c *mcpCommand) accepts(ctx context.Context, q screen.DefinitionsQuestion, again bool) (yes bool, err error) {
+	if c.app.streams.watched && !*c.yes {
+		yes, err = ui.ConfirmOnTTY(ctx, c.app.screen, q)
 		if !errors.Is(err, agent.ErrNobody) {
 			return yes, err
 		}
 	}
-	if _, err := fmt.Fprint(a.process.Out, sanitize.Text(q.Diff, sanitize.Code)); err != nil {
+	if _, err := fmt.Fprint(c.app.process.Out, sanitize.Text(q.Diff, sanitize.Code)); err != nil {
 		return false, err
 	}
-	if !*a.yes || !again {
+	if !*c.yes || !again {
 		return false, fail(agent.KindApproval, q.Server, errors.New(text.Count(q.N, "definition")+" not accepted yet"),
 			"artoo mcp accept --yes "+q.Server+", once you have looked")
 	}

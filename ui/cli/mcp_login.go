@@ -24,7 +24,7 @@ import (
 // signIn takes the address that a browser is sent to at the end of a login: by a listener on
 // 127.0.0.1, or as the user pastes it.
 type signIn struct {
-	*app
+	app      *app
 	redirect string
 	listener net.Listener // nil where no port could be had: the address is pasted then
 
@@ -112,19 +112,19 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 	s.mu.Lock()
 	s.state = u.Query().Get("state")
 	s.mu.Unlock()
-	s.screen.Line("log in to " + server + " at:\n\n  " + address + "\n")
+	s.app.screen.Line("log in to " + server + " at:\n\n  " + address + "\n")
 	next := "when you have logged in, artoo goes on by itself; if not, paste the address that the browser shows then: it begins with " +
 		s.redirect + "?code="
-	opened, err := ui.OpenBrowser(address, s.ownEnviron())
+	opened, err := ui.OpenBrowser(address, s.app.ownEnviron())
 	if err == nil {
 		next = "opened by " + opened + "; " + next
 	}
-	s.screen.Note(next)
+	s.app.screen.Note(next)
 	if s.pasted == nil {
 		s.pasted = make(chan string)
 		go func() {
 			defer close(s.pasted)
-			for lines := bufio.NewScanner(s.process.In); lines.Scan(); {
+			for lines := bufio.NewScanner(s.app.process.In); lines.Scan(); {
 				s.pasted <- lines.Text()
 			}
 		}()
@@ -142,7 +142,7 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 				continue
 			}
 			if strings.TrimSpace(line) != "" && !s.take(line) {
-				s.screen.Note("that is not the address of this login: it begins with " + s.redirect + "?code=")
+				s.app.screen.Note("that is not the address of this login: it begins with " + s.redirect + "?code=")
 			}
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
@@ -151,35 +151,35 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 }
 
 // ownEnviron is the environment of the programs that artoo starts by itself: without keys.
-func (a *app) ownEnviron() []string {
-	return environ.WithoutKeys(os.Environ(), a.cfg.KeyVariables()...)
+func (s *session) ownEnviron() []string {
+	return environ.WithoutKeys(os.Environ(), s.cfg.KeyVariables()...)
 }
 
-func (a *mcpCommand) login(ctx context.Context, words []string) error {
-	name, err := a.open(ctx, words[0], true)
+func (c *mcpCommand) login(ctx context.Context, words []string) error {
+	name, err := c.open(ctx, words[0], true)
 	if err != nil {
 		return err
 	}
-	if err := a.servers.Login(ctx, name); err != nil {
+	if err := c.servers.Login(ctx, name); err != nil {
 		return err
 	}
-	a.screen.Note("logged in to " + name)
+	c.app.screen.Note("logged in to " + name)
 	return nil
 }
 
-func (a *mcpCommand) logout(ctx context.Context, words []string) error {
-	name, err := a.open(ctx, words[0], false)
+func (c *mcpCommand) logout(ctx context.Context, words []string) error {
+	name, err := c.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}
-	was, err := a.servers.Logout(ctx, name)
+	was, err := c.servers.Logout(ctx, name)
 	switch {
 	case err != nil:
 		return err
 	case was:
-		a.screen.Note("the login to " + name + " is forgotten")
+		c.app.screen.Note("the login to " + name + " is forgotten")
 	default:
-		a.screen.Note("no login to " + name + " is kept")
+		c.app.screen.Note("no login to " + name + " is kept")
 	}
 	return nil
 }

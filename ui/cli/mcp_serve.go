@@ -20,10 +20,10 @@ import (
 )
 
 // newMCPServe is `artoo mcp serve`. Flags that its family has are not here.
-func newMCPServe(a *app) *cobra.Command {
-	c := a.command("serve", "", []string{"model", "provider", "effort", "max_turns", "max_cost", "max_time", "max_files", "max_lines", "only", "no_delete", "schema", "tools", "system", "append_system",
+func newMCPServe(l commandLine) *cobra.Command {
+	c := l.command("serve", "", []string{"model", "provider", "effort", "max_turns", "max_cost", "max_time", "max_files", "max_lines", "only", "no_delete", "schema", "tools", "system", "append_system",
 		"add_dirs", "approval", "allow", "ask", "deny", "ephemeral"})
-	c.RunE = func(c *cobra.Command, _ []string) error { return a.serveTool(c.Context()) }
+	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.serveTool(c.Context()) }
 	return c
 }
 
@@ -108,13 +108,13 @@ func (h *runHost) open(ctx context.Context, s *app, call mcpserve.Call, answers 
 	if err := s.load(true, true); err != nil {
 		return called, err
 	}
-	if option := s.layerOption(); option != "" {
+	if option := s.workspace.layerOption(); option != "" {
 		return called, usage("mcp serve", option+" needs a run of its own", "artoo -p "+option)
 	}
 	if err := s.readSchema(); err != nil {
 		return called, err
 	}
-	if called, err = s.calledBy(call.Prompt); err != nil {
+	if called, err = s.extensions.calledBy(call.Prompt); err != nil {
 		return called, err
 	}
 	return called, s.begin(ctx, call.Session)
@@ -134,7 +134,7 @@ func (h *runHost) dirOf(call mcpserve.Call) (string, error) {
 		dir = cmp.Or(dir, info.CWD)
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(h.project.Dir, dir)
+		dir = filepath.Join(h.app.project.Dir, dir)
 	}
 	switch info, err := os.Stat(dir); {
 	case err != nil:

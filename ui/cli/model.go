@@ -9,107 +9,123 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"artoo/agent"
 	"artoo/config"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/cli"
+	"artoo/provider/demo"
 	"artoo/provider/transport"
 	"artoo/tool/web"
 	"artoo/ui"
 )
 
-// found holds a run's findings about its providers.
-type found struct {
+// models are the models of all providers, and the way to their servers.
+type models struct {
+	*session
+	extensions *extensions
+	catalog    *provider.Catalog // nil for the models that are built in
+	log        *transport.Log
+	http       *http.Client
+	tokens     *http.Client // asks servers that give credentials, and collectors, and records nothing
+	beside     *http.Client // the same, of those beside this machine: never through a proxy
+	signers    sync.Map     // holds *cloud.Transport by provider.Auth
+	free       bool         // it costs nothing: nothing is counted
+
 	earlier  map[string]string               // model by provider, of those switched away from
 	several  string                          // says which of a server's models was taken
 	served   map[string][]provider.ModelInfo // the lists of servers, by provider
 	closers  []func()                        // wait for the processes of providers
 	oldPrice bool                            // the user was warned of a price that is old
+
+	// scripted answers in place of the chosen provider, in tests; else nil.
+	scripted provider.Provider
 }
 
 // transport makes the HTTP client and the record of its traffic.
-func (a *app) transport() error {
-	a.log = &transport.Log{Text: a.screen.Note, Run: a.telemetry.Run()}
-	a.log.SetOn(bool(a.cfg.Debug))
-	if a.cfg.Log != "" {
-		f, err := os.OpenFile(a.cfg.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+func (m *models) transport() error {
+	m.log = &transport.Log{Text: m.screen.Note, Run: m.telemetry.Run()}
+	m.log.SetOn(bool(m.cfg.Debug))
+	if m.cfg.Log != "" {
+		f, err := os.OpenFile(m.cfg.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
-			return fail(agent.KindConfig, a.cfg.Origin("log"), err, "a file that can be written")
+			return fail(agent.KindConfig, m.cfg.Origin("log"), err, "a file that can be written")
 		}
-		a.log.JSON = f // open until the process ends, like every log
+		m.log.JSON = f // open until the process ends, like every log
 	}
 	var err error
-	options := transport.Options{CAFile: a.cfg.CAFile, Offline: bool(a.cfg.Offline), Log: a.log, Permit: a.cfg.Policy.CheckHost}
-	if a.http, err = transport.New(options); err != nil {
+	options := transport.Options{CAFile: m.cfg.CAFile, Offline: bool(m.cfg.Offline), Log: m.log, Permit: m.cfg.Policy.CheckHost}
+	if m.http, err = transport.New(options); err != nil {
 		return err
 	}
 	unrecorded := options
 	unrecorded.Log = nil
-	if a.tokens, err = transport.New(unrecorded); err != nil {
+	if m.tokens, err = transport.New(unrecorded); err != nil {
 		return err
 	}
-	a.telemetry.Use(a.tokens, a.warn)
-	a.signers.Clear()
+	m.telemetry.Use(m.tokens, m.warn)
+	m.signers.Clear()
 	base, err := transport.Plain(options)
 	if err == nil {
 		beside := base.Clone()
 		beside.Proxy = nil
-		a.beside = &http.Client{Transport: beside}
+		m.beside = &http.Client{Transport: beside}
 	}
-	a.web = &web.Client{Base: base, Around: options.Around, UserAgent: "artoo/" + a.process.build().Version,
-		Offline: bool(a.cfg.Offline)}
+	m.web = &web.Client{Base: base, Around: options.Around, UserAgent: "artoo/" + m.process.build().Version,
+		Offline: bool(m.cfg.Offline)}
 	return err
 }
 
-func (a *app) choose() error {
-	if a.choice.Provider != "" {
+func (m *models) choose() error {
+	if m.choice.Provider != "" {
 		return nil
 	}
-	hand, err := a.cfg.AtHand()
+	hand, err := m.cfg.AtHand()
 	if err != nil {
 		return err
 	}
-	a.choice, err = a.chooseOf(hand)
-	if several, ok := errors.AsType[*config.SeveralProviders](err); ok && !a.streams.headless && a.streams.in {
-		if hand, err = a.askProvider(several.Names); err == nil {
-			a.choice, err = a.chooseOf(hand)
+	m.choice, err = m.chooseOf(hand)
+	if several, ok := errors.AsType[*config.SeveralProviders](err); ok && !m.streams.headless && m.streams.in {
+		if hand, err = m.askProvider(several.Names); err == nil {
+			m.choice, err = m.chooseOf(hand)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if a.cfg.Model == "" && a.found.several != "" {
-		a.choice.Note = strings.TrimPrefix(a.choice.Note+", "+a.found.several, ", ")
+	if m.cfg.Model == "" && m.several != "" {
+		m.choice.Note = strings.TrimPrefix(m.choice.Note+", "+m.several, ", ")
 	}
-	if a.choice.Note != "" && a.streams.headless { // the banner tells it in a conversation
-		a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: a.choice.Note})
+	if m.choice.Note != "" && m.streams.headless { // the banner tells it in a conversation
+		m.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: m.choice.Note})
 	}
-	a.cfg = a.cfg.With(a.choice)
+	m.cfg = m.cfg.With(m.choice)
 	return nil
 }
 
 // chooseOf is the choice where these providers are at hand.
-func (a *app) chooseOf(hand []string) (config.Choice, error) {
-	return a.cfg.Choose(config.Conditions{AtHand: hand, DefaultModel: a.defaultModel, Catalog: a.catalog.ProviderFor, Probe: a.probe})
+func (m *models) chooseOf(hand []string) (config.Choice, error) {
+	return m.cfg.Choose(config.Conditions{AtHand: hand, DefaultModel: m.defaultModel, Catalog: m.catalog.ProviderFor, Probe: m.probe})
 }
 
 // askProvider asks once which provider to take, and writes it down.
-func (a *app) askProvider(names []string) ([]string, error) {
-	name, err := ui.Choose(context.Background(), a.process.In, a.screen,
+func (m *models) askProvider(names []string) ([]string, error) {
+	name, err := ui.Choose(context.Background(), m.process.In, m.screen,
 		"Several providers are at hand. Which one shall artoo use from now on?", names)
 	if err != nil {
 		return nil, config.NewSeveralProviders(names)
 	}
-	path, err := a.configFile()
+	path, err := m.configFile()
 	if err == nil {
 		err = config.SetProvider(path, name)
 	}
 	if err != nil {
-		a.warn("the choice holds for this run only: " + err.Error())
+		m.warn("the choice holds for this run only: " + err.Error())
 	} else {
-		a.screen.Note("written to " + path)
+		m.screen.Note("written to " + path)
 	}
 	return []string{name}, nil
 }
@@ -120,22 +136,22 @@ const (
 	probeRemote = 2 * time.Second
 )
 
-func (a *app) probe() string {
+func (m *models) probe() string {
 	for _, f := range provider.Known() {
-		if f.Local != nil && a.answers(f.Name) {
+		if f.Local != nil && m.answers(f.Name) {
 			return f.Name
 		}
 	}
 	return ""
 }
 
-func (a *app) answers(name string) bool {
-	p, _, err := a.wire(config.Choice{Provider: name})
+func (m *models) answers(name string) bool {
+	p, _, err := m.wire(config.Choice{Provider: name})
 	if err != nil {
 		return false
 	}
 	limit := probeRemote
-	if a.isLocal(name) {
+	if m.isLocal(name) {
 		limit = probeLocal
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -149,159 +165,159 @@ func (a *app) answers(name string) bool {
 }
 
 // defaultModel is the provider's, or that of its server or program.
-func (a *app) defaultModel(name string) string {
+func (m *models) defaultModel(name string) string {
 	f, _ := provider.FactsOf(name)
 	if f.Local != nil {
-		return a.pulledModel(name)
+		return m.pulledModel(name)
 	}
 	return cmp.Or(f.DefaultModel, f.AnyModel)
 }
 
 // pulledModel is the last model put on a local server that can call tools, or "".
-func (a *app) pulledModel(name string) string {
+func (m *models) pulledModel(name string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), probeRemote)
 	defer cancel()
-	models, err := a.askModels(ctx, name)
+	models, err := m.askModels(ctx, name)
 	if err != nil || len(models) == 0 {
 		return ""
 	}
 	first := max(0, slices.IndexFunc(models, func(m provider.ModelInfo) bool { return m.Tools }))
 	if len(models) > 1 {
-		a.found.several = fmt.Sprintf("model %s of the %d it has: -m %s/NAME takes another", models[first].ID, len(models), name)
+		m.several = fmt.Sprintf("model %s of the %d it has: -m %s/NAME takes another", models[first].ID, len(models), name)
 	}
 	return models[first].ID
 }
 
-// SwitchModel implements ui.Program.
-func (a *app) SwitchModel(name string) error {
-	choice := a.choiceOf(name)
-	model, err := a.model(choice)
+// SwitchModel implements ui.Models.
+func (m *models) SwitchModel(name string) error {
+	choice := m.choiceOf(name)
+	model, err := m.model(choice)
 	if err != nil {
 		return err
 	}
-	model.Defaults.Effort = a.agent.Model().Defaults.Effort
-	a.agent.SwitchModel(model)
-	a.answered(a.choice)
-	a.choice = choice
+	model.Defaults.Effort = m.agent.Model().Defaults.Effort
+	m.agent.SwitchModel(model)
+	m.answered(m.choice)
+	m.choice = choice
 	return nil
 }
 
 // answered keeps the model of a provider, for the way back to it.
-func (a *app) answered(c config.Choice) {
-	if a.found.earlier == nil {
-		a.found.earlier = map[string]string{}
+func (m *models) answered(c config.Choice) {
+	if m.earlier == nil {
+		m.earlier = map[string]string{}
 	}
-	a.found.earlier[c.Provider] = c.Model
+	m.earlier[c.Provider] = c.Model
 }
 
 // usual is the model that a switch to the provider means: its default, or for a
 // server of one's own, which has none worth the name, the one before.
-func (a *app) usual(name string) string {
+func (m *models) usual(name string) string {
 	if provider.DefaultModel(name) == "" {
-		if model := a.found.earlier[name]; model != "" {
+		if model := m.earlier[name]; model != "" {
 			return model
 		}
 	}
-	return a.defaultModel(name)
+	return m.defaultModel(name)
 }
 
 // usualOf is the meaning of a provider's name alone.
-func (a *app) usualOf(name string) (config.Choice, error) {
-	model := a.usual(name)
+func (m *models) usualOf(name string) (config.Choice, error) {
+	model := m.usual(name)
 	if model == "" {
 		return config.Choice{}, errors.New(name + " has no default model; /model " + name + "/NAME names one")
 	}
 	return config.Choice{Provider: name, Model: model}, nil
 }
 
-// Providers implements ui.Program.
-func (a *app) Providers() ([]config.Choice, error) {
-	names, err := a.cfg.AtHand()
-	if !slices.Contains(names, a.choice.Provider) {
-		names = append(names, a.choice.Provider)
+// Providers implements ui.Models.
+func (m *models) Providers() ([]config.Choice, error) {
+	names, err := m.cfg.AtHand()
+	if !slices.Contains(names, m.choice.Provider) {
+		names = append(names, m.choice.Provider)
 	}
-	if server := a.probe(); server != "" && !slices.Contains(names, server) {
+	if server := m.probe(); server != "" && !slices.Contains(names, server) {
 		names = append(names, server)
 	}
-	a.answered(a.choice)
+	m.answered(m.choice)
 	var list []config.Choice
 	for _, name := range names {
-		list = append(list, config.Choice{Provider: name, Model: a.usual(name)})
+		list = append(list, config.Choice{Provider: name, Model: m.usual(name)})
 	}
 	return list, err
 }
 
 // model makes the provider that answers for a model, with the model's facts.
-func (a *app) model(choice config.Choice) (agent.Model, error) {
-	if caps := a.effectCaps(); caps.Any() && isProgram(choice.Provider) {
+func (m *models) model(choice config.Choice) (agent.Model, error) {
+	if caps := m.effectCaps(); caps.Any() && isProgram(choice.Provider) {
 		return agent.Model{}, usage(caps.String(), choice.Provider+" runs tools of its own, which no cap on effects binds", "a model that is asked directly")
 	}
-	if err := a.checkModel(choice); err != nil {
+	if err := m.checkModel(choice); err != nil {
 		return agent.Model{}, err
 	}
-	wire, keys, err := a.wire(choice)
+	wire, keys, err := m.wire(choice)
 	if err != nil {
 		return agent.Model{}, err
 	}
-	info, known := a.catalog.Lookup(choice.Provider, choice.Model)
+	info, known := m.catalog.Lookup(choice.Provider, choice.Model)
 	var temperature *float64
-	if a.cfg.IsSet("temperature") {
-		temperature = (*float64)(&a.cfg.Temperature)
+	if m.cfg.IsSet("temperature") {
+		temperature = (*float64)(&m.cfg.Temperature)
 	}
-	m := agent.Model{
+	model := agent.Model{
 		Provider: &provider.Retrier{
-			Provider: wire, MaxTime: cmp.Or(time.Duration(a.cfg.MaxRetryTime), -1), NewKey: keys.Renew,
+			Provider: wire, MaxTime: cmp.Or(time.Duration(m.cfg.MaxRetryTime), -1), NewKey: keys.Renew,
 		},
 		Name: choice.Provider,
 		Defaults: provider.Options{
-			Model: choice.Model, MaxTokens: int(a.cfg.MaxTokens), Temperature: temperature,
-			Effort: provider.Effort(a.cfg.Effort),
+			Model: choice.Model, MaxTokens: int(m.cfg.MaxTokens), Temperature: temperature,
+			Effort: provider.Effort(m.cfg.Effort),
 		},
-		Other: func(model string) provider.ModelInfo {
-			other, _ := a.catalog.Lookup(choice.Provider, model)
-			return merge(other, a.cfg.Providers[choice.Provider].Models[model])
+		Other: func(id string) provider.ModelInfo {
+			other, _ := m.catalog.Lookup(choice.Provider, id)
+			return merge(other, m.cfg.Providers[choice.Provider].Models[id])
 		},
-		Rules: func(mode string) string { return cli.Rules(choice.Provider, mode, a.repoSettings.trusted()) },
+		Rules: func(mode string) string { return cli.Rules(choice.Provider, mode, m.extensions.repoSettings.trusted()) },
 	}
-	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
-		m.Describe = a.describer(d, choice)
+	if d, ok := wire.(provider.Describer); ok && m.mustAsk(choice, info, known) {
+		model.Describe = m.describer(d, choice)
 	}
 	if w, ok := wire.(provider.Waiter); ok {
-		m.Wait = w.Wait
+		model.Wait = w.Wait
 	}
-	m.Info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
-	a.warnOfOldPrice(m.Info)
-	return m, nil
+	model.Info = merge(info, m.cfg.Providers[choice.Provider].Models[choice.Model])
+	m.warnOfOldPrice(model.Info)
+	return model, nil
 }
 
 // checkModel is an error if the policy of the machine forbids a model.
-func (a *app) checkModel(choice config.Choice) error {
-	if a.free { // artoo demo asks no server
+func (m *models) checkModel(choice config.Choice) error {
+	if m.free { // artoo demo asks no server
 		return nil
 	}
-	return a.cfg.Policy.CheckModel(choice.Provider, choice.Model, isProgram(choice.Provider))
+	return m.cfg.Policy.CheckModel(choice.Provider, choice.Model, isProgram(choice.Provider))
 }
 
 // oldPrice is the age from which on a cap on money is not to be trusted.
 const oldPrice = 60 * 24 * time.Hour
 
 // warnOfOldPrice warns once in a run that money is capped by an old price.
-func (a *app) warnOfOldPrice(m provider.ModelInfo) {
-	age, dated := m.PriceFrom.Age(a.began)
-	if a.cfg.MaxCost == 0 && a.cfg.DailyCost == 0 || !dated || age <= oldPrice || a.found.oldPrice {
+func (m *models) warnOfOldPrice(info provider.ModelInfo) {
+	age, dated := info.PriceFrom.Age(m.began)
+	if m.cfg.MaxCost == 0 && m.cfg.DailyCost == 0 || !dated || age <= oldPrice || m.oldPrice {
 		return
 	}
-	a.found.oldPrice = true
-	a.warn(fmt.Sprintf("the price of %s is %d days old, and the cap on money counts by it; artoo models --update takes newer ones",
-		m.ID, int(age/(24*time.Hour))))
+	m.oldPrice = true
+	m.warn(fmt.Sprintf("the price of %s is %d days old, and the cap on money counts by it; artoo models --update takes newer ones",
+		info.ID, int(age/(24*time.Hour))))
 }
 
 // mustAsk reports whether the server has to be asked for a model's abilities. Only a server of the user's own
 // knows the window it was started with, and a cap on money needs a price if neither settings nor catalogue have it.
-func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool) bool {
-	own := a.cfg.Providers[choice.Provider].Models[choice.Model]
-	return isLocalServer(choice.Provider) || own.Context == 0 && (!known || a.isLocal(choice.Provider)) ||
-		(a.cfg.MaxCost > 0 || a.cfg.DailyCost > 0) && own.Price == nil && info.Price == nil
+func (m *models) mustAsk(choice config.Choice, info provider.ModelInfo, known bool) bool {
+	own := m.cfg.Providers[choice.Provider].Models[choice.Model]
+	return isLocalServer(choice.Provider) || own.Context == 0 && (!known || m.isLocal(choice.Provider)) ||
+		(m.cfg.MaxCost > 0 || m.cfg.DailyCost > 0) && own.Price == nil && info.Price == nil
 }
 
 // isLocalServer reports whether the provider serves the user's own models.
@@ -315,10 +331,10 @@ func isProgram(name string) bool {
 	return f.Program != ""
 }
 
-func (a *app) describer(d provider.Describer, choice config.Choice) func(context.Context) (provider.ModelInfo, error) {
+func (m *models) describer(d provider.Describer, choice config.Choice) func(context.Context) (provider.ModelInfo, error) {
 	return func(ctx context.Context) (provider.ModelInfo, error) {
 		said, err := d.Describe(ctx, choice.Model)
-		info := merge(said, a.cfg.Providers[choice.Provider].Models[choice.Model])
+		info := merge(said, m.cfg.Providers[choice.Provider].Models[choice.Model])
 		if isLocalServer(choice.Provider) { // the server was already asked for the user's window
 			info.Context = said.Context
 		}
@@ -368,4 +384,58 @@ func priced(known *provider.Price, said config.Price) *provider.Price {
 		}
 	}
 	return &price
+}
+
+// choiceOf is the model that a name means beside the present one.
+func (m *models) choiceOf(name string) config.Choice {
+	if first, rest, ok := strings.Cut(name, "/"); ok && m.cfg.IsProvider(first) && rest != "" {
+		return config.Choice{Provider: first, Model: rest}
+	}
+	return config.Choice{Provider: m.choice.Provider, Model: name}
+}
+
+// goOnWith lets the provider and model of a session answer in it again, unless a
+// flag says otherwise: a session with a coding CLI must not go over to an API
+// that is paid for. An address or key of the settings is not given to another
+// provider than they mean.
+func (m *models) goOnWith(s *conversation.Session) {
+	last := lastChoice(s)
+	if m.choice.Provider != "" || m.cfg.FromFlag("provider") ||
+		last.Provider == demo.Name || !m.cfg.IsProvider(last.Provider) {
+		return
+	}
+	if m.cfg.FromFlag("model") {
+		first, _, named := strings.Cut(m.cfg.Model, "/")
+		if !isProgram(last.Provider) || named && m.cfg.IsProvider(first) {
+			return
+		}
+		last.Model = m.cfg.Model
+	}
+	tied := m.cfg.BaseURL != "" || !m.cfg.APIKey.IsZero() || m.cfg.APIKeyFile != ""
+	if tied && !isProgram(last.Provider) && m.cfg.Provider != last.Provider {
+		return
+	}
+	m.cfg = m.cfg.With(last)
+}
+
+// lastChoice is the last model of a session; for a fallback, the model it replaced. No model is requested of a coding CLI that chose its own.
+func lastChoice(s *conversation.Session) config.Choice {
+	head := s.Header()
+	last := config.Choice{Provider: head.Provider, Model: head.Model}
+	for _, m := range slices.Backward(s.Messages()) {
+		if m.Provider == "" || m.Model == "" {
+			continue
+		}
+		if name, model, ok := strings.Cut(m.InsteadOf, "/"); ok {
+			return config.Choice{Provider: name, Model: model}
+		}
+		switch f, _ := provider.FactsOf(m.Provider); {
+		case f.Program == "":
+			return config.Choice{Provider: m.Provider, Model: m.Model}
+		case m.Provider != head.Provider:
+			return config.Choice{Provider: m.Provider, Model: f.AnyModel}
+		}
+		return last
+	}
+	return last
 }

@@ -70,10 +70,10 @@ func TestAnOldPriceUnderACapIsSaidOnce(t *testing.T) {
 		"the price of no": {1, 0, provider.ModelInfo{}, ""},
 	} {
 		var shown bytes.Buffer
-		a := &app{began: day, cfg: &config.Config{Settings: config.Settings{MaxCost: config.Number(test.cost), DailyCost: config.Number(test.daily)}},
-			screen: screen.New(screen.Options{Out: io.Discard, Err: &shown, Profile: screen.Plain})}
-		a.warnOfOldPrice(test.model)
-		a.warnOfOldPrice(test.model)
+		m := &models{session: &session{began: day, cfg: &config.Config{Settings: config.Settings{MaxCost: config.Number(test.cost), DailyCost: config.Number(test.daily)}},
+			screen: screen.New(screen.Options{Out: io.Discard, Err: &shown, Profile: screen.Plain})}}
+		m.warnOfOldPrice(test.model)
+		m.warnOfOldPrice(test.model)
 		got := strings.Join(strings.Fields(shown.String()), " ")
 		if !strings.Contains(got, test.want) || (got == "") != (test.want == "") || strings.Count(got, "days old") > 1 {
 			t.Errorf("%s: %q", name, got)

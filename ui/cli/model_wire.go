@@ -22,17 +22,17 @@ import (
 )
 
 // wire makes the provider that speaks the chosen one's protocol, and finds its keys.
-func (a *app) wire(choice config.Choice) (provider.Provider, *config.KeySource, error) {
-	server, keys, err := a.server(choice.Provider)
+func (m *models) wire(choice config.Choice) (provider.Provider, *config.KeySource, error) {
+	server, keys, err := m.server(choice.Provider)
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.scripted != nil {
-		return a.scripted, keys, nil
+	if m.scripted != nil {
+		return m.scripted, keys, nil
 	}
-	made := registry.Settings{Server: server, Window: a.window(choice), Pace: a.pace()}
+	made := registry.Settings{Server: server, Window: m.window(choice), Pace: m.pace()}
 	if isProgram(choice.Provider) {
-		if made.CLI, err = a.codingCLI(choice.Provider); err != nil {
+		if made.CLI, err = m.codingCLI(choice.Provider); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -40,10 +40,10 @@ func (a *app) wire(choice config.Choice) (provider.Provider, *config.KeySource, 
 }
 
 // window is the context to ask a server for, 0 where the user says nothing.
-func (a *app) window(choice config.Choice) int {
-	asked := a.cfg.Providers[choice.Provider].Models[choice.Model].Context
-	if a.cfg.IsSet("max_context_tokens") {
-		if budget := int(a.cfg.MaxContextTokens + a.cfg.MaxTokens); asked == 0 || budget < asked {
+func (m *models) window(choice config.Choice) int {
+	asked := m.cfg.Providers[choice.Provider].Models[choice.Model].Context
+	if m.cfg.IsSet("max_context_tokens") {
+		if budget := int(m.cfg.MaxContextTokens + m.cfg.MaxTokens); asked == 0 || budget < asked {
 			return budget
 		}
 	}
@@ -51,8 +51,8 @@ func (a *app) window(choice config.Choice) int {
 }
 
 // isLocal reports whether a provider's server is on this machine or network.
-func (a *app) isLocal(name string) bool {
-	address, _, err := a.cfg.Endpoint(name)
+func (m *models) isLocal(name string) bool {
+	address, _, err := m.cfg.Endpoint(name)
 	return err == nil && localAddress(registry.Address(name, address))
 }
 
@@ -62,8 +62,8 @@ func localAddress(address string) bool {
 }
 
 // server holds the settings of a provider's server.
-func (a *app) server(name string) (provider.Server, *config.KeySource, error) {
-	address, source, err := a.cfg.Endpoint(name)
+func (m *models) server(name string) (provider.Server, *config.KeySource, error) {
+	address, source, err := m.cfg.Endpoint(name)
 	if err != nil {
 		return provider.Server{}, nil, err
 	}
@@ -72,81 +72,81 @@ func (a *app) server(name string) (provider.Server, *config.KeySource, error) {
 	}
 	address = registry.Address(name, address)
 	if u, err := url.Parse(address); err == nil && address != "" {
-		if err := a.cfg.Policy.CheckHost(u.Host); err != nil {
+		if err := m.cfg.Policy.CheckHost(u.Host); err != nil {
 			return provider.Server{}, nil, err
 		}
 	}
 	local := localAddress(address)
-	idle := time.Duration(a.cfg.IdleTimeout)
+	idle := time.Duration(m.cfg.IdleTimeout)
 	switch {
-	case !a.cfg.IsSet("idle_timeout") && local:
+	case !m.cfg.IsSet("idle_timeout") && local:
 		idle = 0 // a local server may think for as long as it likes
 	case idle == 0:
 		idle = -1
 	}
 	headers := map[string]string{}
-	for k, v := range a.cfg.Providers[name].ExtraHeaders {
+	for k, v := range m.cfg.Providers[name].ExtraHeaders {
 		headers[k] = v.Reveal()
 	}
-	keys, form, client := a.cfg.KeySource(name), a.cfg.Form(name), a.http
+	keys, form, client := m.cfg.KeySource(name), m.cfg.Form(name), m.http
 	if form.Keyless() && client != nil {
-		client = &http.Client{Transport: a.signer(form.Auth)}
+		client = &http.Client{Transport: m.signer(form.Auth)}
 	}
 	return provider.Server{
 		Form: form, Name: name, BaseURL: address, Key: keys.Key, HTTP: client, Headers: headers,
-		Idle: idle, RequestTimeout: time.Duration(a.cfg.RequestTimeout), Local: local, Setting: source,
-		Catalog: a.catalog,
+		Idle: idle, RequestTimeout: time.Duration(m.cfg.RequestTimeout), Local: local, Setting: source,
+		Catalog: m.catalog,
 	}, keys, nil
 }
 
 // signer signs requests with a cloud's credentials, which all its servers share.
-func (a *app) signer(auth provider.Auth) *cloud.Transport {
-	made, _ := a.signers.LoadOrStore(auth, cloud.New(a.http.Transport, cloud.Options{Auth: auth, HTTP: a.tokens, Beside: a.beside,
-		Secret: a.cfg.Keep, Run: a.cfg.RunCredentials}))
+func (m *models) signer(auth provider.Auth) *cloud.Transport {
+	made, _ := m.signers.LoadOrStore(auth, cloud.New(m.http.Transport, cloud.Options{Auth: auth, HTTP: m.tokens, Beside: m.beside,
+		Secret: m.cfg.Keep, Run: m.cfg.RunCredentials}))
 	return made.(*cloud.Transport)
 }
 
 // codingCLI holds the settings of an installed coding CLI.
-func (a *app) codingCLI(name string) (*cli.CLI, error) {
-	if a.cfg.Offline {
-		why := errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that")
+func (m *models) codingCLI(name string) (*cli.CLI, error) {
+	if m.cfg.Offline {
+		why := errors.New("it connects to its vendor, and " + m.cfg.Origin("offline") + " forbids that")
 		return nil, fail(agent.KindConfig, name, why, "a local server, with ARTOO_BASE_URL")
 	}
 	c := &cli.CLI{
-		Name: name, Dir: a.project.Dir, Root: a.project.Root, Limit: time.Duration(a.cfg.RequestTimeout), Trace: a.log.Record,
-		Mode:         func() string { return string(a.agent.Policy().Mode) },
-		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
-		Announce:     a.streams.headless || a.agent != nil, // else the banner tells
-		MaxRetry:     cmp.Or(time.Duration(a.cfg.MaxRetryTime), -1), Catalog: a.catalog,
-		Caps: a.caps, Reads: a.longInput, Trusted: a.trustsNow,
+		Name: name, Dir: m.project.Dir, Root: m.project.Root, Limit: time.Duration(m.cfg.RequestTimeout), Trace: m.log.Record,
+		Mode:         func() string { return string(m.agent.Policy().Mode) },
+		Instructions: strings.TrimSpace(m.cfg.System + "\n\n" + m.cfg.AppendSystem),
+		Announce:     m.streams.headless || m.agent != nil, // else the banner tells
+		MaxRetry:     cmp.Or(time.Duration(m.cfg.MaxRetryTime), -1), Catalog: m.catalog,
+		Caps: m.caps, Reads: m.longInput, Trusted: m.extensions.trustsNow,
 	}
-	if a.cfg.IsSet("idle_timeout") {
-		c.Idle = cmp.Or(time.Duration(a.cfg.IdleTimeout), -1)
+	if m.cfg.IsSet("idle_timeout") {
+		c.Idle = cmp.Or(time.Duration(m.cfg.IdleTimeout), -1)
 	}
-	c.Environ, c.Withheld = cli.Environ(name, a.environ, os.Environ(), a.cfg.PassEnv)
+	c.Environ, c.Withheld = cli.Environ(name, m.environ, os.Environ(), m.cfg.PassEnv)
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	a.found.closers = append(a.found.closers, c.Close)
+	m.closers = append(m.closers, c.Close)
 	return c, nil
 }
 
 // caps are the caps that a coding CLI is given. It counts its steps only if the user says so.
-func (a *app) caps() cli.Caps {
-	money, tokens := a.agent.Left()
+func (m *models) caps() cli.Caps {
+	money, tokens := m.agent.Left()
 	caps := cli.Caps{Money: money, Tokens: tokens}
-	if a.cfg.IsSet("max_turns") {
-		caps.Steps = int(a.cfg.MaxTurns)
+	if m.cfg.IsSet("max_turns") {
+		caps.Steps = int(m.cfg.MaxTurns)
 	}
 	return caps
 }
 
 // longInput is the directory that holds the session's long input, if there is any.
-func (a *app) longInput() []string {
-	if a.agent == nil {
+func (m *models) longInput() []string {
+	if m.agent == nil {
 		return nil
 	}
-	dir := a.agent.OutputDir()
+	dir := m.agent.OutputDir()
 	if files, err := filepath.Glob(filepath.Join(dir, "stdin-*")); err != nil || len(files) == 0 {
 		return nil
 	}
@@ -154,8 +154,8 @@ func (a *app) longInput() []string {
 }
 
 // pace lets the user watch the demo.
-func (a *app) pace() func(context.Context, time.Duration) {
-	if a.streams.headless || bool(a.cfg.Interactive) {
+func (m *models) pace() func(context.Context, time.Duration) {
+	if m.streams.headless || bool(m.cfg.Interactive) {
 		return nil
 	}
 	return demo.Wait

@@ -25,36 +25,36 @@ import (
 
 // modelsCommand is `artoo models`.
 type modelsCommand struct {
-	*app
+	app          *app
 	json, update *bool
 }
 
-func newModels(a *app) *cobra.Command {
-	c := a.command("models [provider] | --update [FILE|URL]",
+func newModels(l commandLine) *cobra.Command {
+	c := l.command("models [provider] | --update [FILE|URL]",
 		"the models a provider has, with windows and prices; --update: newer ones", common("provider", "models_url"))
-	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerKnown(1, "provider")
-	m := modelsCommand{a, jsonFlag(c), c.Flags().Bool("update", false, "take the facts of FILE or URL, else of models_url")}
+	c.Args, c.ValidArgsFunction = l.words(0, 1, ""), l.offerKnown(1, "provider")
+	m := modelsCommand{l.app, jsonFlag(c), c.Flags().Bool("update", false, "take the facts of FILE or URL, else of models_url")}
 	c.RunE = func(c *cobra.Command, words []string) error { return m.run(c.Context(), first(words)) }
 	return c
 }
 
 // run lists the models, with the catalogue for servers that cannot be asked.
-func (a modelsCommand) run(ctx context.Context, word string) error {
-	if err := a.load(false, false); err != nil {
+func (c modelsCommand) run(ctx context.Context, word string) error {
+	if err := c.app.load(false, false); err != nil {
 		return err
 	}
-	if *a.update {
-		return a.updateCatalog(ctx, word)
+	if *c.update {
+		return c.updateCatalog(ctx, word)
 	}
-	if err := a.transport(); err != nil {
+	if err := c.app.models.transport(); err != nil {
 		return err
 	}
-	names, ask, err := a.listed(word)
+	names, ask, err := c.app.models.listed(word)
 	if err != nil {
 		return err
 	}
 	if !ask {
-		a.noteUnlisted("no provider is at hand")
+		c.app.models.noteUnlisted("no provider is at hand")
 	}
 	lists := make([][]provider.ModelInfo, len(names))
 	failed := make([]error, len(names))
@@ -63,7 +63,7 @@ func (a modelsCommand) run(ctx context.Context, word string) error {
 		if !ask {
 			break
 		}
-		asked.Go(func() { lists[i], failed[i] = a.askModels(ctx, name) })
+		asked.Go(func() { lists[i], failed[i] = c.app.models.askModels(ctx, name) })
 	}
 	asked.Wait()
 	if ctx.Err() != nil {
@@ -71,50 +71,50 @@ func (a modelsCommand) run(ctx context.Context, word string) error {
 	}
 	var rows []listedModel
 	for i, name := range names {
-		known := modelsOf(a.catalog, a.cfg, name, lists[i])
+		known := modelsOf(c.app.models.catalog, c.app.cfg, name, lists[i])
 		if failed[i] != nil {
 			switch {
 			case isProgram(name):
-				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name +
+				c.app.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name +
 					" lists no models: -m takes any model the program takes"})
-			case len(names) == 1 && len(a.catalog.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
+			case len(names) == 1 && len(c.app.models.catalog.Models(name)) == 0 && len(c.app.cfg.Providers[name].Models) == 0:
 				return failed[i]
 			default:
-				a.noteUnlisted(whyUnlisted(name, failed[i]))
+				c.app.models.noteUnlisted(whyUnlisted(name, failed[i]))
 			}
 		}
 		for _, m := range known {
-			rows = append(rows, a.row(m, lists[i]))
+			rows = append(rows, c.app.models.row(m, lists[i]))
 		}
 	}
-	return printModels(a.process.Out, rows, a.began, *a.json)
+	return printModels(c.app.process.Out, rows, c.app.began, *c.json)
 }
 
 // listed are the providers whose models are listed: the one that is named, else
 // the one that the settings mean, else all at hand. With none there are all that
 // the catalogue has, and no server is to be asked. The settings are made to
 // belong to one provider at most: a key or an address must not reach another.
-func (a *app) listed(name string) (names []string, ask bool, err error) {
+func (m *models) listed(name string) (names []string, ask bool, err error) {
 	if name != "" {
-		return []string{name}, true, a.tie(name)
+		return []string{name}, true, m.tie(name)
 	}
-	if a.cfg.Provider != "" {
-		return []string{a.cfg.Provider}, true, nil
+	if m.cfg.Provider != "" {
+		return []string{m.cfg.Provider}, true, nil
 	}
-	if names, err = a.cfg.AtHand(); err != nil {
+	if names, err = m.cfg.AtHand(); err != nil {
 		return nil, false, err
 	}
-	choice, err := a.chooseOf(names)
+	choice, err := m.chooseOf(names)
 	switch {
 	case err == nil:
-		a.cfg = a.cfg.With(choice)
+		m.cfg = m.cfg.With(choice)
 		return []string{choice.Provider}, true, nil
 	case len(names) > 0:
-		a.cfg = a.cfg.With(config.Choice{Provider: nobody})
+		m.cfg = m.cfg.With(config.Choice{Provider: nobody})
 		return names, true, nil
 	}
 	for _, known := range provider.Names() {
-		if len(a.catalog.Models(known)) > 0 {
+		if len(m.catalog.Models(known)) > 0 {
 			names = append(names, known)
 		}
 	}
@@ -125,9 +125,9 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 const nobody = "(none)"
 
 // tie says whose the settings are when a provider is named as an argument.
-func (a *app) tie(name string) error {
-	if !a.cfg.IsProvider(name) {
-		all := a.cfg.ProviderNames()
+func (m *models) tie(name string) error {
+	if !m.cfg.IsProvider(name) {
+		all := m.cfg.ProviderNames()
 		hint := "one of " + strings.Join(all, ", ")
 		if near := spelling.Nearest(name, all); near != "" {
 			hint = "artoo models " + near
@@ -135,11 +135,11 @@ func (a *app) tie(name string) error {
 		return usage("models", "there is no provider "+name, hint)
 	}
 	switch {
-	case a.cfg.Provider != "":
-	case a.cfg.BaseURL != "":
-		a.cfg = a.cfg.With(config.Choice{Provider: provider.Compatible, Model: a.cfg.Model})
+	case m.cfg.Provider != "":
+	case m.cfg.BaseURL != "":
+		m.cfg = m.cfg.With(config.Choice{Provider: provider.Compatible, Model: m.cfg.Model})
 	default:
-		a.cfg = a.cfg.With(config.Choice{Provider: name})
+		m.cfg = m.cfg.With(config.Choice{Provider: name})
 	}
 	return nil
 }
@@ -148,14 +148,14 @@ func (a *app) tie(name string) error {
 var errNoList = errors.New("it has no list of models")
 
 // askModels asks a provider's server for its models; nil where it has no list.
-func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo, error) {
+func (m *models) askModels(ctx context.Context, name string) ([]provider.ModelInfo, error) {
 	switch f, _ := provider.FactsOf(name); {
 	case f.Program != "":
 		return nil, errNoList
 	case f.Key == provider.KeyNever: // nor a server
 		return nil, nil
 	}
-	wire, _, err := a.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
+	wire, _, err := m.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
 	if err != nil {
 		return nil, err
 	}
@@ -167,13 +167,13 @@ func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo,
 }
 
 // noteUnlisted says why a list is the catalogue's.
-func (a *app) noteUnlisted(why string) {
-	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue: " + a.catalogue()})
+func (m *models) noteUnlisted(why string) {
+	m.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue: " + m.catalogue()})
 }
 
-func (a *app) catalogue() string {
+func (m *models) catalogue() string {
 	var names []string
-	for _, s := range a.catalog.Sources() {
+	for _, s := range m.catalog.Sources() {
 		names = append(names, s.Name+", "+s.Date)
 	}
 	return strings.Join(names, "; ")
@@ -231,13 +231,13 @@ func presentModel(cfg *config.Config, name string) string {
 	return f.DefaultModel
 }
 
-func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel {
-	r := listedModel{ModelInfo: m, Default: m.ID == presentModel(a.cfg, m.Provider), Source: "config"}
-	_, described := a.cfg.Providers[m.Provider].Models[m.ID]
-	_, known := a.catalog.Lookup(m.Provider, m.ID)
+func (m *models) row(info provider.ModelInfo, served []provider.ModelInfo) listedModel {
+	r := listedModel{ModelInfo: info, Default: info.ID == presentModel(m.cfg, info.Provider), Source: "config"}
+	_, described := m.cfg.Providers[info.Provider].Models[info.ID]
+	_, known := m.catalog.Lookup(info.Provider, info.ID)
 	switch {
 	case described:
-	case slices.ContainsFunc(served, func(s provider.ModelInfo) bool { return s.ID == m.ID }):
+	case slices.ContainsFunc(served, func(s provider.ModelInfo) bool { return s.ID == info.ID }):
 		r.Source = "provider"
 	case known:
 		r.Source = "catalogue"
@@ -246,46 +246,46 @@ func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel
 }
 
 // serve asks a provider for its models, and keeps its list.
-func (a *app) serve(ctx context.Context, name string) error {
-	served, err := a.askModels(ctx, name)
+func (m *models) serve(ctx context.Context, name string) error {
+	served, err := m.askModels(ctx, name)
 	if err == nil && served != nil {
-		if a.found.served == nil {
-			a.found.served = map[string][]provider.ModelInfo{}
+		if m.served == nil {
+			m.served = map[string][]provider.ModelInfo{}
 		}
-		a.found.served[name] = served
+		m.served[name] = served
 	}
 	return err
 }
 
-// FindModel implements ui.Program.
-func (a *app) FindModel(ctx context.Context, name string) (ui.FoundModel, error) {
-	found, err := a.findModel(ctx, name)
+// FindModel implements ui.Models.
+func (m *models) FindModel(ctx context.Context, name string) (ui.FoundModel, error) {
+	found, err := m.findModel(ctx, name)
 	if err == nil {
-		err = a.checkModel(config.Choice{Provider: found.Provider, Model: found.Model})
+		err = m.checkModel(config.Choice{Provider: found.Provider, Model: found.Model})
 	}
 	return found, err
 }
 
-func (a *app) findModel(ctx context.Context, name string) (ui.FoundModel, error) {
-	choice := a.choiceOf(name)
-	ids, _ := a.ids(choice.Provider)
+func (m *models) findModel(ctx context.Context, name string) (ui.FoundModel, error) {
+	choice := m.choiceOf(name)
+	ids, _ := m.ids(choice.Provider)
 	owner, alone := strings.CutSuffix(name, "/")
-	switch known := a.cfg.IsProvider(owner); {
+	switch known := m.cfg.IsProvider(owner); {
 	case alone && !known:
 		return ui.FoundModel{}, errors.New("there is no provider " + owner)
 	case known && !slices.Contains(ids, name):
-		usual, err := a.usualOf(owner)
+		usual, err := m.usualOf(owner)
 		return ui.FoundModel{Provider: usual.Provider, Model: usual.Model, Known: err == nil}, err
 	}
 	found := ui.FoundModel{Provider: choice.Provider, Model: choice.Model}
-	if found.Known = a.catalog.Has(choice.Provider, choice.Model) || slices.Contains(ids, choice.Model); found.Known {
+	if found.Known = m.catalog.Has(choice.Provider, choice.Model) || slices.Contains(ids, choice.Model); found.Known {
 		return found, nil
 	}
 	// A provider that cannot be asked leaves it to the catalogue; the switch itself says more.
-	if err := a.serve(ctx, choice.Provider); err != nil && ctx.Err() != nil {
+	if err := m.serve(ctx, choice.Provider); err != nil && ctx.Err() != nil {
 		return found, context.Cause(ctx)
 	}
-	ids, found.Listed = a.ids(choice.Provider)
+	ids, found.Listed = m.ids(choice.Provider)
 	found.Known = slices.Contains(ids, choice.Model)
 	if found.Nearest = spelling.Nearest(choice.Model, ids); found.Nearest == "" {
 		part := func(id string) bool { return strings.Contains(strings.ToLower(id), strings.ToLower(choice.Model)) }
@@ -297,26 +297,26 @@ func (a *app) findModel(ctx context.Context, name string) (ui.FoundModel, error)
 }
 
 // ids are the models known of a provider; all reports whether these are all that it has.
-func (a *app) ids(name string) (ids []string, all bool) {
-	served := a.found.served[name]
-	for _, m := range modelsOf(a.catalog, a.cfg, name, served) {
+func (m *models) ids(name string) (ids []string, all bool) {
+	served := m.served[name]
+	for _, m := range modelsOf(m.catalog, m.cfg, name, served) {
 		ids = append(ids, m.ID)
 	}
-	return ids, served != nil || len(a.catalog.Models(name)) > 0
+	return ids, served != nil || len(m.catalog.Models(name)) > 0
 }
 
-// Models implements ui.Program.
-func (a *app) Models() []provider.ModelInfo {
-	return modelsOf(a.catalog, a.cfg, a.choice.Provider, a.found.served[a.choice.Provider])
+// Models implements ui.Models.
+func (m *models) Models() []provider.ModelInfo {
+	return modelsOf(m.catalog, m.cfg, m.choice.Provider, m.served[m.choice.Provider])
 }
 
-// AskModels implements ui.Program.
-func (a *app) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
-	name := a.choice.Provider
-	err := a.serve(ctx, name)
-	list := a.Models()
+// AskModels implements ui.Models.
+func (m *models) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
+	name := m.choice.Provider
+	err := m.serve(ctx, name)
+	list := m.Models()
 	if err != nil && len(list) > 0 {
-		err = errors.New(whyUnlisted(name, err) + "; this is the catalogue: " + a.catalogue())
+		err = errors.New(whyUnlisted(name, err) + "; this is the catalogue: " + m.catalogue())
 	}
 	return list, err
 }

@@ -32,15 +32,15 @@ const (
 const publicFacts = "https://models.dev/api.json"
 
 // catalogFile is where facts are kept that the user installed.
-func (a *app) catalogFile() (string, error) {
-	dir, err := a.cfg.Paths.CacheDir()
+func (m *models) catalogFile() (string, error) {
+	dir, err := m.cfg.Paths.CacheDir()
 	return filepath.Join(dir, "models.tsv"), err
 }
 
 // openCatalog takes the facts that the user installed. Those with a fault in them
 // are left out with a warning: the built-in ones serve.
-func (a *app) openCatalog() {
-	path, err := a.catalogFile()
+func (m *models) openCatalog() {
+	path, err := m.catalogFile()
 	if err != nil {
 		return // nowhere to have kept any
 	}
@@ -49,10 +49,10 @@ func (a *app) openCatalog() {
 		return
 	}
 	if err == nil {
-		a.catalog, err = provider.OpenCatalog(string(text))
+		m.catalog, err = provider.OpenCatalog(string(text))
 	}
 	if err != nil {
-		a.warn("facts about models in " + path + " are not used: " + err.Error() +
+		m.warn("facts about models in " + path + " are not used: " + err.Error() +
 			"; artoo models --update writes them again")
 	}
 }
@@ -75,8 +75,8 @@ func capped(r io.Reader) ([]byte, error) {
 }
 
 // updateCatalog is `artoo models --update`.
-func (a modelsCommand) updateCatalog(ctx context.Context, where string) error {
-	where = cmp.Or(where, a.cfg.ModelsURL)
+func (c modelsCommand) updateCatalog(ctx context.Context, where string) error {
+	where = cmp.Or(where, c.app.cfg.ModelsURL)
 	if where == "" {
 		return usage("models --update", "no FILE or URL given, and models_url is not set",
 			"artoo models --update "+publicFacts+", or set models_url under [provider] in config.toml")
@@ -84,7 +84,7 @@ func (a modelsCommand) updateCatalog(ctx context.Context, where string) error {
 	bad := func(err error) error {
 		return fail(agent.KindConfig, where, err, "a list in the form of "+publicFacts+"; nothing was changed")
 	}
-	data, from, err := a.fetchFacts(ctx, where)
+	data, from, err := c.app.models.fetchFacts(ctx, where)
 	if err != nil {
 		return err
 	}
@@ -104,23 +104,23 @@ func (a modelsCommand) updateCatalog(ctx context.Context, where string) error {
 		return bad(fmt.Errorf("it is of %s, and the built-in facts are of %s", from.Date,
 			(*provider.Catalog)(nil).Sources()[0].Date))
 	}
-	path, err := a.catalogFile()
+	path, err := c.app.models.catalogFile()
 	if err == nil {
 		err = atomicfile.Write(path, []byte(text), 0o600)
 	}
 	if err != nil {
 		return fail(agent.KindInternal, "models --update", err, "a cache directory that can be written, by XDG_CACHE_HOME")
 	}
-	return printOne(a.process.Out, compareCatalogs(a.catalog, newer, models, from), *a.json, catalogChange.text)
+	return printOne(c.app.process.Out, compareCatalogs(c.app.models.catalog, newer, models, from), *c.json, catalogChange.text)
 }
 
 // fetchFacts reads a list, and says where and of which day it is: the day of asking for
 // an address, that of the last change for a file.
-func (a *app) fetchFacts(ctx context.Context, where string) (data []byte, from provider.Source, err error) {
+func (m *models) fetchFacts(ctx context.Context, where string) (data []byte, from provider.Source, err error) {
 	u, err := url.Parse(where)
 	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
-		from = provider.Source{Name: sourceName(u.Host), Date: a.began.Format(time.DateOnly)}
-		data, err = a.fetch(ctx, u)
+		from = provider.Source{Name: sourceName(u.Host), Date: m.began.Format(time.DateOnly)}
+		data, err = m.fetch(ctx, u)
 		return data, from, err
 	}
 	info, err := os.Stat(where)
@@ -131,8 +131,8 @@ func (a *app) fetchFacts(ctx context.Context, where string) (data []byte, from p
 		return nil, from, fail(agent.KindConfig, "models --update", err, "a file that can be read, or an address")
 	}
 	day := info.ModTime()
-	if day.After(a.began) {
-		day = a.began
+	if day.After(m.began) {
+		day = m.began
 	}
 	return data, provider.Source{Name: sourceName(filepath.Base(where)), Date: day.Format(time.DateOnly)}, nil
 }
@@ -149,11 +149,11 @@ func sourceName(name string) string {
 
 // fetch gets a list from an address. It goes the way that requests to providers go:
 // by the proxy, with the CA file, and not at all where ARTOO_OFFLINE forbids it.
-func (a *app) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
+func (m *models) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	failed := func(kind agent.Kind, err error) error {
 		return fail(kind, u.Redacted(), err, "artoo models --update FILE, with a list that was fetched elsewhere; nothing was changed")
 	}
-	if err := a.transport(); err != nil {
+	if err := m.transport(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
@@ -162,8 +162,8 @@ func (a *app) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	if err != nil {
 		return nil, failed(agent.KindConfig, err)
 	}
-	request.Header.Set("User-Agent", "artoo/"+a.process.build().Version)
-	client := *a.http
+	request.Header.Set("User-Agent", "artoo/"+m.process.build().Version)
+	client := *m.http
 	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
 		switch {
 		case len(via) >= 5:

@@ -87,10 +87,10 @@ func setHome() {
 }
 
 // guarded runs f. A panic of its goroutine becomes its error.
-func (a *app) guarded(f func() error) (err error) {
+func (s *session) guarded(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = a.crashed(value, debug.Stack())
+			err = s.crashed(value, debug.Stack())
 		}
 	}()
 	return f()
@@ -102,18 +102,18 @@ func (a *app) guarded(f func() error) (err error) {
 func (a *app) crash(value any, stack []byte) {
 	a.crashing.Lock() // a second crash waits here for the end
 	failure := a.crashed(value, stack)
-	a.process.Exit((&app{process: a.process, began: a.began}).exit(failure))
+	a.process.Exit(newApp(&session{process: a.process, began: a.began}).exit(failure))
 }
 
 // crashed is the user's message of a panic, whose trace is kept in a file.
-func (a *app) crashed(value any, stack []byte) *agent.Failure {
+func (s *session) crashed(value any, stack []byte) *agent.Failure {
 	what := thrown(value)
-	return fail(agent.KindInternal, "crashed", errors.New(what), a.traced(what, stack, "report it"))
+	return fail(agent.KindInternal, "crashed", errors.New(what), s.traced(what, stack, "report it"))
 }
 
 // traced writes a trace and is the hint that leads to it.
-func (a *app) traced(what string, stack []byte, do string) string {
-	path, err := a.writeTrace(what, stack)
+func (s *session) traced(what string, stack []byte, do string) string {
+	path, err := s.writeTrace(what, stack)
 	if err != nil {
 		return fmt.Sprintf("again; the trace could not be kept: %v", err)
 	}
@@ -125,7 +125,7 @@ func (a *app) traced(what string, stack []byte, do string) string {
 func (a *app) quit() {
 	stack := make([]byte, maxTrace)
 	stack = stack[:runtime.Stack(stack, true)]
-	last := &app{process: a.process}
+	last := &session{process: a.process}
 	last.show(fail(agent.KindInternal, "stopped", errors.New("quit signal (Ctrl-\\)"),
 		a.traced("SIGQUIT", stack, "artoo -c to continue; if it hung, report it")))
 	last.show(fail(agent.KindInternal, "quit", prompt.DieOfQuit(), ""))
@@ -158,14 +158,14 @@ func thrown(value any) string {
 }
 
 // writeTrace writes a trace to a new file that only the user can read.
-func (a *app) writeTrace(what string, stack []byte) (path string, err error) {
+func (s *session) writeTrace(what string, stack []byte) (path string, err error) {
 	dir := os.TempDir()
-	if a.cfg != nil {
-		if state, err := a.cfg.Paths.StateDir(); err == nil && os.MkdirAll(state, 0o700) == nil {
+	if s.cfg != nil {
+		if state, err := s.cfg.Paths.StateDir(); err == nil && os.MkdirAll(state, 0o700) == nil {
 			dir = state
 		}
 	}
-	b := a.process.build()
+	b := s.process.build()
 	text := fmt.Sprintf("artoo %s %s, %s, %s\n%s\n\n%s\n\n%s", b.Version, b.Commit, b.Go, b.Platform,
 		time.Now().UTC().Format(time.RFC3339), what, stack)
 	f, err := os.CreateTemp(dir, "crash-"+time.Now().UTC().Format("20060102T150405")+"-*.txt") // made 0600

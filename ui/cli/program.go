@@ -18,7 +18,7 @@ import (
 
 // converseWithProgram is `artoo --input jsonl -o jsonl`.
 func (a *app) converseWithProgram(ctx context.Context) error {
-	if line := a.ignored(); line != "" {
+	if line := a.extensions.ignored(); line != "" {
 		a.warn(line)
 	}
 	last, err := a.askProgram() // once the input has ended
@@ -60,14 +60,14 @@ func (a *app) askProgram() (headless.Asker, error) {
 }
 
 // programHost implements headless.Host.
-type programHost struct{ *app }
+type programHost struct{ app *app }
 
-func (h programHost) Info() headless.Info { return h.info() }
+func (h programHost) Info() headless.Info { return h.app.info() }
 
 func (h programHost) Attach(ctx context.Context, paths []string) ([]provider.Part, error) {
-	return ui.Attach(ctx, h.agent, paths)
+	return ui.Attach(ctx, h.app.agent, paths)
 }
 
 func (h programHost) Command(ctx context.Context, line string, talk headless.Talk) (string, *agent.Response, error) {
-	return ui.ForProgram(ctx, ui.Options{Agent: h.agent, Program: h.app}, line, talk.Callbacks, talk.Steering)
+	return ui.ForProgram(ctx, ui.Options{Agent: h.app.agent, Program: program(h), Models: h.app.models}, line, talk.Callbacks, talk.Steering)
 }

@@ -20,21 +20,21 @@ import (
 
 // reviewCommand is `artoo review`.
 type reviewCommand struct {
-	*app
+	app            *app
 	output, failOn *string
 	staged         *bool
 }
 
-func newReview(a *app) *cobra.Command {
-	c := a.command("review [RANGE|--staged] [-- PATH…]", "find problems in a change: the working tree, or a range of git's; only reads",
+func newReview(l commandLine) *cobra.Command {
+	c := l.command("review [RANGE|--staged] [-- PATH…]", "find problems in a change: the working tree, or a range of git's; only reads",
 		common("model", "provider", "effort", "max_turns", "max_cost", "max_time", "no_project"))
 	var levels []string
 	for _, s := range agent.Severities() {
 		levels = append(levels, string(s))
 	}
-	r := reviewCommand{a, a.textFlag(c, "output", "o", "FORMAT", "text: a line each, path:line: severity: text; json: one object; sarif: for code scanning",
+	r := reviewCommand{l.app, l.textFlag(c, "output", "o", "FORMAT", "text: a line each, path:line: severity: text; json: one object; sarif: for code scanning",
 		string(headless.Text), string(headless.JSON), string(headless.SARIF)),
-		a.textFlag(c, "fail-on", "", "LEVEL", "exit 10 if a finding is at or above error, warning or note", levels...),
+		l.textFlag(c, "fail-on", "", "LEVEL", "exit 10 if a finding is at or above error, warning or note", levels...),
 		c.Flags().Bool("staged", false, "the index against HEAD")}
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, words []string) error {
@@ -52,22 +52,22 @@ func newReview(a *app) *cobra.Command {
 }
 
 // run reviews a scope and prints the findings, also if the review did not finish.
-func (a reviewCommand) run(ctx context.Context, scope changes.Scope) error {
-	if *a.output == "" {
-		*a.output = string(headless.Text)
+func (c reviewCommand) run(ctx context.Context, scope changes.Scope) error {
+	if *c.output == "" {
+		*c.output = string(headless.Text)
 	}
-	if formats := []string{string(headless.Text), string(headless.JSON), string(headless.SARIF)}; !slices.Contains(formats, *a.output) {
-		return usage("--output", `"`+*a.output+`" is no format of a review`, strings.Join(formats, ", "))
+	if formats := []string{string(headless.Text), string(headless.JSON), string(headless.SARIF)}; !slices.Contains(formats, *c.output) {
+		return usage("--output", `"`+*c.output+`" is no format of a review`, strings.Join(formats, ", "))
 	}
-	if level := agent.Severity(*a.failOn); level != "" && !slices.Contains(agent.Severities(), level) {
-		return usage("--fail-on", `"`+*a.failOn+`" is no level`, "error, warning or note")
+	if level := agent.Severity(*c.failOn); level != "" && !slices.Contains(agent.Severities(), level) {
+		return usage("--fail-on", `"`+*c.failOn+`" is no level`, "error, warning or note")
 	}
-	set, review, err := a.review(ctx, scope)
+	set, review, err := c.review(ctx, scope)
 	failure := agent.Classify(err)
 	if failure == nil {
-		failure = a.failing(review)
+		failure = c.failing(review)
 	}
-	if written := a.write(set, review, failure); written != nil && failure == nil {
+	if written := c.write(set, review, failure); written != nil && failure == nil {
 		failure = fail(agent.KindInternal, "stdout", written, "check where stdout goes: a full disk, or a reader that left")
 	}
 	if failure == nil {
@@ -77,19 +77,19 @@ func (a reviewCommand) run(ctx context.Context, scope changes.Scope) error {
 }
 
 // review reviews a scope. The review is nil where none was begun.
-func (a reviewCommand) review(ctx context.Context, scope changes.Scope) (set *changes.Set, review *agent.Review, err error) {
-	if err := a.load(false, true); err != nil {
+func (c reviewCommand) review(ctx context.Context, scope changes.Scope) (set *changes.Set, review *agent.Review, err error) {
+	if err := c.app.load(false, true); err != nil {
 		return nil, nil, err
 	}
-	a.streams.headless, a.reviews = true, true
-	a.cfg.Print, a.cfg.Ephemeral, a.cfg.Until, a.cfg.Schema, a.cfg.MCPServers = true, true, "", "", nil
-	a.screen = a.newScreen()
-	ctx, a.outcome.signals = headless.Watch(ctx, a.process.Out, a.process.Err)
-	a.watchQuit()
-	if line := a.ignored(); line != "" {
-		a.warn(line)
+	c.app.streams.headless, c.app.reviews = true, true
+	c.app.cfg.Print, c.app.cfg.Ephemeral, c.app.cfg.Until, c.app.cfg.Schema, c.app.cfg.MCPServers = true, true, "", "", nil
+	c.app.screen = c.app.newScreen()
+	ctx, c.app.outcome.signals = headless.Watch(ctx, c.app.process.Out, c.app.process.Err)
+	c.app.watchQuit()
+	if line := c.app.extensions.ignored(); line != "" {
+		c.app.warn(line)
 	}
-	if set, err = changes.Read(ctx, a.project, os.Environ(), scope); err != nil {
+	if set, err = changes.Read(ctx, c.app.project, os.Environ(), scope); err != nil {
 		return nil, nil, err
 	}
 	none := &agent.Review{Response: &agent.Response{}}
@@ -97,32 +97,32 @@ func (a reviewCommand) review(ctx context.Context, scope changes.Scope) (set *ch
 		for _, f := range set.Files {
 			none.Left = append(none.Left, agent.Unreviewed{Path: f.Path, Why: f.Why()})
 		}
-		a.left(set, none)
-		a.screen.Note("nothing to review")
+		c.left(set, none)
+		c.app.screen.Note("nothing to review")
 		return set, none, nil
 	}
-	if err := a.open(ctx); err != nil {
+	if err := c.app.open(ctx); err != nil {
 		return nil, nil, err
 	}
-	defer a.close()
-	a.agent.Spend(time.Since(a.began))
-	review, err = a.agent.ReviewChange(ctx, set, unasked{a.screen})
-	a.screen.Finish()
-	a.left(set, review)
+	defer c.app.close()
+	c.app.agent.Spend(time.Since(c.app.began))
+	review, err = c.app.agent.ReviewChange(ctx, set, unasked{c.app.screen})
+	c.app.screen.Finish()
+	c.left(set, review)
 	if err == nil {
-		a.screen.Note("reviewed " + text.Count(review.Files, "file") + ": " + counted(review.Findings))
+		c.app.screen.Note("reviewed " + text.Count(review.Files, "file") + ": " + counted(review.Findings))
 	}
 	return set, review, err
 }
 
 // left names the files that were not reviewed.
-func (a reviewCommand) left(set *changes.Set, r *agent.Review) {
+func (c reviewCommand) left(set *changes.Set, r *agent.Review) {
 	var rows []string
 	for _, left := range r.Left {
 		rows = append(rows, set.Name(left.Path)+" ("+left.Why+")")
 	}
 	if len(rows) > 0 {
-		a.screen.Note(sanitize.Text("not reviewed: "+text.UpTo(10, rows), sanitize.Line))
+		c.app.screen.Note(sanitize.Text("not reviewed: "+text.UpTo(10, rows), sanitize.Line))
 	}
 }
 
@@ -147,38 +147,38 @@ func counted(findings []agent.Finding) string {
 }
 
 // failing is the failure of findings that are as bad as the user said; nil for none.
-func (a reviewCommand) failing(r *agent.Review) *agent.Failure {
+func (c reviewCommand) failing(r *agent.Review) *agent.Failure {
 	n := 0
 	for _, f := range r.Findings {
-		if *a.failOn != "" && f.Severity.AtLeast(agent.Severity(*a.failOn)) {
+		if *c.failOn != "" && f.Severity.AtLeast(agent.Severity(*c.failOn)) {
 			n++
 		}
 	}
 	if n == 0 {
 		return nil
 	}
-	return fail(agent.KindFindings, "review", errors.New(text.Count(n, "finding")+" at or above "+*a.failOn), "")
+	return fail(agent.KindFindings, "review", errors.New(text.Count(n, "finding")+" at or above "+*c.failOn), "")
 }
 
 // write writes the review to stdout. In SARIF, a review that was not begun is nothing: an empty one would
 // say that all is well.
-func (a reviewCommand) write(set *changes.Set, r *agent.Review, failure *agent.Failure) error {
+func (c reviewCommand) write(set *changes.Set, r *agent.Review, failure *agent.Failure) error {
 	code := 0
 	if failure != nil {
 		code = failure.Kind.ExitCode()
 	}
-	if signals := a.outcome.signals; signals != nil && signals.Caught() != nil {
+	if signals := c.app.outcome.signals; signals != nil && signals.Caught() != nil {
 		code = signals.Code()
 	}
 	switch {
-	case *a.output == string(headless.JSON):
-		return headless.WriteLine(a.process.Out, headless.NewReviewResult(a.info(), r, failure, code))
+	case *c.output == string(headless.JSON):
+		return headless.WriteLine(c.app.process.Out, headless.NewReviewResult(c.app.info(), r, failure, code))
 	case r == nil:
 		return nil
-	case *a.output == string(headless.SARIF):
-		return headless.WriteSARIF(a.process.Out, a.process.build().Version, r, failure)
+	case *c.output == string(headless.SARIF):
+		return headless.WriteSARIF(c.app.process.Out, c.app.process.build().Version, r, failure)
 	}
-	return headless.WriteFindings(a.process.Out, r.Findings, set.Name)
+	return headless.WriteFindings(c.app.process.Out, r.Findings, set.Name)
 }
 
 // unasked shows the agent's work and answers no question.

@@ -25,49 +25,49 @@ import (
 
 // rulesCommand is `artoo rules`.
 type rulesCommand struct {
-	*app
+	app  *app
 	json *bool
 }
 
-func newRules(a *app) *cobra.Command {
-	c := a.command("rules [list|explain 'COMMAND']", "list the rules, and explain which applies to a call",
+func newRules(l commandLine) *cobra.Command {
+	c := l.command("rules [list|explain 'COMMAND']", "list the rules, and explain which applies to a call",
 		common("approval", "allow", "ask", "deny", "no_project"))
-	r := rulesCommand{a, jsonFlag(c)}
+	r := rulesCommand{l.app, jsonFlag(c)}
 	list := func(*cobra.Command, []string) error { return r.list() }
 	c.RunE = list
-	a.verb(c, "list", nil).RunE = list
-	a.verb(c, "explain 'git push'", r.explainLine).Args = a.words(1, -1, "which command?")
+	l.verb(c, "list", nil).RunE = list
+	l.verb(c, "explain 'git push'", r.explainLine).Args = l.words(1, -1, "which command?")
 	return c
 }
 
 // open reads the settings, and warns of a project's that are ignored.
-func (a rulesCommand) open() error {
-	if err := a.load(false, true); err != nil {
+func (c rulesCommand) open() error {
+	if err := c.app.load(false, true); err != nil {
 		return err
 	}
-	if line := a.ignored(); line != "" {
-		a.warn(line)
+	if line := c.app.extensions.ignored(); line != "" {
+		c.app.warn(line)
 	}
 	return nil
 }
 
-func (a rulesCommand) explainLine(ctx context.Context, words []string) error {
-	if err := a.open(); err != nil {
+func (c rulesCommand) explainLine(ctx context.Context, words []string) error {
+	if err := c.open(); err != nil {
 		return err
 	}
-	e, err := a.explain(ctx, strings.Join(words, " "))
+	e, err := c.explain(ctx, strings.Join(words, " "))
 	if err != nil {
 		return err
 	}
-	return printOne(a.process.Out, e, *a.json, explanation)
+	return printOne(c.app.process.Out, e, *c.json, explanation)
 }
 
-func (a rulesCommand) list() error {
-	if err := a.open(); err != nil {
+func (c rulesCommand) list() error {
+	if err := c.open(); err != nil {
 		return err
 	}
-	p := permission.Policy{AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny}
-	return printRules(a.process.Out, p.InForce(), *a.json)
+	p := permission.Policy{AllowRules: c.app.extensions.rules.allow, AskRules: c.app.extensions.rules.ask, DenyRules: c.app.extensions.rules.deny}
+	return printRules(c.app.process.Out, p.InForce(), *c.json)
 }
 
 func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error {
@@ -158,9 +158,9 @@ func (s ruleSet) reopens(root, file string) bool {
 // readRules reads the rules that hold in the project; the error names the place of the
 // first one that can match nothing. Rules kept for a trusted project allow nothing
 // once its settings have changed.
-func (a *app) readRules() (s ruleSet, err error) {
-	changed := a.repoSettings.changed()
-	for _, text := range a.cfg.AllRules(a.project.Root) {
+func (x *extensions) readRules() (s ruleSet, err error) {
+	changed := x.repoSettings.changed()
+	for _, text := range x.cfg.AllRules(x.project.Root) {
 		r, err := permission.ParseRule(text.Text)
 		var wrong *permission.RuleError
 		switch {
@@ -191,36 +191,36 @@ func (a *app) readRules() (s ruleSet, err error) {
 	return s, nil
 }
 
-func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
+func (x *extensions) policy(env *tool.Env) (*permission.Policy, error) {
 	p := &permission.Policy{
-		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
+		Mode: permission.Mode(x.cfg.Approval), NoProject: x.project.None != "", Root: x.project.Root, Dir: x.project.Dir,
 		Shell: lines.Shell{Name: filepath.Base(shell.Find()), Locale: environ.ShellLocale(env.Environ)},
-		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(a.project), Secrets: new(project.Histories)},
+		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(x.project), Secrets: new(project.Histories)},
 	}
-	for _, mode := range a.cfg.Policy.Modes {
+	for _, mode := range x.cfg.Policy.Modes {
 		p.Modes = append(p.Modes, permission.Mode(mode))
 	}
-	if p.ModesAt = a.cfg.Policy.At("modes"); p.ModesAt != "" && p.Modes == nil {
+	if p.ModesAt = x.cfg.Policy.At("modes"); p.ModesAt != "" && p.Modes == nil {
 		p.Modes = []permission.Mode{}
 	}
-	if a.cfg.Policy.NoTrust {
-		p.NoTrust = a.cfg.Policy.At("trust")
+	if x.cfg.Policy.NoTrust {
+		p.NoTrust = x.cfg.Policy.At("trust")
 	}
 	var err error
-	if p.TrustsPrograms, err = a.trustsPrograms(); err != nil {
+	if p.TrustsPrograms, err = x.trustsPrograms(); err != nil {
 		return nil, err
 	}
-	if err := a.setRules(p); err != nil {
+	if err := x.setRules(p); err != nil {
 		return nil, err
 	}
 	return p, p.CheckMode()
 }
 
 // setRules puts the rules in force, and binds each that allows a program to the approved content of that program.
-func (a *app) setRules(p *permission.Policy) (broken error) {
-	p.AllowRules, p.AskRules, p.DenyRules = a.rules.allow, a.rules.ask, a.rules.deny
+func (x *extensions) setRules(p *permission.Policy) (broken error) {
+	p.AllowRules, p.AskRules, p.DenyRules = x.rules.allow, x.rules.ask, x.rules.deny
 	p.Bind(func(rule string) *permission.Approval {
-		known, err := a.cfg.Approved(a.project.Root, rule)
+		known, err := x.cfg.Approved(x.project.Root, rule)
 		if known == nil || err != nil {
 			broken = errors.Join(broken, err)
 			return nil
@@ -231,8 +231,8 @@ func (a *app) setRules(p *permission.Policy) (broken error) {
 }
 
 // saveRule keeps an allow rule for this project, with the present state of its scripts.
-func (a *app) saveRule(rule string) error {
-	path, err := a.configFile()
+func (x *extensions) saveRule(rule string) error {
+	path, err := x.configFile()
 	if err != nil {
 		return err
 	}
@@ -240,39 +240,39 @@ func (a *app) saveRule(rule string) error {
 	if err != nil {
 		return err
 	}
-	if approved := a.agent.Policy().Approved(rule); approved != nil {
-		if err := a.cfg.Approve(a.project.Root, parsed.String(), config.Approval(*approved)); err != nil {
+	if approved := x.agent.Policy().Approved(rule); approved != nil {
+		if err := x.cfg.Approve(x.project.Root, parsed.String(), config.Approval(*approved)); err != nil {
 			return err
 		}
 	}
-	return config.AddRule(path, a.project.Root, "allow", parsed.String())
+	return config.AddRule(path, x.project.Root, "allow", parsed.String())
 }
 
 // reopened reports whether the user's file asks about a file that is denied else.
-func (a *app) reopened(abs string) bool { return a.rules.reopens(a.project.Root, abs) }
+func (x *extensions) reopened(abs string) bool { return x.rules.reopens(x.project.Root, abs) }
 
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
-func (a *app) explain(ctx context.Context, call string) (e permission.Explanation, err error) {
-	files, err := files.Open(files.Config{Root: a.project.Root, Dir: a.project.Dir, Asked: a.reopened})
+func (c rulesCommand) explain(ctx context.Context, call string) (e permission.Explanation, err error) {
+	files, err := files.Open(files.Config{Root: c.app.project.Root, Dir: c.app.project.Dir, Asked: c.app.extensions.reopened})
 	if err != nil {
 		return e, err
 	}
 	defer files.Close()
-	environ, _ := a.childEnviron()
-	policy, err := a.policy(&tool.Env{Files: files, Environ: environ})
+	environ, _ := c.app.childEnviron()
+	policy, err := c.app.extensions.policy(&tool.Env{Files: files, Environ: environ})
 	if err != nil {
 		return e, err
 	}
-	if a.facts, err = a.findSandbox(ctx); err != nil {
+	if c.app.facts, err = c.app.workspace.findSandbox(ctx); err != nil {
 		return e, err
 	}
-	policy.Confinement = a.workspace().Confinement(a.facts, a.cfg.Sandbox == "on")
+	policy.Confinement = c.app.workspace.forAgent().Confinement(c.app.facts, c.app.cfg.Sandbox == "on")
 	name, access, err := permission.CallFor(call, files)
 	if err != nil {
 		return e, fail(agent.KindUsage, "rules explain", err, "artoo rules explain 'read(PATH)'")
 	}
 	e = policy.Explain(name, access)
-	asked, err := agent.HooksBefore(a.hooks().List, policy, name, access)
+	asked, err := agent.HooksBefore(c.app.extensions.hooks().List, policy, name, access)
 	for _, h := range asked {
 		e.Hooks = append(e.Hooks, h.String()+" ("+h.Place+")")
 	}

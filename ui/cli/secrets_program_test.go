@@ -23,7 +23,7 @@ import (
 // planted ones, in a home and a project of their own, and returns its exit code.
 func testSecrets(ctx context.Context) int {
 	hideEnvironment()
-	a := &app{process: thisProcess(), began: time.Now()}
+	a := newApp(&session{process: thisProcess(), began: time.Now()})
 	return a.exit(a.testSecrets(ctx))
 }
 
@@ -90,16 +90,16 @@ func (a *app) openPlanted(
 	return b.agent, func() error { b.close(); return nil }, nil
 }
 
-func (a *app) planted(ctx context.Context, model provider.Provider, session string) (*app, error) {
-	b := &app{process: a.process, began: a.began, scripted: model}
-	b.flags = map[string][]string{"quiet": {"true"}, "print": {"true"}}
-	if session != "" {
-		b.flags["resume"] = []string{session}
+func (a *app) planted(ctx context.Context, model provider.Provider, resumed string) (*app, error) {
+	b := newApp(&session{process: a.process, began: a.began})
+	b.models.scripted, b.flags = model, map[string][]string{"quiet": {"true"}, "print": {"true"}}
+	if resumed != "" {
+		b.flags["resume"] = []string{resumed}
 	}
 	if err := b.load(true, true); err != nil {
 		return nil, err
 	}
-	b.choice = config.Choice{Provider: demo.Name, Model: b.defaultModel(demo.Name)}
+	b.choice = config.Choice{Provider: demo.Name, Model: b.models.defaultModel(demo.Name)}
 	return b, b.open(ctx)
 }
 

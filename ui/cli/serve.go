@@ -43,7 +43,7 @@ func (a *app) serveClient(ctx context.Context, name, client string, serve func(c
 
 // sessionHost makes an app for each session that a client opens.
 type sessionHost struct {
-	*app
+	app     *app
 	path    string     // the user's PATH
 	opening sync.Mutex // One session is opened at a time: PATH is the process's.
 	store   conversation.Store
@@ -51,11 +51,13 @@ type sessionHost struct {
 
 // session is an app for one session in a directory, with the flags of this one. "" is the process's directory.
 func (h *sessionHost) session(dir string) *app {
-	flags := maps.Clone(h.flags)
+	flags := maps.Clone(h.app.flags)
 	for key, values := range flags {
 		flags[key] = slices.Clone(values)
 	}
-	return &app{process: h.process, flags: flags, began: time.Now(), dir: dir, path: h.path, telemetry: h.telemetry}
+	a := newApp(&session{process: h.app.process, began: time.Now(), path: h.path, telemetry: h.app.telemetry})
+	a.flags, a.dir = flags, dir
+	return a
 }
 
 // find is the session of an id; the error is acp.ErrNotFound for none.

@@ -1,260 +1,129 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/term"
+
 	"artoo/agent"
-	"artoo/agent/ledger"
 	"artoo/config"
-	"artoo/conversation"
-	"artoo/provider"
 	"artoo/provider/cloud"
-	"artoo/provider/demo"
-	"artoo/tool"
-	"artoo/tool/builtin"
-	"artoo/tool/extension"
-	"artoo/tool/journal"
-	"artoo/tool/lsp"
+	"artoo/provider/redact"
+	"artoo/telemetry"
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
-	"artoo/tool/shell"
-	"artoo/tool/skill"
-	"artoo/tool/tempdir"
 	"artoo/tool/web"
+	"artoo/ui/acp"
+	"artoo/ui/screen"
 )
 
-func (a *app) open(ctx context.Context) (err error) {
-	if err := a.transport(); err != nil {
-		return err
-	}
-	sessions, err := a.cfg.Paths.Sessions()
-	if err != nil && !a.cfg.Ephemeral {
-		return err
-	}
-	store := conversation.Store{Dir: sessions, OpenFile: a.process.openSession}
-	session, err := a.toResume(store)
-	if err != nil {
-		return err
-	}
-	if session != nil {
-		a.goOnWith(session)
-		defer func() {
-			if err != nil {
-				err = errors.Join(err, session.Close())
-			}
-		}()
-	}
-	if err := a.choose(); err != nil {
-		return err
-	}
-	if a.layer != nil && isProgram(a.choice.Provider) {
-		return usage(a.layerOption(), a.choice.Provider+" runs tools of its own, which share no layer", "a model that is asked directly")
-	}
-	opt, err := a.place(ctx)
-	if err != nil {
-		return err
-	}
-	a.environ = opt.Env.Environ
-	if a.layer == nil { // the unfinished changes of a killed artoo are in the project itself
-		a.recover(a.environ)
-	}
-	a.sweep()
-	tools, later, agents, err := a.tools()
-	if err != nil {
-		return err
-	}
-	if err := a.canCap(tools); err != nil {
-		return err
-	}
-	if err := a.nameOutsiders(); err != nil {
-		return err
-	}
-	if opt.Servers, err = a.servers(tools); err != nil {
-		return err
-	}
-	if err := a.openLedger(); err != nil {
-		return err
-	}
-	model, err := a.model(a.choice)
-	if err != nil {
-		return err
-	}
-	a.marks.lost = func(err error) {
-		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
-	}
-	opt.MCP, opt.ServersTrusted = a.mcpConfig(a.mcpServers()), a.repoSettings.trusted()
-	given := opt.Options
-	opt.Options = agent.Options{
-		Model: model, Fallbacks: a.fallbacks(), Tools: tools, PlanTools: later, SubAgents: agents, Skills: given.Skills, Env: given.Env, Policy: given.Policy, Workspace: given.Workspace,
-		Hooks:  a.hooks(),
-		Notice: given.Notice, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
-		Limits: a.limits(), Ledger: a.ledger, Until: a.until(), Schema: a.schema, Telemetry: a.telemetry,
-		Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Headless: a.streams.headless && !a.canAsk() && a.outcome.approve == nil, Version: a.process.build().Version,
-			First: session},
-		Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
-		Concurrency:      int(a.cfg.MaxConcurrentTools),
-		MaxContextTokens: int(a.cfg.MaxContextTokens), ToolResultMaxChars: int(a.cfg.ToolResultMaxChars),
-		Compact: agent.Compaction(a.cfg.Compact),
-	}
-	a.agent, err = agent.ForProject(a.project.Dir, opt)
-	return err
+// session is the part of an app that all its parts use.
+type session struct {
+	editor    acp.Editor // the editor whose session it is; nil for runs
+	elicits   bool       // an MCP client began the run, and answers its questions
+	process   Process
+	began     time.Time
+	cfg       *config.Config // nil until the settings are read
+	screen    *screen.Screen // the same
+	streams   streams
+	choice    config.Choice // the provider and the model now; the settings have the first ones
+	project   project.Project
+	marks     keyMarks
+	web       *web.Client
+	telemetry *telemetry.Recorder // All sessions of the process share it.
+	environ   []string            // the tools get it
+	path      string              // the user's PATH; artoo's own is without the directories that commands may write
+	facts     sandbox.Facts       // on the sandbox of commands
+	agent     *agent.Agent        // nil before there is one
+	outcome   outcome
+	layer     *layer // the way to the artoo outside, of one that works on a layer; nil of all others
+	reviews   bool   // It only reads: the model has no tool that changes anything.
+
+	lose atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one
 }
 
-// place is the project with its policy, and how commands and servers run there.
-func (a *app) place(ctx context.Context) (opt agent.ProjectOptions, err error) {
-	environ, withheld := a.childEnviron()
-	opt.Env = &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: int(a.cfg.ToolResultMaxChars),
-		ShellTimeout: time.Duration(a.cfg.ShellTimeout), ShellTimeoutMax: time.Duration(a.cfg.ShellTimeoutMax),
-		Secrets: a.secretsIn, Web: a.web}
-	if opt.Policy, err = a.policy(opt.Env); err != nil {
-		return opt, err
+func (s *session) warn(text string) {
+	if s.layer != nil && s.facts.Mechanism == "" { // while settings are read: the artoo outside says it
+		return
 	}
-	if a.facts, err = a.findSandbox(ctx); err != nil {
-		return opt, err
-	}
-	if opt.Loopback, err = a.loopback(); err != nil {
-		return opt, err
-	}
-	// Without a home there is no such directory.
-	opt.State, _ = a.cfg.Paths.StateDir()
-	opt.Cache, _ = a.cfg.Paths.CacheDir()
-	opt.Confinement, opt.Required = &a.facts, a.cfg.Sandbox == "on"
-	opt.Pass, opt.Toolchains = a.cfg.PassEnv, a.cfg.Toolchains
-	opt.Workspace, opt.Skills, opt.Notice = a.workspace(), a.skills, a.warn
-	opt.Layered = a.layer.journal()
-	return opt, nil
+	s.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: text})
 }
 
-// sweep removes the temporary files of killed artoos, in a goroutine.
-func (a *app) sweep() {
-	swept := make(chan error, 1)
-	go func() { swept <- tempdir.Sweep(os.TempDir()) }()
-	a.found.closers = append(a.found.closers, func() {
-		if err := <-swept; err != nil {
-			a.warn("files of a killed artoo in " + os.TempDir() + " could not be removed: " + err.Error())
-		}
-	})
+// show prints a failure, also when there is no screen yet.
+func (s *session) show(f *agent.Failure) {
+	shown := s.screen
+	if shown == nil {
+		tty := term.IsTerminal(int(s.process.Err.Fd()))
+		shown = screen.New(screen.Options{Out: io.Discard, Err: s.process.Err, ErrTTY: tty,
+			ErrColor: screen.ColorDecision("auto", os.Getenv, tty), UTF8: screen.UTF8Decision(os.Getenv)})
+	}
+	shown.Failure(f)
 }
 
-func (a *app) limits() agent.Limits {
-	return agent.Limits{MaxTurns: a.steps(), HighestTurns: a.cfg.Policy.HighestTurns(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
-		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost), Effects: a.effectCaps()}
+// broken takes note that stdout or stderr cannot be written.
+func (s *session) broken(err error) {
+	if s.outcome.signals != nil {
+		s.outcome.signals.Broken(err)
+	}
+	if lose := s.lose.Load(); lose != nil {
+		(*lose)(err)
+	}
 }
 
 // effectCaps bound the changes of the run. A review changes nothing, so it has no caps.
-func (a *app) effectCaps() agent.EffectCaps {
-	if a.reviews {
+func (s *session) effectCaps() agent.EffectCaps {
+	if s.reviews {
 		return agent.EffectCaps{}
 	}
-	return agent.EffectCaps{MaxFiles: int(a.cfg.MaxFiles), MaxLines: int(a.cfg.MaxLines), Only: a.cfg.OnlyPaths(), NoDelete: bool(a.cfg.NoDelete)}
+	return agent.EffectCaps{MaxFiles: int(s.cfg.MaxFiles), MaxLines: int(s.cfg.MaxLines), Only: s.cfg.OnlyPaths(), NoDelete: bool(s.cfg.NoDelete)}
 }
 
-// canCap is an error if the run's changes are capped, and commands or servers could pass the caps here.
-func (a *app) canCap(tools []tool.Tool) error {
-	caps := a.effectCaps()
-	if !caps.Any() || a.facts.Layer {
-		return nil
-	}
-	runs := slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Kind == tool.KindRun })
-	serves := slices.ContainsFunc(a.cfg.MCPServers, func(s extension.Server) bool { return len(s.Command) > 0 })
-	if !runs && !serves {
-		return nil
-	}
-	lack := a.layerLack(caps.String())
-	lack.Hint += ", or --tools -bash,-shell --mcp none: then file tools alone change files"
-	return lack
-}
-
-func (a *app) checks() (checks []agent.Check) {
-	for _, c := range a.cfg.Checks {
-		checks = append(checks, agent.Check(c))
-	}
-	return checks
-}
-
-// toResume is the session to go on with, nil for a new one.
-func (a *app) toResume(store conversation.Store) (*conversation.Session, error) {
-	switch {
-	case a.cfg.Resume != "":
-		return store.Open(a.cfg.Resume)
-	case bool(a.cfg.Continue):
-		return store.Newest(a.project.Dir)
-	}
-	return nil, nil
-}
-
-// openLedger opens the ledger, which counts the spending of all runs. Without a home
-// there is no ledger, and no cap on a day's money could hold.
-func (a *app) openLedger() error {
-	if a.free {
-		return nil
-	}
-	dir, err := a.cfg.Paths.Ledger()
-	if err == nil {
-		a.ledger = ledger.Open(dir, time.Now)
-	} else if a.cfg.DailyCost > 0 {
-		return err
-	}
-	return nil
-}
-
-// headlessSteps bound the turn of a headless run, in which no one can be asked to go on.
-const headlessSteps = 200
-
-func (a *app) steps() int {
-	if a.streams.headless && !a.cfg.IsSet("max_turns") {
-		if highest := a.cfg.Policy.HighestTurns(); highest > 0 {
-			return min(headlessSteps, highest)
+// confirm asks a question on the terminal, unless given, which is --yes, answers it. ask is nil
+// if no question may be asked; hint is for a user that cannot be asked.
+func (s *session) confirm(what string, q screen.YesNo, given bool, hint string, ask func() (bool, error)) (bool, error) {
+	if ask != nil && !given && s.streams.watched {
+		if yes, err := ask(); !errors.Is(err, agent.ErrNobody) {
+			return yes, err
 		}
-		return headlessSteps
+		return false, fail(agent.KindApproval, what, agent.ErrNobody, hint)
 	}
-	return int(a.cfg.MaxTurns)
+	s.screen.Confirm(q)
+	s.screen.Confirmed(q, given)
+	if given {
+		return true, nil
+	}
+	return false, fail(agent.KindApproval, what, agent.ErrNobody, hint)
 }
 
-// workspace is the project with the directories added to it.
-func (a *app) workspace() *agent.Workspace {
-	added := slices.Clone(a.cfg.AddDirs)
-	// Directories that commands may write count as the project in all that is held back.
-	for _, dir := range a.cfg.Writable {
-		added = append(added, dir+":rw")
+func (s *session) configFile() (string, error) {
+	if s.cfg.File != "" {
+		return s.cfg.File, nil
 	}
-	w := &agent.Workspace{
-		Project: a.project, NoProject: bool(a.cfg.NoProject), Shell: shell.Find(),
-		Replace: a.cfg.System, Append: a.cfg.AppendSystem,
-		Headless: a.unanswered(), Began: a.began, AddDirs: added, Asked: a.reopened,
+	return s.cfg.Paths.ConfigFile()
+}
+
+// keySays shows the output of a key command while it runs.
+func (s *session) keySays(line string) {
+	if s.screen != nil {
+		s.screen.Note(redact.Mask(line))
 	}
-	if dir, err := a.cfg.Paths.ConfigDir(); err == nil {
-		w.ConfigDir = dir
-	}
-	if dir, err := a.cfg.Paths.Memory(); err == nil && bool(a.cfg.Memory) {
-		w.Memory = filepath.Join(dir, journal.ProjectName(a.project.Root)+".md")
-	}
-	if a.editor != nil {
-		w.Buffers = a.editor
-	}
-	w.DenyFiles = a.hidden()
-	for _, b := range a.bundles() {
-		w.ReadDirs = append(w.ReadDirs, b.Root)
-	}
-	return w
 }
 
 // own are artoo's own settings, keys and state, which are denied: to write them gives rights.
-func (a *app) own() (paths []string) {
-	p := a.cfg.Paths
+func (s *session) own() (paths []string) {
+	p := s.cfg.Paths
 	for _, find := range []func() (string, error){p.ConfigDir, p.DataDir, p.StateDir, p.CacheDir, p.Credentials, p.Trust, p.Approved} {
 		if path, err := find(); err == nil {
 			paths = append(paths, path)
 		}
 	}
-	for _, file := range append(cloud.Files(), a.cfg.File, a.cfg.APIKeyFile) {
+	for _, file := range append(cloud.Files(), s.cfg.File, s.cfg.APIKeyFile) {
 		if path, err := filepath.Abs(file); err == nil && file != "" {
 			paths = append(paths, path)
 		}
@@ -262,228 +131,20 @@ func (a *app) own() (paths []string) {
 	return paths
 }
 
+// isOwn reports whether a directory is artoo's own, or lies in one.
+func (s *session) isOwn(dir string) bool {
+	return slices.ContainsFunc(s.own(), func(own string) bool { return project.Within(own, dir) })
+}
+
 // hidden are those of them that nothing may read: bundles are in the data directory, too.
-func (a *app) hidden() []string {
-	dir, err := a.cfg.Paths.DataDir()
+func (s *session) hidden() []string {
+	dir, err := s.cfg.Paths.DataDir()
 	if err != nil {
-		return a.own()
+		return s.own()
 	}
-	hidden := slices.DeleteFunc(a.own(), func(path string) bool { return path == dir })
-	if memory, err := a.cfg.Paths.Memory(); err == nil {
+	hidden := slices.DeleteFunc(s.own(), func(path string) bool { return path == dir })
+	if memory, err := s.cfg.Paths.Memory(); err == nil {
 		hidden = append(hidden, memory)
 	}
 	return hidden
-}
-
-// isOwn reports whether a directory is artoo's own, or lies in one.
-func (a *app) isOwn(dir string) bool {
-	return slices.ContainsFunc(a.own(), func(own string) bool { return project.Within(own, dir) })
-}
-
-// tools are those that are offered, those that are offered once plan mode is on, and
-// the sub-agents that one of them names. Tools that ask the user are left out of a
-// headless run.
-func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err error) {
-	all := builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.unanswered(),
-		Timeout: time.Duration(a.cfg.ShellTimeout)})
-	engine, err := a.searchEngine()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if engine != nil {
-		all = append(all, builtin.WebSearch(engine))
-	}
-	var servers []tool.Tool
-	if len(a.mcpServers()) > 0 {
-		servers = builtin.MCPTools()
-	}
-	if agents, err = a.subAgents(namesOf(slices.Concat(all, servers))); err != nil {
-		return nil, nil, nil, err
-	}
-	all = slices.Concat(all, agent.OwnTools(agents), servers)
-	on := slices.DeleteFunc(slices.Clone(all), func(t tool.Tool) bool {
-		return t.Optional && (t.Name != "lsp" || a.cfg.Servers == nil) && (t.Name != agent.RememberTool || !bool(a.cfg.Memory))
-	})
-	names, err := a.cfg.SelectTools(namesOf(all), namesOf(on))
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	// A tool that the user names is offered in any case.
-	for i, t := range all {
-		if t.For != "" && (slices.Contains(a.cfg.Tools, t.Name) || slices.Contains(a.cfg.Tools, "+"+t.Name)) {
-			all[i].For = ""
-		}
-	}
-	tools = builtin.Pick(all, a.withoutStandIns(all, on, names))
-	if a.streams.headless && !a.answersAll() {
-		tools = slices.DeleteFunc(tools, func(t tool.Tool) bool { return t.ByLoop() && t.Name == "ask_user" })
-	}
-	if a.streams.headless && !a.conversesWithProgram() {
-		return tools, nil, agents, nil
-	}
-	if names, err = a.cfg.SelectTools(namesOf(all), append(namesOf(on), agent.ExitPlan)); err != nil {
-		return nil, nil, nil, err
-	}
-	if slices.Contains(names, agent.ExitPlan) {
-		later = builtin.Pick(all, []string{agent.ExitPlan})
-	}
-	return tools, later, agents, nil
-}
-
-// withoutStandIns drops stand-ins for tools that the user took away, unless they are named.
-func (a *app) withoutStandIns(tools, on []tool.Tool, names []string) []string {
-	for _, t := range tools {
-		if t.Instead == "" || slices.Contains(names, t.Instead) {
-			continue
-		}
-		others := slices.DeleteFunc(namesOf(on), func(name string) bool { return name == t.Name })
-		named, err := a.cfg.SelectTools(namesOf(tools), others)
-		names = slices.DeleteFunc(names, func(name string) bool {
-			return name == t.Name && (err != nil || !slices.Contains(named, name))
-		})
-	}
-	return names
-}
-
-// searchEngine is the engine of web_search. Without one it is nil, and an error if the user names the tool.
-func (a *app) searchEngine() (*web.Engine, error) {
-	found, err := a.cfg.SearchEngine()
-	if err != nil {
-		return nil, err
-	}
-	if found.Name != "" {
-		return &web.Engine{Name: found.Name, Address: found.Address, Key: found.Key.Reveal, HTTP: a.http,
-			UserAgent: a.web.UserAgent}, nil
-	}
-	if slices.Contains(a.cfg.Tools, "web_search") || slices.Contains(a.cfg.Tools, "+web_search") {
-		return nil, fail(agent.KindConfig, "web_search", errors.New("no search engine is set up"),
-			"set SEARXNG_URL, BRAVE_API_KEY or TAVILY_API_KEY")
-	}
-	return nil, nil
-}
-
-func namesOf(tools []tool.Tool) (names []string) {
-	for _, t := range tools {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-// subAgents are those of the [agents.NAME] tables and of files, the policy's before the user's; all are the names of all tools.
-func (a *app) subAgents(all []string) ([]agent.SubAgent, error) {
-	var list []agent.SubAgent
-	for _, t := range a.cfg.Agents {
-		if i, ok := a.skills.Find(skill.Agent, t.Name); ok && i.Place.Fixed {
-			a.warn(fmt.Sprintf("%s: agents.%s is left out: the policy has an agent of this name, %s", t.Origin, t.Name, i.Source()))
-			continue
-		}
-		for _, name := range t.Tools {
-			if !slices.Contains(all, name) {
-				return nil, fail(agent.KindConfig, t.Origin, fmt.Errorf("agents.%s: no such tool: %s", t.Name, name),
-					strings.Join(all, ", "))
-			}
-		}
-		s := agent.SubAgent{Name: t.Name, Description: t.Description, Prompt: t.Prompt, Tools: t.Tools}
-		if t.Model != "" {
-			choice := a.choiceOf(t.Model)
-			if isProgram(choice.Provider) {
-				return nil, fail(agent.KindConfig, t.Origin,
-					fmt.Errorf("agents.%s: %s runs tools of its own, by its own rules", t.Name, choice.Provider),
-					"a model that is asked directly")
-			}
-			s.Model = func() (agent.Model, error) { return a.model(choice) }
-		}
-		list = append(list, s)
-	}
-	return append(list, a.fileAgents(all)...), nil
-}
-
-// choiceOf is the model that a name means beside the present one.
-func (a *app) choiceOf(name string) config.Choice {
-	if first, rest, ok := strings.Cut(name, "/"); ok && a.cfg.IsProvider(first) && rest != "" {
-		return config.Choice{Provider: first, Model: rest}
-	}
-	return config.Choice{Provider: a.choice.Provider, Model: name}
-}
-
-// servers are the known language servers as [lsp] changes them, the user's first; none where
-// the model is not offered the tool that asks them.
-func (a *app) servers(tools []tool.Tool) ([]lsp.Server, error) {
-	if tool.Find(tools, "lsp") == nil {
-		return nil, nil
-	}
-	known := lsp.Known()
-	var own []lsp.Server
-	for _, s := range a.cfg.Servers {
-		at := slices.IndexFunc(known, func(k lsp.Server) bool { return k.Name == s.Name })
-		server := lsp.Server{Name: s.Name}
-		if at >= 0 {
-			server = known[at]
-			known = slices.Delete(known, at, at+1)
-		}
-		if s.Command != nil {
-			server.Command = s.Command
-		}
-		if s.Files != nil {
-			server.Files = s.Files
-		}
-		switch {
-		case s.Off:
-			continue
-		case len(server.Command) == 0 || len(server.Files) == 0:
-			return nil, fail(agent.KindConfig, "[lsp]", fmt.Errorf("%s is not known, and has no command or no files", s.Name),
-				s.Name+` = { command = ["server", "--stdio"], files = [".ext"] }`)
-		case slices.ContainsFunc(server.Files, func(ext string) bool { return !strings.HasPrefix(ext, ".") }):
-			return nil, fail(agent.KindConfig, "[lsp]", fmt.Errorf("the files of %s are extensions with their dot", s.Name),
-				`files = [".go"]`)
-		}
-		own = append(own, server)
-	}
-	return append(own, known...), nil
-}
-
-// goOnWith lets the provider and model of a session answer in it again, unless a
-// flag says otherwise: a session with a coding CLI must not go over to an API
-// that is paid for. An address or key of the settings is not given to another
-// provider than they mean.
-func (a *app) goOnWith(s *conversation.Session) {
-	last := lastChoice(s)
-	if a.choice.Provider != "" || a.cfg.FromFlag("provider") ||
-		last.Provider == demo.Name || !a.cfg.IsProvider(last.Provider) {
-		return
-	}
-	if a.cfg.FromFlag("model") {
-		first, _, named := strings.Cut(a.cfg.Model, "/")
-		if !isProgram(last.Provider) || named && a.cfg.IsProvider(first) {
-			return
-		}
-		last.Model = a.cfg.Model
-	}
-	tied := a.cfg.BaseURL != "" || !a.cfg.APIKey.IsZero() || a.cfg.APIKeyFile != ""
-	if tied && !isProgram(last.Provider) && a.cfg.Provider != last.Provider {
-		return
-	}
-	a.cfg = a.cfg.With(last)
-}
-
-// lastChoice is the last model of a session; for a fallback, the model it replaced. No model is requested of a coding CLI that chose its own.
-func lastChoice(s *conversation.Session) config.Choice {
-	head := s.Header()
-	last := config.Choice{Provider: head.Provider, Model: head.Model}
-	for _, m := range slices.Backward(s.Messages()) {
-		if m.Provider == "" || m.Model == "" {
-			continue
-		}
-		if name, model, ok := strings.Cut(m.InsteadOf, "/"); ok {
-			return config.Choice{Provider: name, Model: model}
-		}
-		switch f, _ := provider.FactsOf(m.Provider); {
-		case f.Program == "":
-			return config.Choice{Provider: m.Provider, Model: m.Model}
-		case m.Provider != head.Provider:
-			return config.Choice{Provider: m.Provider, Model: f.AnyModel}
-		}
-		return last
-	}
-	return last
 }

@@ -27,7 +27,7 @@ import (
 
 // sessionsCommand is `artoo sessions`.
 type sessionsCommand struct {
-	*app
+	app    *app
 	json   *bool
 	format *string
 	older  *string
@@ -35,29 +35,29 @@ type sessionsCommand struct {
 	age    time.Duration // --older as a duration, 0 where it was not given
 }
 
-func newSessions(a *app) *cobra.Command {
-	c := a.command("sessions [list|show|export|grep|rm|import]", "the sessions kept so far", common())
-	s := &sessionsCommand{app: a, json: jsonFlag(c),
-		format: a.textFlag(c, "format", "", "FORMAT", "of export to stdout: md, json or html", "md", "json", "html"),
-		older:  a.textFlag(c, "older", "", "AGE", "of rm: all not written for so long, as 30d or 12h")}
-	one := a.words(1, 1, "which session?")
+func newSessions(l commandLine) *cobra.Command {
+	c := l.command("sessions [list|show|export|grep|rm|import]", "the sessions kept so far", common())
+	s := &sessionsCommand{app: l.app, json: jsonFlag(c),
+		format: l.textFlag(c, "format", "", "FORMAT", "of export to stdout: md, json or html", "md", "json", "html"),
+		older:  l.textFlag(c, "older", "", "AGE", "of rm: all not written for so long, as 30d or 12h")}
+	one := l.words(1, 1, "which session?")
 	verbs := []struct {
 		use     string
 		args    cobra.PositionalArgs
 		offered cobra.CompletionFunc
 		run     func(words []string) error
 	}{
-		{"list", a.words(0, 0, ""), nil, s.list},
-		{"show ID", one, a.offerKnown(1, "resume"), func(words []string) error { return s.write(words, true) }},
-		{"export ID [FILE]", a.words(1, 2, "which session?"), a.offerKnown(1, "resume"),
+		{"list", l.words(0, 0, ""), nil, s.list},
+		{"show ID", one, l.offerKnown(1, "resume"), func(words []string) error { return s.write(words, true) }},
+		{"export ID [FILE]", l.words(1, 2, "which session?"), l.offerKnown(1, "resume"),
 			func(words []string) error { return s.write(words, false) }},
-		{"grep WORD ...", a.words(1, -1, "which words?"), nil, s.grep},
-		{"rm ID ...", cobra.ArbitraryArgs, a.offerKnown(-1, "resume"), s.remove},
-		{"import FILE", a.words(1, 1, "which file?"), offerFile, s.importFile},
+		{"grep WORD ...", l.words(1, -1, "which words?"), nil, s.grep},
+		{"rm ID ...", cobra.ArbitraryArgs, l.offerKnown(-1, "resume"), s.remove},
+		{"import FILE", l.words(1, 1, "which file?"), offerFile, s.importFile},
 	}
 	for _, v := range verbs {
 		name, _, _ := strings.Cut(v.use, " ")
-		verb := a.verb(c, v.use, func(_ context.Context, words []string) error {
+		verb := l.verb(c, v.use, func(_ context.Context, words []string) error {
 			if err := s.open(name, words); err != nil {
 				return err
 			}
@@ -75,41 +75,41 @@ func newSessions(a *app) *cobra.Command {
 }
 
 // open looks whether the flags go with the verb, and opens the store.
-func (s *sessionsCommand) open(verb string, words []string) error {
+func (c *sessionsCommand) open(verb string, words []string) error {
 	wrong := func(why, hint string) error { return usage("sessions "+verb, why, "artoo sessions "+hint) }
 	const exporting = "export ID [FILE]"
 	switch {
-	case verb == "show" && *s.format != "":
+	case verb == "show" && *c.format != "":
 		return wrong("does not take --format", "show ID")
-	case verb != "export" && *s.format != "":
+	case verb != "export" && *c.format != "":
 		return wrong("does not take --format", "list --json")
-	case *s.format != "" && *s.json:
+	case *c.format != "" && *c.json:
 		return wrong("takes --json or --format, not both", exporting)
-	case verb == "export" && len(words) == 2 && (*s.format != "" || *s.json):
+	case verb == "export" && len(words) == 2 && (*c.format != "" || *c.json):
 		return wrong("the end of the file's name decides the format", exporting)
-	case verb == "rm" && *s.older == "" && len(words) == 0:
+	case verb == "rm" && *c.older == "" && len(words) == 0:
 		return wrong("which session?", "rm ID ..., or --older 30d")
-	case *s.older != "" && (verb != "rm" || len(words) > 0):
+	case *c.older != "" && (verb != "rm" || len(words) > 0):
 		return usage("sessions", "--older stands with rm, without an ID", "artoo sessions rm --older 30d")
 	}
-	if err := s.readAge(*s.older); err != nil {
+	if err := c.readAge(*c.older); err != nil {
 		return err
 	}
-	if err := s.load(false, false); err != nil {
+	if err := c.app.load(false, false); err != nil {
 		return err
 	}
-	dir, err := s.cfg.Paths.Sessions()
-	s.store = conversation.Store{Dir: dir}
+	dir, err := c.app.cfg.Paths.Sessions()
+	c.store = conversation.Store{Dir: dir}
 	return err
 }
 
-func (s *sessionsCommand) list([]string) error {
-	list, err := s.store.List()
+func (c *sessionsCommand) list([]string) error {
+	list, err := c.store.List()
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(s.process.Out)
-	return errors.Join(printEach(out, list, *s.json, sessionLine), out.Flush())
+	out := bufio.NewWriter(c.app.process.Out)
+	return errors.Join(printEach(out, list, *c.json, sessionLine), out.Flush())
 }
 
 func sessionLine(s conversation.Info) string {
@@ -151,48 +151,48 @@ func printOne[T any](w io.Writer, v T, asJSON bool, text func(T) string) error {
 }
 
 // write is `artoo sessions show` and `export`.
-func (s *sessionsCommand) write(words []string, show bool) error {
-	kept, err := s.store.Read(words[0])
+func (c *sessionsCommand) write(words []string, show bool) error {
+	kept, err := c.store.Read(words[0])
 	if err != nil {
 		return err
 	}
 	for _, n := range kept.Notices() {
-		s.warn(n)
+		c.app.warn(n)
 	}
 	session := export.Of(kept)
 	switch {
-	case show && !*s.json:
-		return export.Summary(s.process.Out, session)
+	case show && !*c.json:
+		return export.Summary(c.app.process.Out, session)
 	case len(words) == 1:
-		name := *s.format
-		if *s.json {
+		name := *c.format
+		if *c.json {
 			name = "json"
 		}
 		format, err := export.FormatOf(name)
 		if err != nil {
 			return err
 		}
-		return export.Write(s.process.Out, format, session)
+		return export.Write(c.app.process.Out, format, session)
 	}
-	path, err := export.File(s.project.Dir, words[1], session)
+	path, err := export.File(c.app.project.Dir, words[1], session)
 	if err == nil {
-		s.screen.Note("written: " + sanitize.Text(path, sanitize.Line))
+		c.app.screen.Note("written: " + sanitize.Text(path, sanitize.Line))
 	}
 	return err
 }
 
 // grep is `artoo sessions grep`: a line for each message that holds all words.
-func (s *sessionsCommand) grep(words []string) error {
-	out := bufio.NewWriter(s.process.Out)
+func (c *sessionsCommand) grep(words []string) error {
+	out := bufio.NewWriter(c.app.process.Out)
 	found := false
 	var failed error
-	err := s.store.Grep(words, nil, func(m conversation.Match) bool {
+	err := c.store.Grep(words, nil, func(m conversation.Match) bool {
 		found = true
-		failed = printOne(out, m, *s.json, matchLine)
+		failed = printOne(out, m, *c.json, matchLine)
 		return failed == nil
 	})
 	if !found && err == nil {
-		s.screen.Note("no message of any session holds all of: " + sanitize.Text(strings.Join(words, " "), sanitize.Line))
+		c.app.screen.Note("no message of any session holds all of: " + sanitize.Text(strings.Join(words, " "), sanitize.Line))
 	}
 	return errors.Join(err, failed, out.Flush())
 }
@@ -203,18 +203,18 @@ func matchLine(m conversation.Match) string {
 }
 
 // readAge understands --older.
-func (s *sessionsCommand) readAge(text string) (err error) {
+func (c *sessionsCommand) readAge(text string) (err error) {
 	if text == "" {
 		return nil
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int
 		n, err = strconv.Atoi(days)
-		s.age = time.Duration(n) * 24 * time.Hour
+		c.age = time.Duration(n) * 24 * time.Hour
 	} else {
-		s.age, err = time.ParseDuration(text)
+		c.age, err = time.ParseDuration(text)
 	}
-	if err != nil || s.age <= 0 {
+	if err != nil || c.age <= 0 {
 		return usage("sessions rm", "--older "+text+" is no age", "artoo sessions rm --older 30d, or 12h")
 	}
 	return nil
@@ -222,12 +222,12 @@ func (s *sessionsCommand) readAge(text string) (err error) {
 
 // remove is `artoo sessions rm`: the sessions with their outputs, and their undo journals. Journals without a session,
 // as those of artoo try, count as sessions.
-func (s *sessionsCommand) remove(ids []string) error {
-	list, err := s.store.List()
+func (c *sessionsCommand) remove(ids []string) error {
+	list, err := c.store.List()
 	if err != nil {
 		return err
 	}
-	state, err := s.cfg.Paths.StateDir()
+	state, err := c.app.cfg.Paths.StateDir()
 	if err != nil {
 		return err
 	}
@@ -235,20 +235,20 @@ func (s *sessionsCommand) remove(ids []string) error {
 		return slices.ContainsFunc(list, func(info conversation.Info) bool { return info.ID == id })
 	})
 	if err != nil {
-		s.warn("some undo journals could not be read: " + err.Error())
+		c.app.warn("some undo journals could not be read: " + err.Error())
 	}
 	for _, o := range orphans {
 		list = append(list, conversation.Info{ID: o.ID, Path: o.Dir, Updated: o.Time, First: "(an undo journal alone)"})
 	}
 	for _, info := range list {
-		if s.age > 0 && time.Since(info.Updated) > s.age {
+		if c.age > 0 && time.Since(info.Updated) > c.age {
 			ids = append(ids, info.ID)
 		}
 	}
 	alone := func(id string) bool {
 		return slices.ContainsFunc(orphans, func(o journal.Session) bool { return o.ID == id })
 	}
-	removed, err := s.store.Remove(slices.DeleteFunc(slices.Clone(ids), alone)...)
+	removed, err := c.store.Remove(slices.DeleteFunc(slices.Clone(ids), alone)...)
 	for _, info := range list {
 		if err == nil && alone(info.ID) && slices.Contains(ids, info.ID) {
 			removed = append(removed, info)
@@ -257,11 +257,11 @@ func (s *sessionsCommand) remove(ids []string) error {
 	for _, info := range removed {
 		err = errors.Join(err, removeJournals(state, info.ID))
 	}
-	err = errors.Join(err, printEach(s.process.Out, removed, *s.json, func(info conversation.Info) string {
+	err = errors.Join(err, printEach(c.app.process.Out, removed, *c.json, func(info conversation.Info) string {
 		return "deleted: " + sessionLine(info)
 	}))
 	if len(ids) == 0 {
-		s.screen.Note("no session is as old as that")
+		c.app.screen.Note("no session is as old as that")
 	}
 	return err
 }
@@ -279,7 +279,7 @@ func removeJournals(state, id string) error {
 }
 
 // importFile makes a session of another agent's file.
-func (s *sessionsCommand) importFile(words []string) (err error) {
+func (c *sessionsCommand) importFile(words []string) (err error) {
 	name := words[0]
 	f, err := os.Open(name)
 	if err != nil {
@@ -295,31 +295,31 @@ func (s *sessionsCommand) importFile(words []string) (err error) {
 	}
 	dir := found.Dir
 	if !filepath.IsAbs(dir) {
-		dir = s.project.Dir
+		dir = c.app.project.Dir
 	}
-	imported := s.store.Create(conversation.Header{CWD: dir, Version: s.process.build().Version, Model: found.Model})
+	imported := c.store.Create(conversation.Header{CWD: dir, Version: c.app.process.build().Version, Model: found.Model})
 	defer func() { err = errors.Join(err, imported.Close()) }()
-	if err := s.marks.begin(imported); err != nil {
+	if err := c.app.marks.begin(imported); err != nil {
 		return err
 	}
-	c := conversation.New(conversation.Config{ToolResultMaxChars: int(s.cfg.ToolResultMaxChars), OutputDir: imported.OutputDir(),
-		Mask: s.mask}, imported)
+	written := conversation.New(conversation.Config{ToolResultMaxChars: int(c.app.cfg.ToolResultMaxChars), OutputDir: imported.OutputDir(),
+		Mask: c.app.mask}, imported)
 	for _, m := range found.Messages {
-		if err := c.AppendMasked(m); err != nil {
+		if err := written.AppendMasked(m); err != nil {
 			return err
 		}
 	}
-	if err := c.Sync(); err != nil {
+	if err := written.Sync(); err != nil {
 		return err
 	}
 	if found.Skipped > 0 {
-		s.warn(fmt.Sprintf("%s of the file cannot be read and are left out", screen.Count(found.Skipped, "line")))
+		c.app.warn(fmt.Sprintf("%s of the file cannot be read and are left out", screen.Count(found.Skipped, "line")))
 	}
-	s.screen.Note(fmt.Sprintf("imported from %s: %s; artoo -r %s continues it", found.Agent,
+	c.app.screen.Note(fmt.Sprintf("imported from %s: %s; artoo -r %s continues it", found.Agent,
 		screen.Count(len(found.Messages), "message"), imported.ID()))
 	info, err := imported.Info()
 	if err != nil {
 		return err
 	}
-	return printOne(s.process.Out, info, *s.json, sessionLine)
+	return printOne(c.app.process.Out, info, *c.json, sessionLine)
 }

@@ -39,7 +39,7 @@ func splitShared(name string) (dir, rel string, ok bool) {
 // skillPlaces are the places of skills, commands and agents, and names that the user hides: those of
 // the policy, which no one hides or replaces, then the nearest first. A repository's are as the user
 // trusted them.
-func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
+func (x *extensions) skillPlaces() (places []skill.Place, hidden []string) {
 	add := func(dir, name string) {
 		for _, k := range skill.Kinds() {
 			places = append(places, skill.Place{Kind: k, Dir: filepath.Join(dir, string(k)+"s"), Name: path.Join(name, string(k)+"s")})
@@ -51,19 +51,19 @@ func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 			places = append(places, skill.Place{Kind: kind, Dir: filepath.Join(dir, below), Name: path.Join(name, below), Fixed: fixed})
 		}
 	}
-	for _, dir := range a.cfg.Policy.Skills {
+	for _, dir := range x.cfg.Policy.Skills {
 		addDir(dir, dir, true)
 	}
-	if a.repoSettings.trusted() {
-		places = append(places, a.repositoryPlaces()...)
+	if x.repoSettings.trusted() {
+		places = append(places, x.repositoryPlaces()...)
 	}
-	if dir, err := a.cfg.Paths.ConfigDir(); err == nil {
+	if dir, err := x.cfg.Paths.ConfigDir(); err == nil {
 		add(dir, homeName(dir, home))
 	}
 	if home != "" {
 		add(filepath.Join(home, ".agents"), "~/.agents")
 	}
-	for _, dir := range a.cfg.SkillDirs {
+	for _, dir := range x.cfg.SkillDirs {
 		if name, hides := strings.CutPrefix(dir, "-"); hides {
 			hidden = append(hidden, name)
 			continue
@@ -74,7 +74,7 @@ func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 		}
 		addDir(abs, dir, false)
 	}
-	for _, b := range a.bundles() {
+	for _, b := range x.bundles() {
 		for _, of := range []struct {
 			kind   skill.Kind
 			places []bundle.Place
@@ -92,9 +92,9 @@ func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 }
 
 // repositoryPlaces are those of the trusted repository, the nearest first.
-func (a *app) repositoryPlaces() (places []skill.Place) {
+func (x *extensions) repositoryPlaces() (places []skill.Place) {
 	taken := map[string]map[string][]byte{} // The keys are directories.
-	for _, f := range a.repoSettings.Files {
+	for _, f := range x.repoSettings.Files {
 		dir, rel, ok := splitShared(f.Name)
 		if !ok || f.Data == nil { // a dangling link
 			continue
@@ -104,7 +104,7 @@ func (a *app) repositoryPlaces() (places []skill.Place) {
 		}
 		taken[dir][rel] = f.Data
 	}
-	rel, err := filepath.Rel(a.project.Root, a.project.Dir)
+	rel, err := filepath.Rel(x.project.Root, x.project.Dir)
 	if err != nil {
 		rel = "."
 	}
@@ -113,7 +113,7 @@ func (a *app) repositoryPlaces() (places []skill.Place) {
 			for _, k := range skill.Kinds() {
 				dir := path.Join(at, name, string(k)+"s")
 				if files := taken[dir]; files != nil {
-					places = append(places, skill.Place{Kind: k, Dir: filepath.Join(a.project.Root, filepath.FromSlash(dir)),
+					places = append(places, skill.Place{Kind: k, Dir: filepath.Join(x.project.Root, filepath.FromSlash(dir)),
 						Name: dir, Taken: files})
 				}
 			}
@@ -127,7 +127,7 @@ func (a *app) repositoryPlaces() (places []skill.Place) {
 // fileAgents are the agents of Markdown files, without those that the settings replace. all are the
 // names of all tools. An agent whose model is not known has the caller's.
 func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
-	for _, i := range a.skills.Items(skill.Agent) {
+	for _, i := range a.extensions.skills.Items(skill.Agent) {
 		if !i.Place.Fixed && slices.ContainsFunc(a.cfg.Agents, func(t config.AgentTable) bool { return t.Name == i.Name }) {
 			continue
 		}
@@ -145,8 +145,8 @@ func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
 				s.Tools = append(s.Tools, r.Tool)
 			}
 		}
-		if choice := a.choiceOf(i.Model); i.Model != "" && !isProgram(choice.Provider) && a.catalog.Has(choice.Provider, choice.Model) {
-			s.Model = func() (agent.Model, error) { return a.model(choice) }
+		if choice := a.models.choiceOf(i.Model); i.Model != "" && !isProgram(choice.Provider) && a.models.catalog.Has(choice.Provider, choice.Model) {
+			s.Model = func() (agent.Model, error) { return a.models.model(choice) }
 		}
 		list = append(list, s)
 	}
@@ -155,7 +155,7 @@ func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
 
 // invocation is the skill or command that a prompt calls; ok is false where it calls none. The
 // error is of a name that no one has.
-func (a *app) invocation(prompt string) (in ui.Invocation, ok bool, err error) {
+func (x *extensions) invocation(prompt string) (in ui.Invocation, ok bool, err error) {
 	name, args, ok := ui.CommandName(prompt)
 	if !ok {
 		return in, false, nil
@@ -164,34 +164,54 @@ func (a *app) invocation(prompt string) (in ui.Invocation, ok bool, err error) {
 	if ui.IsBuiltIn(name) {
 		return in, false, usage("/"+name, "this command works in a conversation only", text)
 	}
-	if in.Item, ok = ui.FindOwn(a.skills, name); ok {
+	if in.Item, ok = ui.FindOwn(x.skills, name); ok {
 		in.Args = args
 		return in, true, nil
 	}
-	if line := a.ignored(); line != "" {
-		a.warn(line)
+	if line := x.ignored(); line != "" {
+		x.warn(line)
 	}
-	for _, line := range slices.Concat(a.skills.Skipped(skill.Command), a.skills.Skipped(skill.Skill)) {
-		a.warn("skipped: " + line)
+	for _, line := range slices.Concat(x.skills.Skipped(skill.Command), x.skills.Skipped(skill.Skill)) {
+		x.warn("skipped: " + line)
 	}
 	hint := text
-	if near := ui.NearestOwn(a.skills, name); near != "" {
+	if near := ui.NearestOwn(x.skills, name); near != "" {
 		hint = "/" + near + ", or " + hint
 	}
 	return in, false, usage("/"+name, "no such skill or command", hint)
 }
 
+// calledPrompt is the prompt of a headless run, and the thing it calls: a prompt of an MCP server, a skill
+// or command, or nothing.
+type calledPrompt struct {
+	text                 string
+	server, name, values string
+	isPrompt             bool
+	own                  ui.Invocation
+	isOwn                bool
+}
+
+// calledBy finds the prompt, skill or command that a prompt calls. The error names an unknown one.
+func (x *extensions) calledBy(prompt string) (c calledPrompt, err error) {
+	c.text = prompt
+	c.server, c.name, c.values, c.isPrompt = ui.PromptCall(x.skills, prompt)
+	if !c.isPrompt {
+		c.own, c.isOwn, err = x.invocation(prompt)
+	}
+	return c, err
+}
+
 // invoker sends the message of an invocation; it implements headless.Sender.
 type invoker struct {
-	*app
+	app     *app
 	in      ui.Invocation
 	options provider.Options
 }
 
 func (i invoker) SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error) {
-	m, notes, denied, err := i.in.Message(ctx, i.agent, agent.Message{Text: text, Attachments: attachments, Options: i.options}, cb)
+	m, notes, denied, err := i.in.Message(ctx, i.app.agent, agent.Message{Text: text, Attachments: attachments, Options: i.options}, cb)
 	for _, note := range notes {
-		i.screen.Note(note)
+		i.app.screen.Note(note)
 	}
 	switch {
 	case denied != nil:
@@ -199,13 +219,13 @@ func (i invoker) SendMessage(ctx context.Context, text string, cb agent.Callback
 	case err != nil:
 		return &agent.Response{}, err
 	}
-	return i.agent.Send(ctx, m, cb)
+	return i.app.agent.Send(ctx, m, cb)
 }
 
 // skippedSkills says which files of skills, commands and agents are left out, and why.
-func (a *app) skippedSkills() (lines []string) {
+func (x *extensions) skippedSkills() (lines []string) {
 	for _, k := range skill.Kinds() {
-		lines = slices.Concat(lines, a.skills.Skipped(k), a.skills.Shadowed(k))
+		lines = slices.Concat(lines, x.skills.Skipped(k), x.skills.Shadowed(k))
 	}
 	return lines
 }

@@ -32,36 +32,36 @@ type streams struct {
 	outputs []*prompt.Output // the screen writes them to terminals
 }
 
-func (a *app) look(given bool) streams {
-	cfg := a.cfg
+func (s *session) look(given bool) streams {
+	cfg := s.cfg
 	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-	w := streams{in: tty(a.process.In), out: tty(a.process.Out), err: tty(a.process.Err)}
+	w := streams{in: tty(s.process.In), out: tty(s.process.Out), err: tty(s.process.Err)}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
-	w.headless = a.editor == nil && !bool(cfg.Interactive) && (a.fromProgram() || bool(cfg.Print) || !w.in || !w.err || given && (!w.out || ci))
-	w.watched = w.err && prompt.Foreground(a.process.Err)
+	w.headless = s.editor == nil && !bool(cfg.Interactive) && (s.fromProgram() || bool(cfg.Print) || !w.in || !w.err || given && (!w.out || ci))
+	w.watched = w.err && prompt.Foreground(s.process.Err)
 	return w
 }
 
 // profile is how much a stream can show, a terminal or not, and why not more.
-func (a *app) profile(tty bool) (screen.Profile, string) {
-	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, tty)
+func (s *session) profile(tty bool) (screen.Profile, string) {
+	profile, why := screen.ProfileDecision(s.cfg.UI, os.Getenv, tty)
 	if why == "asked for" {
-		why = a.cfg.Origin("ui")
+		why = s.cfg.Origin("ui")
 	}
 	return profile, why
 }
 
 // colored looks at one stream: the other may be a file.
-func (a *app) colored(tty bool) bool {
-	profile, _ := a.profile(tty)
-	return screen.ColorDecision(a.cfg.Color, os.Getenv, tty && profile == screen.Rich)
+func (s *session) colored(tty bool) bool {
+	profile, _ := s.profile(tty)
+	return screen.ColorDecision(s.cfg.Color, os.Getenv, tty && profile == screen.Rich)
 }
 
-func (a *app) utf8() bool { return screen.UTF8Decision(os.Getenv) }
+func (s *session) utf8() bool { return screen.UTF8Decision(os.Getenv) }
 
 // palette is how the terminal looks: as the user says, else in diffs as the user's git.
-func (a *app) palette() *screen.Palette {
-	return screen.NewPalette(a.cfg.Styles(), func() map[string]string { return gitColors(os.Environ()) })
+func (s *session) palette() *screen.Palette {
+	return screen.NewPalette(s.cfg.Styles(), func() map[string]string { return gitColors(os.Environ()) })
 }
 
 // gitColors are the colours of color.diff in the user's and the system's configuration of
@@ -83,38 +83,38 @@ func gitColors(environ []string) map[string]string {
 	return styles
 }
 
-func (a *app) newScreen() *screen.Screen {
-	cfg := a.cfg
-	profile, _ := a.profile(a.streams.err)
+func (s *session) newScreen() *screen.Screen {
+	cfg := s.cfg
+	profile, _ := s.profile(s.streams.err)
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
-		Out: a.process.Out, Err: a.process.Err, ErrFile: a.process.Err, OutTTY: a.streams.out, ErrTTY: a.streams.err, Profile: profile,
-		OutColor: a.colored(a.streams.out), ErrColor: a.colored(a.streams.err), Palette: a.palette(),
-		Links: a.streams.out && profile == screen.Rich && prompt.IsModern(os.Getenv),
-		UTF8:  a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
-		Conversation: !a.streams.headless, Hold: a.streams.headless && !a.streams.out, Quiet: bool(cfg.Quiet), Verbose: bool(cfg.Debug),
+		Out: s.process.Out, Err: s.process.Err, ErrFile: s.process.Err, OutTTY: s.streams.out, ErrTTY: s.streams.err, Profile: profile,
+		OutColor: s.colored(s.streams.out), ErrColor: s.colored(s.streams.err), Palette: s.palette(),
+		Links: s.streams.out && profile == screen.Rich && prompt.IsModern(os.Getenv),
+		UTF8:  s.utf8(), Width: func() int { cols, _ := s.size(); return cols },
+		Conversation: !s.streams.headless, Hold: s.streams.headless && !s.streams.out, Quiet: bool(cfg.Quiet), Verbose: bool(cfg.Debug),
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
-		Root: a.project.Dir, Home: home,
-		Broken: func(err error) { a.broken(err) },
+		Root: s.project.Dir, Home: home,
+		Broken: func(err error) { s.broken(err) },
 	}
-	if stdout, err := a.process.Out.Stat(); err == nil {
+	if stdout, err := s.process.Out.Stat(); err == nil {
 		o.OutPipe = stdout.Mode()&os.ModeNamedPipe != 0
 	}
-	one := o.OutTTY && o.ErrTTY && sameFile(a.process.Out, a.process.Err)
-	if o.Err = a.terminalOutput(o.Err, o.ErrTTY, o); one {
+	one := o.OutTTY && o.ErrTTY && sameFile(s.process.Out, s.process.Err)
+	if o.Err = s.terminalOutput(o.Err, o.ErrTTY, o); one {
 		o.Out = o.Err
 	} else {
-		o.Out = a.terminalOutput(o.Out, o.OutTTY, o)
+		o.Out = s.terminalOutput(o.Out, o.OutTTY, o)
 	}
-	if json := []string{string(headless.JSON), string(headless.JSONL)}; a.streams.headless && (cfg.Schema != "" || slices.Contains(json, cfg.Output)) {
+	if json := []string{string(headless.JSON), string(headless.JSONL)}; s.streams.headless && (cfg.Schema != "" || slices.Contains(json, cfg.Output)) {
 		o.Out, o.OutTTY, o.OutPipe, o.Hold = io.Discard, false, false, true // stdout is the JSON's
 	}
 	return screen.New(o)
 }
 
 // terminalOutput lets an interrupt discard output that a slow terminal has not shown.
-func (a *app) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer {
-	if !tty || a.streams.headless {
+func (s *session) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer {
+	if !tty || s.streams.headless {
 		return w
 	}
 	reset := "\n"
@@ -125,7 +125,7 @@ func (a *app) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer 
 		}
 	}
 	out := prompt.NewOutput(w, reset)
-	a.streams.outputs = append(a.streams.outputs, out)
+	s.streams.outputs = append(s.streams.outputs, out)
 	return out
 }
 
@@ -137,10 +137,10 @@ func sameFile(a, b *os.File) bool {
 }
 
 // discard drops output that slow terminals have not shown, and reports whether one is slow.
-func (a *app) discard() (bool, error) {
+func (s *session) discard() (bool, error) {
 	var errs []error
 	slow := false
-	for _, o := range a.streams.outputs {
+	for _, o := range s.streams.outputs {
 		dropped, err := o.Discard()
 		slow, errs = slow || dropped, append(errs, err)
 	}
@@ -148,10 +148,10 @@ func (a *app) discard() (bool, error) {
 }
 
 // size is the size of the terminal; without one, a default width and 0 rows.
-func (a *app) size() (cols, rows int) {
-	tty := a.process.Err
-	if a.streams.out {
-		tty = a.process.Out
+func (s *session) size() (cols, rows int) {
+	tty := s.process.Err
+	if s.streams.out {
+		tty = s.process.Out
 	}
 	cols, rows, err := term.GetSize(int(tty.Fd()))
 	if err != nil {
@@ -172,9 +172,9 @@ type outcome struct {
 
 // requestedFormat is the output format as far as flags and environment tell it, before
 // the settings are read: errors in them are reported in JSON too.
-func (a *app) requestedFormat() headless.Format {
+func (l commandLine) requestedFormat() headless.Format {
 	format := headless.Format(os.Getenv("ARTOO_OUTPUT"))
-	if given := a.flags["output"]; len(given) > 0 {
+	if given := l.app.flags["output"]; len(given) > 0 {
 		format = headless.Format(given[len(given)-1])
 	}
 	if format != headless.JSON && format != headless.JSONL {
@@ -196,21 +196,16 @@ func (a *app) format() headless.Format {
 }
 
 // fromProgram reports whether a program converses by JSON lines.
-func (a *app) fromProgram() bool { return a.cfg.Input == "jsonl" }
+func (s *session) fromProgram() bool { return s.cfg.Input == "jsonl" }
 
 // canAsk reports whether somebody can be asked beside a pipe.
-func (a *app) canAsk() bool { return !bool(a.cfg.Print) && a.streams.watched && !a.fromProgram() }
+func (s *session) canAsk() bool { return !bool(s.cfg.Print) && s.streams.watched && !s.fromProgram() }
 
 // answersAll reports whether a program answers questions of any kind.
-func (a *app) answersAll() bool { return a.conversesWithProgram() || a.cfg.AskProgram != "" }
+func (s *session) answersAll() bool { return s.conversesWithProgram() || s.cfg.AskProgram != "" }
 
 // conversesWithProgram reports whether the program that began the run answers questions, as a user does.
-func (a *app) conversesWithProgram() bool { return a.fromProgram() || a.elicits }
-
-// unanswered reports whether questions get no answer in this session.
-func (a *app) unanswered() bool {
-	return a.streams.headless && !a.canAsk() && !a.answersAll() && a.outcome.approve == nil && !a.hooksAnswer()
-}
+func (s *session) conversesWithProgram() bool { return s.fromProgram() || s.elicits }
 
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if prompt == "" && !dash && !bool(a.cfg.Print) && a.streams.in && !a.streams.err {
@@ -233,7 +228,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if a.cfg.MaxTime > 0 {
 		in.Until = a.began.Add(time.Duration(a.cfg.MaxTime))
 	}
-	called, err := a.calledBy(prompt)
+	called, err := a.extensions.calledBy(prompt)
 	if err != nil {
 		return err
 	}
@@ -282,7 +277,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		failure = usage("stdin", "input came after the run had gone on without it",
 			"--stdin never, or a longer ARTOO_STDIN_WAIT")
 	}
-	failure = a.settleLayer(ctx, failure)
+	failure = a.workspace.settleLayer(ctx, failure)
 	if failure != nil {
 		a.agent.Exiting(failure.Kind.ExitCode())
 		return failure
@@ -290,34 +285,14 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	return nil
 }
 
-// calledPrompt is the prompt of a headless run, and the thing it calls: a prompt of an MCP server, a skill
-// or command, or nothing.
-type calledPrompt struct {
-	text                 string
-	server, name, values string
-	isPrompt             bool
-	own                  ui.Invocation
-	isOwn                bool
-}
-
-// calledBy finds the prompt, skill or command that a prompt calls. The error names an unknown one.
-func (a *app) calledBy(prompt string) (c calledPrompt, err error) {
-	c.text = prompt
-	c.server, c.name, c.values, c.isPrompt = ui.PromptCall(a.skills, prompt)
-	if !c.isPrompt {
-		c.own, c.isOwn, err = a.invocation(prompt)
-	}
-	return c, err
-}
-
 // outgoing makes the message of a prompt, and shows the notes on it. restore undoes the choice of
 // a model that comes with the prompt; it is never nil.
 func (a *app) outgoing(ctx context.Context, c calledPrompt) (message ui.Expansion, sender headless.Sender, restore func(), err error) {
-	options, restore, note := ui.UseModel(ctx, a, a.agent, c.own.Item.Model)
+	options, restore, note := ui.UseModel(ctx, a.models, a.agent, c.own.Item.Model)
 	if note != "" {
 		a.screen.Note(note)
 	}
-	if line := a.ignored(); line != "" {
+	if line := a.extensions.ignored(); line != "" {
 		a.warn(line)
 	}
 	if !c.isPrompt {

@@ -21,15 +21,15 @@ import (
 
 // talk is `artoo [prompt]`: a conversation, or a headless run.
 func (a *app) talk(ctx context.Context, words []string) error {
-	a.outcome.asked = a.requestedFormat()
+	a.outcome.asked = commandLine{a}.requestedFormat()
 	prompt, dash := promptOf(words)
 	if err := a.load(prompt != "", true); err != nil {
 		return err
 	}
-	if layered, err := a.worksOnLayer(); err != nil {
+	if layered, err := a.workspace.worksOnLayer(); err != nil {
 		return err
 	} else if layered {
-		return a.runOnLayer(ctx)
+		return a.workspace.runOnLayer(ctx)
 	}
 	if err := a.readSchema(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		return fail(agent.KindUsage, a.cfg.Origin("status"), err, "full, short, off, or a command whose first line is shown")
 	}
 	t, err := ui.New(ui.Options{
-		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, First: first,
+		Agent: a.agent, Program: program{a}, Models: a.models, Screen: a.screen, Profile: profile, First: first,
 		Notify: notify, Offer: a.offerNotify(profile, &notify), StatusLine: status, Trust: a.askFirst(),
 		Options: prompt.Options{In: a.process.In, Tty: a.process.Err, Size: a.size, History: history, ViKeys: a.cfg.EditMode == "vi",
 			Lines: bool(a.cfg.Interactive), Ending: prompt.Ending{Crash: a.crash, Quit: a.quit, Exit: a.process.Exit}},
@@ -146,35 +146,31 @@ func (a *app) offerNotify(profile screen.Profile, notify **ui.Notifier) *ui.Noti
 	}}
 }
 
-func (a *app) configFile() (string, error) {
-	if a.cfg.File != "" {
-		return a.cfg.File, nil
-	}
-	return a.cfg.Paths.ConfigFile()
-}
-
 // notes are shown before the first message.
 func (a *app) notes() []string {
-	ignored, none := a.ignored(), ""
+	ignored, none := a.extensions.ignored(), ""
 	if a.askFirst() != nil {
 		ignored = "" // the question says it
 	}
 	if a.project.None != "" {
 		none = a.project.None + ": every change and every command is asked"
 	}
-	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.unconfinedNote(), none}
+	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.workspace.unconfinedNote(), none}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 
+// program shows the session to its user; it implements ui.Program.
+type program struct{ app *app }
+
 // Settings implements ui.Program: the rows of /config, with the changes that slash commands made.
-func (a *app) Settings() []config.Value {
-	values := a.cfg.Values()
+func (p program) Settings() []config.Value {
+	values := p.app.cfg.Values()
 	for _, changed := range []struct{ key, before, now, by string }{
-		{"effort", a.cfg.Effort, string(a.agent.Model().Defaults.Effort), "/effort"},
-		{"notify", a.cfg.Notify, cmp.Or(a.notify, a.cfg.Notify), "config.toml"},
-		{"approval", a.cfg.Approval, string(a.agent.Policy().Mode), "/approval"},
-		{"model", a.cfg.Model, a.choice.Model, "/model"},
-		{"provider", a.cfg.Provider, a.choice.Provider, "/model"},
+		{"effort", p.app.cfg.Effort, string(p.app.agent.Model().Defaults.Effort), "/effort"},
+		{"notify", p.app.cfg.Notify, cmp.Or(p.app.notify, p.app.cfg.Notify), "config.toml"},
+		{"approval", p.app.cfg.Approval, string(p.app.agent.Policy().Mode), "/approval"},
+		{"model", p.app.cfg.Model, p.app.choice.Model, "/model"},
+		{"provider", p.app.cfg.Provider, p.app.choice.Provider, "/model"},
 	} {
 		for i, v := range values {
 			if v.Option.Key == changed.key && changed.now != changed.before {
@@ -186,19 +182,19 @@ func (a *app) Settings() []config.Value {
 }
 
 // Policy implements ui.Program.
-func (a *app) Policy() string { return a.cfg.Policy.String() }
+func (p program) Policy() string { return p.app.cfg.Policy.String() }
 
 // Debug implements ui.Program.
-func (a *app) Debug(on *bool) bool {
+func (p program) Debug(on *bool) bool {
 	if on != nil {
-		a.log.SetOn(*on)
+		p.app.models.log.SetOn(*on)
 	}
-	return a.log.On()
+	return p.app.models.log.On()
 }
 
 // demo runs the scripted model on a small broken program in a directory of its own.
 func (a *app) demo(ctx context.Context, yes bool) error {
-	a.outcome.asked = a.requestedFormat()
+	a.outcome.asked = commandLine{a}.requestedFormat()
 	if err := a.load(true, false); err != nil {
 		return err
 	}
@@ -206,14 +202,14 @@ func (a *app) demo(ctx context.Context, yes bool) error {
 	if err != nil {
 		return err
 	}
-	a.project, a.repoSettings = project.Project{Root: dir, Dir: dir}, repoSettings{}
-	if a.rules, err = a.readRules(); err != nil {
+	a.project, a.extensions.repoSettings = project.Project{Root: dir, Dir: dir}, repoSettings{}
+	if a.extensions.rules, err = a.extensions.readRules(); err != nil {
 		return err
 	}
-	a.choice = config.Choice{Provider: demo.Name, Model: a.defaultModel(demo.Name)}
+	a.choice = config.Choice{Provider: demo.Name, Model: a.models.defaultModel(demo.Name)}
 	a.cfg = a.cfg.With(a.choice)
 	a.cfg.Ephemeral, a.cfg.Stdin = true, string(headless.StdinNever)
-	a.cfg.MaxCost, a.cfg.DailyCost, a.free = 0, 0, true
+	a.cfg.MaxCost, a.cfg.DailyCost, a.models.free = 0, 0, true
 	a.streams.headless = a.streams.headless || yes
 	a.screen = a.newScreen()
 	if !a.streams.headless {

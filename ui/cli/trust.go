@@ -42,62 +42,62 @@ func (b repoSettings) changed() bool { return b.last != nil && !b.trusted() }
 func ownNames() []string { return []string{filepath.Dir(filepath.FromSlash(config.ProjectFile))} }
 
 // findTrust reads the settings of the repository, and the user's answer about them.
-func (a *app) findTrust() error {
-	if a.cfg.NoProject || a.project.None != "" {
+func (x *extensions) findTrust() error {
+	if x.cfg.NoProject || x.project.None != "" {
 		return nil
 	}
-	found, err := a.find()
+	found, err := x.find()
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
 	if err != nil && !isRefused {
 		return fail(agent.KindInternal, "the project", err, "--no-project ignores the project's settings")
 	}
-	a.repoSettings = repoSettings{Settings: found, refused: refused}
-	if a.cfg.Policy.NoTrust {
-		a.repoSettings.answer = &trust.Answer{}
+	x.repoSettings = repoSettings{Settings: found, refused: refused}
+	if x.cfg.Policy.NoTrust {
+		x.repoSettings.answer = &trust.Answer{}
 		return nil
 	}
-	store, err := a.trustStore()
+	store, err := x.trustStore()
 	if err != nil {
 		return nil // there is no home to store answers in
 	}
-	if a.repoSettings.approvals, err = store.Approvals(); err == nil {
-		a.repoSettings.answer, a.repoSettings.last, err = store.Of(found)
+	if x.repoSettings.approvals, err = store.Approvals(); err == nil {
+		x.repoSettings.answer, x.repoSettings.last, err = store.Of(found)
 	}
-	return a.storeFailure(store, err)
+	return x.storeFailure(store, err)
 }
 
-func (a *app) find() (trust.Settings, error) {
-	return trust.Find(a.project.Root, a.project.Dir, nil, slices.Concat(sharedNames(), cli.Settings()))
+func (x *extensions) find() (trust.Settings, error) {
+	return trust.Find(x.project.Root, x.project.Dir, nil, slices.Concat(sharedNames(), cli.Settings()))
 }
 
-func (a *app) trustStore() (trust.Store, error) {
-	path, err := a.cfg.Paths.Trust()
+func (x *extensions) trustStore() (trust.Store, error) {
+	path, err := x.cfg.Paths.Trust()
 	return trust.Store{Path: path}, err
 }
 
 // trustsPrograms reports whether the project may run its own programs unasked.
-func (a *app) trustsPrograms() (bool, error) {
-	store, err := a.trustStore()
-	if err != nil || a.project.None != "" || a.cfg.Policy.NoTrust {
+func (x *extensions) trustsPrograms() (bool, error) {
+	store, err := x.trustStore()
+	if err != nil || x.project.None != "" || x.cfg.Policy.NoTrust {
 		return false, nil
 	}
-	trusts, err := store.TrustsPrograms(a.project.Root)
-	return trusts, a.storeFailure(store, err)
+	trusts, err := store.TrustsPrograms(x.project.Root)
+	return trusts, x.storeFailure(store, err)
 }
 
 // trustPrograms records that the project may run its own programs.
-func (a *app) trustPrograms() error {
-	if err := a.cfg.Policy.CheckTrust(); err != nil {
+func (x *extensions) trustPrograms() error {
+	if err := x.cfg.Policy.CheckTrust(); err != nil {
 		return err
 	}
-	store, err := a.trustStore()
+	store, err := x.trustStore()
 	if err != nil {
 		return err
 	}
-	return a.storeFailure(store, store.TrustPrograms(a.project.Root, time.Now().UTC()))
+	return x.storeFailure(store, store.TrustPrograms(x.project.Root, time.Now().UTC()))
 }
 
-func (a *app) storeFailure(store trust.Store, err error) error {
+func (x *extensions) storeFailure(store trust.Store, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -106,32 +106,32 @@ func (a *app) storeFailure(store trust.Store, err error) error {
 }
 
 // applyTrust takes over the project's own file, its hooks and its servers, if it is trusted.
-func (a *app) applyTrust() error {
-	if !a.repoSettings.trusted() {
+func (x *extensions) applyTrust() error {
+	if !x.repoSettings.trusted() {
 		return nil
 	}
-	if data := a.repoSettings.Data(config.ProjectFile); data != nil {
-		if err := a.cfg.ApplyProject(a.project.Root, data); err != nil {
+	if data := x.repoSettings.Data(config.ProjectFile); data != nil {
+		if err := x.cfg.ApplyProject(x.project.Root, data); err != nil {
 			return err
 		}
 	}
-	if data := a.repoSettings.Data(claudeSettings); data != nil {
-		a.claudeHooks(data)
+	if data := x.repoSettings.Data(claudeSettings); data != nil {
+		x.claudeHooks(data)
 	}
-	if data := a.repoSettings.Data(repositoryServers); data != nil {
-		a.addRepositoryServers(data)
+	if data := x.repoSettings.Data(repositoryServers); data != nil {
+		x.addRepositoryServers(data)
 	}
 	return nil
 }
 
 // matters are the files that artoo, or the coding CLI that answers, would obey.
-func (a *app) matters() []trust.File {
-	obeyed := a.repoSettings.For(slices.Concat(sharedNames(), cli.Settings(a.choice.Provider))...)
+func (x *extensions) matters() []trust.File {
+	obeyed := x.repoSettings.For(slices.Concat(sharedNames(), cli.Settings(x.choice.Provider))...)
 	had := make(map[string]bool, len(obeyed)) // Skills may have thousands of files.
 	for _, f := range obeyed {
 		had[f.Name] = true
 	}
-	for _, f := range a.repoSettings.Files {
+	for _, f := range x.repoSettings.Files {
 		_, _, shared := splitShared(f.Name)
 		hooks := f.Name == claudeSettings && hasHooks(f.Data)
 		servers := f.Name == repositoryServers && hasServers(f.Data)
@@ -144,29 +144,29 @@ func (a *app) matters() []trust.File {
 }
 
 // ignored names the project's settings and kept rules that are left out, and why, or is "".
-func (a *app) ignored() string {
-	b := a.repoSettings
+func (x *extensions) ignored() string {
+	b := x.repoSettings
 	if b.trusted() {
-		return a.unapproved()
+		return x.unapproved()
 	}
-	files := a.matters()
+	files := x.matters()
 	kept, rest := "", ""
-	if a.rules.withheld != nil {
-		kept = "the rules you keep for it are out of force: " + text.UpTo(3, a.rules.withheld)
+	if x.rules.withheld != nil {
+		kept = "the rules you keep for it are out of force: " + text.UpTo(3, x.rules.withheld)
 		rest = "; " + kept
 	}
 	why := "repository not trusted"
 	switch {
 	case b.refused != nil:
 		name := strings.Split(b.refused.Name, "/")
-		names := slices.Concat(repositoryDirs(), cli.Settings(a.choice.Provider))
+		names := slices.Concat(repositoryDirs(), cli.Settings(x.choice.Provider))
 		if files == nil && kept == "" &&
 			!slices.ContainsFunc(name, func(part string) bool { return slices.Contains(names, part) }) {
 			return ""
 		}
 		return "ignoring project settings: " + b.refused.Error() + rest + "; --no-project silences this"
-	case a.cfg.Policy.NoTrust:
-		why = a.cfg.Policy.CheckTrust().Error()
+	case x.cfg.Policy.NoTrust:
+		why = x.cfg.Policy.CheckTrust().Error()
 	case b.answer != nil:
 		why = "you do not trust it"
 	case b.last != nil:
@@ -189,13 +189,13 @@ func (a *app) ignored() string {
 // trustsNow reports whether the repository's settings are still those that the user
 // trusts: a coding CLI reads them by itself, a moment later. The error says why they
 // no longer are.
-func (a *app) trustsNow() (bool, error) {
-	if !a.repoSettings.trusted() {
+func (x *extensions) trustsNow() (bool, error) {
+	if !x.repoSettings.trusted() {
 		return false, nil
 	}
-	now, err := a.find()
-	if err == nil && now.Sum() != a.repoSettings.Sum() {
-		err = errors.New("it is not the version you trusted, " + text.UpTo(3, now.Changes(a.repoSettings.Sums())))
+	now, err := x.find()
+	if err == nil && now.Sum() != x.repoSettings.Sum() {
+		err = errors.New("it is not the version you trusted, " + text.UpTo(3, now.Changes(x.repoSettings.Sums())))
 	}
 	if err != nil {
 		return false, fmt.Errorf("the project's settings are left out: %w; artoo trust shows them", err)
@@ -203,10 +203,10 @@ func (a *app) trustsNow() (bool, error) {
 	return true, nil
 }
 
-func (a *app) trustQuestion() screen.TrustQuestion {
-	q := screen.TrustQuestion{Dir: a.project.Root, Rules: a.rules.withheld}
+func (x *extensions) trustQuestion() screen.TrustQuestion {
+	q := screen.TrustQuestion{Dir: x.project.Root, Rules: x.rules.withheld}
 	var all strings.Builder
-	for _, f := range a.repoSettings.Files {
+	for _, f := range x.repoSettings.Files {
 		q.Lines = append(q.Lines, screen.TrustLine(f.Name, f.Size, obeys(f)))
 		content := strings.TrimRight(string(f.Data), "\n")
 		if f.Data == nil && f.Size > 0 {
@@ -217,8 +217,8 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 	if q.Lines == nil {
 		q.Lines = []string{"nothing now"}
 	}
-	if last := a.repoSettings.last; last != nil {
-		q.Changes = a.repoSettings.Changes(last.Files)
+	if last := x.repoSettings.last; last != nil {
+		q.Changes = x.repoSettings.Changes(last.Files)
 	}
 	q.All = all.String()
 	return q
@@ -245,18 +245,18 @@ func obeys(f trust.File) string {
 
 // askFirst is the question that a conversation begins with, nil for none.
 func (a *app) askFirst() *ui.Trust {
-	if a.repoSettings.trusted() {
+	if a.extensions.repoSettings.trusted() {
 		return a.askExtension()
 	}
-	if a.repoSettings.refused != nil || a.repoSettings.answer != nil ||
-		a.matters() == nil && a.rules.withheld == nil {
+	if a.extensions.repoSettings.refused != nil || a.extensions.repoSettings.answer != nil ||
+		a.extensions.matters() == nil && a.extensions.rules.withheld == nil {
 		return nil
 	}
-	if _, err := a.trustStore(); err != nil {
+	if _, err := a.extensions.trustStore(); err != nil {
 		return nil
 	}
-	return &ui.Trust{Question: a.trustQuestion(), Answered: func(yes bool) (*ui.Trust, error) {
-		if err := a.keepTrust(yes); err != nil || !yes {
+	return &ui.Trust{Question: a.extensions.trustQuestion(), Answered: func(yes bool) (*ui.Trust, error) {
+		if err := a.extensions.keepTrust(yes); err != nil || !yes {
 			return nil, err
 		}
 		if err := a.tighten(); err != nil {
@@ -266,37 +266,37 @@ func (a *app) askFirst() *ui.Trust {
 	}}
 }
 
-func (a *app) keepTrust(yes bool) error {
-	store, err := a.trustStore()
+func (x *extensions) keepTrust(yes bool) error {
+	store, err := x.trustStore()
 	if err != nil {
 		return err
 	}
-	if err := a.storeFailure(store, store.Keep(a.repoSettings.Settings, yes, time.Now().UTC())); err != nil {
+	if err := x.storeFailure(store, store.Keep(x.repoSettings.Settings, yes, time.Now().UTC())); err != nil {
 		return err
 	}
-	a.repoSettings.answer = &trust.Answer{Trusted: yes}
+	x.repoSettings.answer = &trust.Answer{Trusted: yes}
 	return nil
 }
 
 // tighten puts the trusted settings and rules in force in a conversation that has begun.
 func (a *app) tighten() error {
-	if err := a.applyTrust(); err != nil {
+	if err := a.extensions.applyTrust(); err != nil {
 		return err
 	}
-	a.skills.Change(a.skillPlaces())
-	rules, err := a.readRules()
+	a.extensions.skills.Change(a.extensions.skillPlaces())
+	rules, err := a.extensions.readRules()
 	if err != nil {
 		return err
 	}
-	a.rules = rules
+	a.extensions.rules = rules
 	tools, err := a.addServers()
 	if err != nil {
 		return err
 	}
-	if err := a.setRules(a.agent.Policy()); err != nil {
+	if err := a.extensions.setRules(a.agent.Policy()); err != nil {
 		return err
 	}
-	if err := a.agent.SetHooks(a.hooks().List); err != nil {
+	if err := a.agent.SetHooks(a.extensions.hooks().List); err != nil {
 		return err
 	}
 	return a.agent.SettingsChanged(tools)
@@ -304,78 +304,78 @@ func (a *app) tighten() error {
 
 // trustCommand is `artoo trust`.
 type trustCommand struct {
-	*app
+	app                 *app
 	json, programs, yes *bool
 }
 
-func newTrust(a *app) *cobra.Command {
-	c := a.command("trust [list|rm] [--run] [--yes] [DIR]",
+func newTrust(l commandLine) *cobra.Command {
+	c := l.command("trust [list|rm] [--run] [--yes] [DIR]",
 		"trust a project's settings as they are now; with --run, its own programs", common())
-	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), nil
+	c.Args, c.ValidArgsFunction = l.words(0, 1, ""), nil
 	flag := func(name, meaning string) *bool { return c.PersistentFlags().Bool(name, false, meaning) }
-	t := trustCommand{app: a, json: jsonFlag(c),
+	t := trustCommand{app: l.app, json: jsonFlag(c),
 		programs: flag("run", "let the project's own programs run in the sandbox without a question"),
 		yes:      flag("yes", "trust it without a question")}
 	c.RunE = func(c *cobra.Command, words []string) error { return t.run(c.Context(), first(words)) }
-	a.verb(c, "list", func(context.Context, []string) error { return t.listTrust() })
-	rm := a.verb(c, "rm", func(_ context.Context, words []string) error { return t.revoke(first(words)) })
-	rm.Args, rm.ValidArgsFunction = a.words(0, 1, ""), nil
+	l.verb(c, "list", func(context.Context, []string) error { return t.listTrust() })
+	rm := l.verb(c, "rm", func(_ context.Context, words []string) error { return t.revoke(first(words)) })
+	rm.Args, rm.ValidArgsFunction = l.words(0, 1, ""), nil
 	return c
 }
 
 // open reads the settings and finds the project, that of dir unless it is "".
-func (a trustCommand) open(dir string) (store trust.Store, err error) {
-	if err := a.load(false, false); err != nil {
+func (c trustCommand) open(dir string) (store trust.Store, err error) {
+	if err := c.app.load(false, false); err != nil {
 		return store, err
 	}
 	if dir != "" {
-		if a.project, err = findProject(dir); err != nil {
+		if c.app.project, err = findProject(dir); err != nil {
 			return store, fail(agent.KindUsage, "trust", err, "artoo trust DIR, of a directory that is there")
 		}
 	}
-	return a.trustStore()
+	return c.app.extensions.trustStore()
 }
 
-func (a trustCommand) run(ctx context.Context, dir string) error {
-	store, err := a.open(dir)
+func (c trustCommand) run(ctx context.Context, dir string) error {
+	store, err := c.open(dir)
 	if err != nil {
 		return err
 	}
-	if a.project.None != "" {
-		return fail(agent.KindUsage, "trust", errors.New("no project to trust: "+a.project.None), "cd into one")
+	if c.app.project.None != "" {
+		return fail(agent.KindUsage, "trust", errors.New("no project to trust: "+c.app.project.None), "cd into one")
 	}
-	if err := a.cfg.Policy.CheckTrust(); err != nil {
+	if err := c.app.cfg.Policy.CheckTrust(); err != nil {
 		return err
 	}
-	if *a.programs {
-		return a.askToRun(ctx, store)
+	if *c.programs {
+		return c.askToRun(ctx, store)
 	}
-	a.cfg.NoProject = false // the command is about those settings
-	if err := a.findTrust(); err != nil {
+	c.app.cfg.NoProject = false // the command is about those settings
+	if err := c.app.extensions.findTrust(); err != nil {
 		return err
 	}
-	if a.repoSettings.refused != nil {
-		return fail(agent.KindConfig, "trust", a.repoSettings.refused, "remove it, or fix it")
+	if c.app.extensions.repoSettings.refused != nil {
+		return fail(agent.KindConfig, "trust", c.app.extensions.repoSettings.refused, "remove it, or fix it")
 	}
-	return a.askToTrust(ctx)
+	return c.askToTrust(ctx)
 }
 
 // listTrust prints the answers about the settings of projects, and those about their own programs.
-func (a trustCommand) listTrust() error {
-	store, err := a.open("")
+func (c trustCommand) listTrust() error {
+	store, err := c.open("")
 	if err != nil {
 		return err
 	}
 	answers, err := store.Answers()
 	if err != nil {
-		return a.storeFailure(store, err)
+		return c.app.extensions.storeFailure(store, err)
 	}
 	programs, err := store.Programs()
 	if err != nil {
-		return a.storeFailure(store, err)
+		return c.app.extensions.storeFailure(store, err)
 	}
 	row := func(asJSON any, word string, at time.Time, root, object string) error {
-		return printOne(a.process.Out, asJSON, *a.json, func(any) string {
+		return printOne(c.app.process.Out, asJSON, *c.json, func(any) string {
 			return fmt.Sprintf("%-3s  %s  %s  %s", word, at.Local().Format("2006-01-02 15:04"),
 				sanitize.Text(root, sanitize.Line), sanitize.Text(object, sanitize.Line))
 		})
@@ -396,7 +396,7 @@ func (a trustCommand) listTrust() error {
 	}
 	approvals, err := store.Approvals()
 	if err != nil {
-		return a.storeFailure(store, err)
+		return c.app.extensions.storeFailure(store, err)
 	}
 	for _, e := range approvals {
 		word := map[bool]string{true: "yes", false: "no"}[e.Approved]
@@ -421,84 +421,84 @@ func (a trustCommand) listTrust() error {
 }
 
 // revoke forgets the answer about settings or, with --run, about programs.
-func (a trustCommand) revoke(dir string) error {
-	store, err := a.open(dir)
+func (c trustCommand) revoke(dir string) error {
+	store, err := c.open(dir)
 	if err != nil {
 		return err
 	}
-	root := sanitize.Text(a.project.Root, sanitize.Line)
+	root := sanitize.Text(c.app.project.Root, sanitize.Line)
 	was, forgotten, unknown := false, " is no longer trusted; artoo asks again about its settings", " was neither trusted nor refused"
-	if *a.programs {
-		was, err = store.RevokePrograms(a.project.Root)
+	if *c.programs {
+		was, err = store.RevokePrograms(c.app.project.Root)
 		forgotten, unknown = " may no longer run its own programs unasked", " was not trusted to run its own programs"
 	} else {
 		var answers int
-		answers, err = store.Revoke(a.project.Root)
+		answers, err = store.Revoke(c.app.project.Root)
 		was = answers > 0
 	}
 	switch {
 	case err != nil:
-		return a.storeFailure(store, err)
+		return c.app.extensions.storeFailure(store, err)
 	case was:
-		a.screen.Line(root + forgotten)
+		c.app.screen.Line(root + forgotten)
 	default:
-		a.screen.Line(root + unknown)
+		c.app.screen.Line(root + unknown)
 	}
 	return nil
 }
 
 // askToTrust shows the repository's settings and asks, unless they are trusted already.
-func (a trustCommand) askToTrust(ctx context.Context) error {
-	if a.repoSettings.trusted() {
-		names := text.UpTo(3, slices.Sorted(maps.Keys(a.repoSettings.Sums())))
-		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it has no settings"))
-		if err := a.applyTrust(); err != nil {
+func (c trustCommand) askToTrust(ctx context.Context) error {
+	if c.app.extensions.repoSettings.trusted() {
+		names := text.UpTo(3, slices.Sorted(maps.Keys(c.app.extensions.repoSettings.Sums())))
+		c.app.screen.Line("trusted as it is now: " + cmp.Or(names, "it has no settings"))
+		if err := c.app.extensions.applyTrust(); err != nil {
 			return err
 		}
-		return a.askExtensions(ctx)
+		return c.askExtensions(ctx)
 	}
 	accept := func() error { // also reports a file that cannot be used
-		a.repoSettings.answer = &trust.Answer{Trusted: true}
-		return a.applyTrust()
+		c.app.extensions.repoSettings.answer = &trust.Answer{Trusted: true}
+		return c.app.extensions.applyTrust()
 	}
-	q := a.trustQuestion()
-	if *a.yes {
+	q := c.app.extensions.trustQuestion()
+	if *c.yes {
 		if err := accept(); err != nil {
 			return err
 		}
 	}
-	yes, err := a.confirm("trust", q, *a.yes, "artoo trust --yes, once you have looked",
-		func() (bool, error) { return ui.ConfirmOnTTY(ctx, a.screen, q) })
-	if err == nil && yes && !*a.yes {
+	yes, err := c.app.confirm("trust", q, *c.yes, "artoo trust --yes, once you have looked",
+		func() (bool, error) { return ui.ConfirmOnTTY(ctx, c.app.screen, q) })
+	if err == nil && yes && !*c.yes {
 		err = accept()
 	}
 	if err != nil {
 		return err
 	}
-	if err := a.keepTrust(yes); err != nil || !yes {
+	if err := c.app.extensions.keepTrust(yes); err != nil || !yes {
 		return err
 	}
-	return a.askExtensions(ctx)
+	return c.askExtensions(ctx)
 }
 
 // askExtensions asks about each server and hook that is not approved as it is.
-func (a trustCommand) askExtensions(ctx context.Context) error {
-	store, err := a.trustStore()
+func (c trustCommand) askExtensions(ctx context.Context) error {
+	store, err := c.app.extensions.trustStore()
 	if err != nil {
 		return err
 	}
-	for _, e := range a.supplied() {
-		if a.approved(e) {
-			a.screen.Line("approved as it is now: the " + e.Kind + " " + sanitize.Text(e.Name+": "+e.Command, sanitize.Line))
+	for _, e := range c.app.extensions.supplied() {
+		if c.app.extensions.approved(e) {
+			c.app.screen.Line("approved as it is now: the " + e.Kind + " " + sanitize.Text(e.Name+": "+e.Command, sanitize.Line))
 			continue
 		}
-		q := a.extensionQuestion(e)
-		yes, err := a.confirm("trust", q, *a.yes, "artoo trust --yes, once you have looked",
-			func() (bool, error) { return ui.ConfirmOnTTY(ctx, a.screen, q) })
+		q := c.app.extensions.extensionQuestion(e)
+		yes, err := c.app.confirm("trust", q, *c.yes, "artoo trust --yes, once you have looked",
+			func() (bool, error) { return ui.ConfirmOnTTY(ctx, c.app.screen, q) })
 		if err != nil {
 			return err
 		}
-		if err := a.storeFailure(store, store.Approve(a.project.Root, e, yes, time.Now().UTC())); err != nil {
+		if err := c.app.extensions.storeFailure(store, store.Approve(c.app.project.Root, e, yes, time.Now().UTC())); err != nil {
 			return err
 		}
 	}
@@ -506,20 +506,20 @@ func (a trustCommand) askExtensions(ctx context.Context) error {
 }
 
 // askToRun asks whether the project may run its own programs, unless it may already.
-func (a trustCommand) askToRun(ctx context.Context, store trust.Store) error {
-	trusts, err := store.TrustsPrograms(a.project.Root)
+func (c trustCommand) askToRun(ctx context.Context, store trust.Store) error {
+	trusts, err := store.TrustsPrograms(c.app.project.Root)
 	if err != nil {
-		return a.storeFailure(store, err)
+		return c.app.extensions.storeFailure(store, err)
 	}
 	if trusts {
-		a.screen.Line(sanitize.Text(a.project.Root, sanitize.Line) + " is trusted to run its own programs")
+		c.app.screen.Line(sanitize.Text(c.app.project.Root, sanitize.Line) + " is trusted to run its own programs")
 		return nil
 	}
-	q := screen.TrustQuestion{Dir: a.project.Root, Run: true}
-	yes, err := a.confirm("trust", q, *a.yes, "artoo trust --run --yes",
-		func() (bool, error) { return ui.ConfirmOnTTY(ctx, a.screen, q) })
+	q := screen.TrustQuestion{Dir: c.app.project.Root, Run: true}
+	yes, err := c.app.confirm("trust", q, *c.yes, "artoo trust --run --yes",
+		func() (bool, error) { return ui.ConfirmOnTTY(ctx, c.app.screen, q) })
 	if err != nil || !yes {
 		return err
 	}
-	return a.trustPrograms()
+	return c.app.extensions.trustPrograms()
 }

@@ -19,27 +19,31 @@ import (
 	"artoo/ui/screen"
 )
 
-func newTry(a *app) *cobra.Command {
-	c := a.command("try -- COMMAND…", "run a command on a throwaway layer, show its changes and ask whether to keep them; needs no model",
+func newTry(l commandLine) *cobra.Command {
+	c := l.command("try -- COMMAND…", "run a command on a throwaway layer, show its changes and ask whether to keep them; needs no model",
 		common("no_project"))
-	c.Args = a.words(1, -1, "which command?")
+	c.Args = l.words(1, -1, "which command?")
 	c.Flags().SetInterspersed(false)
-	c.RunE = func(c *cobra.Command, words []string) error { return a.try(c.Context(), words) }
+	a := l.app
+	c.RunE = func(c *cobra.Command, words []string) error { return tryCommand{a}.run(c.Context(), words) }
 	return c
 }
 
+// tryCommand is `artoo try`.
+type tryCommand struct{ app *app }
+
 // trials makes the runner of commands on layers. The session is that of the journal for kept changes.
-func (a *app) trials(ctx context.Context, session string) (*agent.Trials, error) {
-	opt, err := a.place(ctx)
+func (c tryCommand) trials(ctx context.Context, session string) (*agent.Trials, error) {
+	opt, err := c.app.workspace.options(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return agent.NewTrials(opt, session)
 }
 
-// try runs a command on a layer. Its status is artoo's.
-func (a *app) try(ctx context.Context, words []string) (err error) {
-	if err := a.load(false, true); err != nil {
+// run runs a command on a layer. Its status is artoo's.
+func (c tryCommand) run(ctx context.Context, words []string) (err error) {
+	if err := c.app.load(false, true); err != nil {
 		return err
 	}
 	path, err := exec.LookPath(words[0])
@@ -49,24 +53,24 @@ func (a *app) try(ctx context.Context, words []string) (err error) {
 	if err != nil {
 		return usage(words[0], cmp.Or(errors.Unwrap(err), err).Error(), "artoo try -- COMMAND…; a shell line: artoo try -- bash -c 'LINE'")
 	}
-	environ, _ := a.childEnviron()
-	a.recover(environ)
-	trials, err := a.trials(ctx, conversation.NewID())
+	environ, _ := c.app.childEnviron()
+	c.app.workspace.recover(environ)
+	trials, err := c.trials(ctx, conversation.NewID())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, trials.Close()) }()
 	watched, signals := headless.Watch(ctx)
-	a.outcome.signals = signals
-	defer func() { a.outcome.signals.End() }()
-	run, err := trials.Run(watched, &exec.Cmd{Path: path, Args: words, Env: environ, Dir: a.project.Dir,
-		Stdin: a.process.In, Stdout: a.process.Out, Stderr: a.process.Err})
+	c.app.outcome.signals = signals
+	defer func() { c.app.outcome.signals.End() }()
+	run, err := trials.Run(watched, &exec.Cmd{Path: path, Args: words, Env: environ, Dir: c.app.project.Dir,
+		Stdin: c.app.process.In, Stdout: c.app.process.Out, Stderr: c.app.process.Err})
 	if err != nil {
 		return ownFailure("try", err)
 	}
 	if signals.Caught() != nil { // The command took the signal, and ended by itself.
 		signals.End()
-		watched, a.outcome.signals = headless.Watch(ctx)
+		watched, c.app.outcome.signals = headless.Watch(ctx)
 	}
 	ctx, kept := watched, false
 	defer func() { err = errors.Join(err, run.Close(kept)) }()
@@ -74,13 +78,13 @@ func (a *app) try(ctx context.Context, words []string) (err error) {
 		return ownFailure("try", err)
 	}
 	if run.Limit != "" {
-		a.warn("the command was ended by a limit: " + run.Limit)
+		c.app.warn("the command was ended by a limit: " + run.Limit)
 	}
 	if len(run.Never) > 0 {
-		a.warn("never kept: " + text.UpTo(20, run.Never))
+		c.app.warn("never kept: " + text.UpTo(20, run.Never))
 	}
 	if run.Changed() {
-		if kept, err = a.offerChanges(ctx, run, shell.Quote(words...)); err != nil {
+		if kept, err = c.offerChanges(ctx, run, shell.Quote(words...)); err != nil {
 			return err
 		}
 	}
@@ -91,19 +95,19 @@ func (a *app) try(ctx context.Context, words []string) (err error) {
 }
 
 // offerChanges asks whether to keep changes, and keeps them. Where no one can answer it prints them as a patch.
-func (a *app) offerChanges(ctx context.Context, run *agent.Trial, command string) (kept bool, err error) {
-	if !a.streams.watched || a.streams.headless {
-		left, err := run.Patch(ctx, a.process.Out)
+func (c tryCommand) offerChanges(ctx context.Context, run *agent.Trial, command string) (kept bool, err error) {
+	if !c.app.streams.watched || c.app.streams.headless {
+		left, err := run.Patch(ctx, c.app.process.Out)
 		if err != nil {
 			return false, ownFailure("patch", err)
 		}
 		if len(left) > 0 {
-			a.screen.Note(sanitize.Text("not in the patch: "+screen.Count(len(left), "path")+" ("+text.UpTo(5, left)+")", sanitize.Line))
+			c.app.screen.Note(sanitize.Text("not in the patch: "+screen.Count(len(left), "path")+" ("+text.UpTo(5, left)+")", sanitize.Line))
 		}
 		return false, nil
 	}
 	q := screen.TryQuestion{Command: command, Rows: run.Rows(), Diff: run.Diff}
-	yes, err := ui.ConfirmOnTTY(ctx, a.screen, q)
+	yes, err := ui.ConfirmOnTTY(ctx, c.app.screen, q)
 	if err != nil || !yes {
 		return false, err
 	}
@@ -115,7 +119,7 @@ func (a *app) offerChanges(ctx context.Context, run *agent.Trial, command string
 		return false, ownFailure("nothing was kept", err)
 	}
 	if len(left) > 0 {
-		a.warn("not kept: " + text.UpTo(20, left))
+		c.app.warn("not kept: " + text.UpTo(20, left))
 	}
 	return true, nil
 }

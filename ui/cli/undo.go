@@ -25,17 +25,17 @@ import (
 )
 
 // recover finishes or undoes steps that killed artoos left unfinished in the project.
-func (a *app) recover(environ []string) {
-	state, err := a.cfg.Paths.StateDir()
+func (w *workspace) recover(environ []string) {
+	state, err := w.cfg.Paths.StateDir()
 	if err != nil {
 		return // there is no home to keep journals in
 	}
 	env := &tool.Env{Environ: environ}
 	open := sync.OnceValue(func() (err error) { // most often there is nothing to do
-		env.Files, err = a.workspace().OpenFiles(nil)
+		env.Files, err = w.forAgent().OpenFiles(nil)
 		return err
 	})
-	config := a.workspace().JournalConfig("", state, env)
+	config := w.forAgent().JournalConfig("", state, env)
 	denied := config.Denied
 	config.Denied = func(path string) bool { return open() != nil || denied(path) }
 	reports, err := journal.Recover(state, config)
@@ -43,65 +43,65 @@ func (a *app) recover(environ []string) {
 		err = errors.Join(err, env.Files.Close())
 	}
 	if err != nil {
-		a.warn("could not recover the step a killed artoo left unfinished: " + err.Error())
+		w.warn("could not recover the step a killed artoo left unfinished: " + err.Error())
 	}
 	if line := agent.Recovered(reports); line != "" {
-		a.screen.Note(sanitize.Text(line, sanitize.Line))
+		w.screen.Note(sanitize.Text(line, sanitize.Line))
 	}
 }
 
 // undoCommand is `artoo undo`.
 type undoCommand struct {
-	*app
+	app              *app
 	json, redo, list *bool
 	turns            *string
 	yes              *int // how many questions are answered
 }
 
-func newUndo(a *app) *cobra.Command {
-	c := a.command("undo [ID] [-n N] [--redo] [--list] [--yes]",
+func newUndo(l commandLine) *cobra.Command {
+	c := l.command("undo [ID] [-n N] [--redo] [--list] [--yes]",
 		"revert changes made here by the last session, or by session ID; needs no model", common())
-	c.Args = a.words(0, 1, "")
+	c.Args = l.words(0, 1, "")
 	u := undoCommand{
-		app: a, json: jsonFlag(c), redo: c.Flags().Bool("redo", false, "redo undone turns"),
+		app: l.app, json: jsonFlag(c), redo: c.Flags().Bool("redo", false, "redo undone turns"),
 		list:  c.Flags().Bool("list", false, "list each session's changes"),
-		turns: a.textFlag(c, "turns", "n", "N", "how many turns; 1 unless given"),
+		turns: l.textFlag(c, "turns", "n", "N", "how many turns; 1 unless given"),
 		yes:   c.Flags().Count("yes", "without a question; twice where HEAD has moved since then"),
 	}
 	c.RunE = func(c *cobra.Command, words []string) error { return u.run(c.Context(), first(words)) }
 	return c
 }
 
-func (a undoCommand) run(ctx context.Context, id string) error {
-	if err := a.load(false, false); err != nil {
+func (c undoCommand) run(ctx context.Context, id string) error {
+	if err := c.app.load(false, false); err != nil {
 		return err
 	}
-	n, err := a.count()
+	n, err := c.count()
 	if err != nil {
 		return err
 	}
-	if *a.list {
-		state, err := a.cfg.Paths.StateDir()
+	if *c.list {
+		state, err := c.app.cfg.Paths.StateDir()
 		if err != nil {
 			return err
 		}
-		return printEach(a.process.Out, a.changedTurns(a.journals(state)), *a.json, changedText)
+		return printEach(c.app.process.Out, c.app.workspace.changedTurns(c.app.workspace.journals(state)), *c.json, changedText)
 	}
-	session, j, err := a.openJournal("undo", id, "/undo in it")
+	session, j, err := c.app.workspace.openJournal("undo", id, "/undo in it")
 	if err != nil {
 		return err
 	}
-	err = a.undoIn(ctx, j.Journal, session.ID, n)
+	err = c.undoIn(ctx, j.Journal, session.ID, n)
 	return errors.Join(err, j.Close())
 }
 
 // journals are those of the project, after unfinished changes of killed artoos are recovered.
-func (a *app) journals(state string) []journal.Session {
-	environ, _ := a.childEnviron()
-	a.recover(environ)
-	sessions, err := journal.Sessions(state, a.project.Root)
+func (w *workspace) journals(state string) []journal.Session {
+	environ, _ := w.childEnviron()
+	w.recover(environ)
+	sessions, err := journal.Sessions(state, w.project.Root)
 	if err != nil {
-		a.warn("some undo journals could not be read: " + err.Error())
+		w.warn("some undo journals could not be read: " + err.Error())
 	}
 	return sessions
 }
@@ -117,19 +117,19 @@ func (j openedJournal) Close() error { return errors.Join(j.Journal.Close(), j.f
 
 // openJournal opens the journal of the session that id means, see chosenSession. Errors name the subcommand by the
 // parameter what; hint is for a user whose other artoo has the journal.
-func (a *app) openJournal(what, id, hint string) (session journal.Session, j openedJournal, err error) {
-	state, err := a.cfg.Paths.StateDir()
+func (w *workspace) openJournal(what, id, hint string) (session journal.Session, j openedJournal, err error) {
+	state, err := w.cfg.Paths.StateDir()
 	if err != nil {
 		return session, j, err
 	}
-	if session, err = chosenSession(a.journals(state), id); err != nil {
+	if session, err = chosenSession(w.journals(state), id); err != nil {
 		return session, j, err
 	}
-	if j.files, err = a.workspace().OpenFiles(nil); err != nil {
+	if j.files, err = w.forAgent().OpenFiles(nil); err != nil {
 		return session, j, err
 	}
-	environ, _ := a.childEnviron()
-	j.Journal, err = journal.Open(a.workspace().JournalConfig(session.Dir, state, &tool.Env{Environ: environ, Files: j.files}))
+	environ, _ := w.childEnviron()
+	j.Journal, err = journal.Open(w.forAgent().JournalConfig(session.Dir, state, &tool.Env{Environ: environ, Files: j.files}))
 	if errors.Is(err, journal.ErrInUse) {
 		err = fail(agent.KindUsage, what, errors.New("a running artoo has session "+session.ID), hint)
 	}
@@ -139,10 +139,10 @@ func (a *app) openJournal(what, id, hint string) (session journal.Session, j ope
 	return session, j, err
 }
 
-func (a undoCommand) count() (int, error) {
-	n, err := strconv.Atoi(cmp.Or(*a.turns, "1"))
+func (c undoCommand) count() (int, error) {
+	n, err := strconv.Atoi(cmp.Or(*c.turns, "1"))
 	if err != nil || n < 1 {
-		return 0, usage("--turns", fmt.Sprintf("%q is no number of turns", *a.turns), "artoo undo -n 2")
+		return 0, usage("--turns", fmt.Sprintf("%q is no number of turns", *c.turns), "artoo undo -n 2")
 	}
 	return n, nil
 }
@@ -165,8 +165,8 @@ func chosenSession(sessions []journal.Session, id string) (journal.Session, erro
 }
 
 // said are the user's messages of a session by turns; nil where it is not kept any more.
-func (a *app) said(session string) []string {
-	dir, err := a.cfg.Paths.Sessions()
+func (s *session) said(session string) []string {
+	dir, err := s.cfg.Paths.Sessions()
 	if err != nil {
 		return nil
 	}
@@ -185,32 +185,32 @@ func of(turns []string, n int) string {
 	return turns[n-1]
 }
 
-func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session string, n int) error {
+func (c undoCommand) undoIn(ctx context.Context, j *journal.Journal, session string, n int) error {
 	const list = "artoo undo --list"
-	p, err := j.Plan(ctx, n, *a.redo)
+	p, err := j.Plan(ctx, n, *c.redo)
 	switch {
-	case errors.Is(err, journal.ErrNothing) && *a.redo:
+	case errors.Is(err, journal.ErrNothing) && *c.redo:
 		return fail(agent.KindUsage, "undo", errors.New("nothing was undone in session "+session+" that could be redone"), list)
 	case errors.Is(err, journal.ErrNothing):
 		return fail(agent.KindUsage, "undo", errors.New("nothing is left to undo in session "+session), list)
 	case err != nil:
 		return err
 	}
-	said := a.said(session)
-	u := ui.Undo{Journal: j, Root: a.project.Root, Screen: a.screen, Said: func(turn int) string { return of(said, turn) }}
+	said := c.app.said(session)
+	u := ui.Undo{Journal: j, Root: c.app.project.Root, Screen: c.app.screen, Said: func(turn int) string { return of(said, turn) }}
 	result := undoResult(session, p, said)
 	// A signal stops the undo, which reverses its changes, and not the process meanwhile.
-	ctx, a.outcome.signals = headless.Watch(ctx)
-	yes, err := a.approveUndo(ctx, u, p, *a.yes)
+	ctx, c.app.outcome.signals = headless.Watch(ctx)
+	yes, err := c.app.workspace.approveUndo(ctx, u, p, *c.yes)
 	report := journal.Report{}
 	var failed error
 	if err == nil && yes && len(p.Restore) > 0 {
 		report, failed = j.Apply(ctx, p)
 	}
-	a.outcome.signals.End()
+	c.app.outcome.signals.End()
 	if failed != nil {
-		if a.outcome.signals.Caught() != nil { // the signal alone is reported
-			a.warn("nothing was changed")
+		if c.app.outcome.signals.Caught() != nil { // the signal alone is reported
+			c.app.warn("nothing was changed")
 		}
 		return fail(agent.KindInternal, "undo", fmt.Errorf("nothing was changed: %w", failed), "")
 	}
@@ -219,8 +219,8 @@ func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 		u.Done(p, report)
 		result.add(report)
 	}
-	if *a.json {
-		err = errors.Join(printOne(a.process.Out, result, true, nil), err)
+	if *c.json {
+		err = errors.Join(printOne(c.app.process.Out, result, true, nil), err)
 	}
 	switch {
 	case err == nil && !done:
@@ -232,7 +232,7 @@ func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 }
 
 // approveUndo asks, unless given, which counts --yes, answers as many questions as there are.
-func (a *app) approveUndo(ctx context.Context, u ui.Undo, p journal.Plan, given int) (yes bool, err error) {
+func (w *workspace) approveUndo(ctx context.Context, u ui.Undo, p journal.Plan, given int) (yes bool, err error) {
 	if len(p.Restore) == 0 {
 		return true, nil
 	}
@@ -244,24 +244,7 @@ func (a *app) approveUndo(ctx context.Context, u ui.Undo, p journal.Plan, given 
 	if given > 0 {
 		ask = nil
 	}
-	return a.confirm("undo", u.Question(p), given >= questions, hint, ask)
-}
-
-// confirm asks a question on the terminal, unless given, which is --yes, answers it. ask is nil
-// if no question may be asked; hint is for a user that cannot be asked.
-func (a *app) confirm(what string, q screen.YesNo, given bool, hint string, ask func() (bool, error)) (bool, error) {
-	if ask != nil && !given && a.streams.watched {
-		if yes, err := ask(); !errors.Is(err, agent.ErrNobody) {
-			return yes, err
-		}
-		return false, fail(agent.KindApproval, what, agent.ErrNobody, hint)
-	}
-	a.screen.Confirm(q)
-	a.screen.Confirmed(q, given)
-	if given {
-		return true, nil
-	}
-	return false, fail(agent.KindApproval, what, agent.ErrNobody, hint)
+	return w.confirm("undo", u.Question(p), given >= questions, hint, ask)
 }
 
 // changedTurn is a turn of a session that changed something.
@@ -277,9 +260,9 @@ type changedTurn struct {
 }
 
 // changedTurns has the last session first, and of each the last turn.
-func (a *app) changedTurns(sessions []journal.Session) (list []changedTurn) {
+func (w *workspace) changedTurns(sessions []journal.Session) (list []changedTurn) {
 	for _, s := range sessions {
-		said := a.said(s.ID)
+		said := w.said(s.ID)
 		for i := len(s.Steps) - 1; i >= 0; i-- {
 			step := s.Steps[i]
 			if n := len(list) - 1; n >= 0 && list[n].Session == s.ID && list[n].Turn == step.Turn && list[n].Undone == step.Undone {

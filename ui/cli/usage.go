@@ -31,27 +31,27 @@ type usedRow struct {
 
 // usageCommand is `artoo usage`.
 type usageCommand struct {
-	*app
+	app  *app
 	json *bool
 	days *string
 }
 
-func newUsage(a *app) *cobra.Command {
-	c := a.command("usage [--days N] [--json]", "the cost of all runs, by day, model and directory", common())
-	u := usageCommand{a, jsonFlag(c), a.textFlag(c, "days", "", "N", "how many days, today's the last; 7 unless given")}
+func newUsage(l commandLine) *cobra.Command {
+	c := l.command("usage [--days N] [--json]", "the cost of all runs, by day, model and directory", common())
+	u := usageCommand{l.app, jsonFlag(c), l.textFlag(c, "days", "", "N", "how many days, today's the last; 7 unless given")}
 	c.RunE = func(*cobra.Command, []string) error { return u.run() }
 	return c
 }
 
-func (u usageCommand) run() error {
-	days, err := strconv.Atoi(cmp.Or(*u.days, "7"))
+func (c usageCommand) run() error {
+	days, err := strconv.Atoi(cmp.Or(*c.days, "7"))
 	if err != nil || days < 1 || days > 36600 {
-		return usage("usage --days", strconv.Quote(*u.days)+" is not a number of days", "artoo usage --days 30")
+		return usage("usage --days", strconv.Quote(*c.days)+" is not a number of days", "artoo usage --days 30")
 	}
-	if err := u.load(false, false); err != nil {
+	if err := c.app.load(false, false); err != nil {
 		return err
 	}
-	dir, err := u.cfg.Paths.Ledger()
+	dir, err := c.app.cfg.Paths.Ledger()
 	if err != nil {
 		return err
 	}
@@ -65,10 +65,10 @@ func (u usageCommand) run() error {
 		}
 		rows = append(rows, usedOn(date, spent)...)
 	}
-	if *u.json {
-		return printEach(u.process.Out, rows, true, nil)
+	if *c.json {
+		return printEach(c.app.process.Out, rows, true, nil)
 	}
-	return u.table(rows)
+	return c.table(rows)
 }
 
 // usedOn sums up a day, the most expensive rows first.
@@ -113,12 +113,12 @@ func (r *usedRow) cost() string {
 }
 
 // table prints a row a line and their sum.
-func (u usageCommand) table(rows []usedRow) error {
+func (c usageCommand) table(rows []usedRow) error {
 	if len(rows) == 0 {
-		u.screen.Note("nothing was spent in these days")
+		c.app.screen.Note("nothing was spent in these days")
 		return nil
 	}
-	table := tabwriter.NewWriter(u.process.Out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(c.app.process.Out, 0, 0, 2, ' ', 0)
 	var sum usedRow
 	program := false
 	for _, r := range rows {
@@ -131,7 +131,7 @@ func (u usageCommand) table(rows []usedRow) error {
 	}
 	printUsed(table, "total", sum, "", "")
 	if program {
-		u.screen.Note("the cost of a coding CLI is its own figure; a subscription may be billed otherwise")
+		c.app.screen.Note("the cost of a coding CLI is its own figure; a subscription may be billed otherwise")
 	}
 	return table.Flush()
 }

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/agent"
+	"artoo/tool"
+	"artoo/tool/extension"
+	"artoo/tool/journal"
+	"artoo/tool/project"
+	"artoo/tool/shell"
+)
+
+// workspace is the project as calls see it: its directories, the sandbox, the layer and the undo journal.
+type workspace struct {
+	*session
+	extensions *extensions
+}
+
+// ownPath removes directories that commands may write from the PATH by which artoo itself starts programs.
+func (w *workspace) ownPath() error {
+	readable, writable, err := w.forAgent().AddedDirs()
+	if err != nil {
+		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
+	}
+	home, _ := os.LookupEnv("HOME")
+	for _, dir := range slices.Concat(readable, writable) {
+		if project.AboveProjects(dir, home) || w.isOwn(dir) {
+			return fail(agent.KindConfig, "directory "+dir, errors.New("the home directory, the directories above it and artoo's own "+
+				"directories cannot be added"), "name directories below the home directory")
+		}
+	}
+	found := os.Getenv("PATH") // another session of an editor's may have shortened it
+	if w.path = cmp.Or(w.path, found); w.path == "" {
+		return nil
+	}
+	programs := []string{"git", "bash", "sh"}
+	kept, left := w.project.HostPath(found, home, writable, programs)
+	var dirs []string
+	for _, dir := range left {
+		has := slices.ContainsFunc(programs, func(name string) bool {
+			_, err := exec.LookPath(filepath.Join(dir, name))
+			return err == nil
+		})
+		if abs, err := filepath.Abs(dir); err == nil && has && !slices.Contains(dirs, abs) {
+			dirs = append(dirs, abs)
+		}
+	}
+	if len(dirs) > 0 {
+		w.warn("artoo does not start programs from " + strings.Join(dirs, ", ") + " itself: commands may write them")
+	}
+	return os.Setenv("PATH", kept)
+}
+
+// options are the project with its policy, and how commands and servers run there.
+func (w *workspace) options(ctx context.Context) (opt agent.ProjectOptions, err error) {
+	environ, withheld := w.childEnviron()
+	opt.Env = &tool.Env{Dir: w.project.Dir, Environ: environ, Withheld: withheld, ResultMax: int(w.cfg.ToolResultMaxChars),
+		ShellTimeout: time.Duration(w.cfg.ShellTimeout), ShellTimeoutMax: time.Duration(w.cfg.ShellTimeoutMax),
+		Secrets: w.secretsIn, Web: w.web}
+	if opt.Policy, err = w.extensions.policy(opt.Env); err != nil {
+		return opt, err
+	}
+	if w.facts, err = w.findSandbox(ctx); err != nil {
+		return opt, err
+	}
+	if opt.Loopback, err = w.loopback(); err != nil {
+		return opt, err
+	}
+	// Without a home there is no such directory.
+	opt.State, _ = w.cfg.Paths.StateDir()
+	opt.Cache, _ = w.cfg.Paths.CacheDir()
+	opt.Confinement, opt.Required = &w.facts, w.cfg.Sandbox == "on"
+	opt.Pass, opt.Toolchains = w.cfg.PassEnv, w.cfg.Toolchains
+	opt.Workspace, opt.Skills, opt.Notice = w.forAgent(), w.extensions.skills, w.warn
+	opt.Layered = w.layer.journal()
+	return opt, nil
+}
+
+// forAgent is the project with the directories added to it.
+func (w *workspace) forAgent() *agent.Workspace {
+	added := slices.Clone(w.cfg.AddDirs)
+	// Directories that commands may write count as the project in all that is held back.
+	for _, dir := range w.cfg.Writable {
+		added = append(added, dir+":rw")
+	}
+	made := &agent.Workspace{
+		Project: w.project, NoProject: bool(w.cfg.NoProject), Shell: shell.Find(),
+		Replace: w.cfg.System, Append: w.cfg.AppendSystem,
+		Headless: w.extensions.unanswered(), Began: w.began, AddDirs: added, Asked: w.extensions.reopened,
+	}
+	if dir, err := w.cfg.Paths.ConfigDir(); err == nil {
+		made.ConfigDir = dir
+	}
+	if dir, err := w.cfg.Paths.Memory(); err == nil && bool(w.cfg.Memory) {
+		made.Memory = filepath.Join(dir, journal.ProjectName(w.project.Root)+".md")
+	}
+	if w.editor != nil {
+		made.Buffers = w.editor
+	}
+	made.DenyFiles = w.hidden()
+	for _, b := range w.extensions.bundles() {
+		made.ReadDirs = append(made.ReadDirs, b.Root)
+	}
+	return made
+}
+
+// canCap is an error if the run's changes are capped, and commands or servers could pass the caps here.
+func (w *workspace) canCap(tools []tool.Tool) error {
+	caps := w.effectCaps()
+	if !caps.Any() || w.facts.Layer {
+		return nil
+	}
+	runs := slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Kind == tool.KindRun })
+	serves := slices.ContainsFunc(w.cfg.MCPServers, func(s extension.Server) bool { return len(s.Command) > 0 })
+	if !runs && !serves {
+		return nil
+	}
+	lack := w.layerLack(caps.String())
+	lack.Hint += ", or --tools -bash,-shell --mcp none: then file tools alone change files"
+	return lack
+}
