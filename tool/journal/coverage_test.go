@@ -61,6 +61,7 @@ func TestWhatIsNotCoveredIsListed(t *testing.T) {
 	if len(plan.Restore) != 1 || plan.Restore[0].Path != "small" {
 		t.Errorf("the plan restores %v", plan.Restore)
 	}
+	p.reopen() // Contents that were written in the background are all there now.
 	for path, what := range lookAt(t, p.cfg.Dir) {
 		if strings.Contains(what, "KEY=") {
 			t.Errorf("%s holds what is denied", path)
