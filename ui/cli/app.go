@@ -110,7 +110,7 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 // close waits for the last processes and gives the session back.
 func (a *app) close() {
 	a.agent.EndBackground() // while the session that started them is open
-	for _, done := range a.models.closers {
+	for _, done := range a.closers {
 		done()
 	}
 	if err := a.agent.Close(); err != nil {

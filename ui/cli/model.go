@@ -38,7 +38,6 @@ type models struct {
 	earlier  map[string]string               // model by provider, of those switched away from
 	several  string                          // says which of a server's models was taken
 	served   map[string][]provider.ModelInfo // the lists of servers, by provider
-	closers  []func()                        // wait for the processes of providers
 	oldPrice bool                            // the user was warned of a price that is old
 
 	// scripted answers in place of the chosen provider, in tests; else nil.

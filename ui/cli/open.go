@@ -103,7 +103,7 @@ func (a *app) open(ctx context.Context) (err error) {
 func (a *app) sweep() {
 	swept := make(chan error, 1)
 	go func() { swept <- tempdir.Sweep(os.TempDir()) }()
-	a.models.closers = append(a.models.closers, func() {
+	a.closers = append(a.closers, func() {
 		if err := <-swept; err != nil {
 			a.warn("files of a killed artoo in " + os.TempDir() + " could not be removed: " + err.Error())
 		}

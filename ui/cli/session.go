@@ -41,6 +41,7 @@ type session struct {
 	path      string              // the user's PATH; artoo's own is without the directories that commands may write
 	facts     sandbox.Facts       // on the sandbox of commands
 	agent     *agent.Agent        // nil before there is one
+	closers   []func()            // wait for processes that the session started beside the agent
 	outcome   outcome
 	layer     *layer // the way to the artoo outside, of one that works on a layer; nil of all others
 	reviews   bool   // It only reads: the model has no tool that changes anything.
