@@ -80,13 +80,13 @@ var allowed = []struct {
 		"artoo/tool/repo", "artoo/tool/search", "artoo/tool/shell", "artoo/tool/skill", "artoo/tool/spelling",
 		"artoo/ui/prompt", "artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/prompt", []string{"artoo/provider/redact", "artoo/tool/atomicfile", "artoo/ui/sanitize"}},
-	// headless: the result of a call is the object that ends a headless run.
-	{"artoo/ui/mcpserve", []string{"artoo/agent", "artoo/agent/permission", "artoo/provider", "artoo/tool", "artoo/tool/mcp", "artoo/ui/headless", "artoo/ui/sanitize"}},
+	// result: the result of a call is the object that ends a headless run.
+	{"artoo/ui/mcpserve", []string{"artoo/agent", "artoo/agent/permission", "artoo/provider", "artoo/tool", "artoo/tool/mcp", "artoo/ui/result", "artoo/ui/sanitize"}},
 	// edit: a patch of the history is shown as the diffs that it says.
 	{"artoo/ui/acp", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/tool/edit",
 		"artoo/ui/sanitize"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
-		"artoo/tool", "artoo/ui/sanitize", "artoo/ui/screen"}},
+		"artoo/tool", "artoo/ui/result", "artoo/ui/sanitize", "artoo/ui/screen"}},
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.
@@ -97,7 +97,7 @@ var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest",
 var shared = []string{"artoo/tool/names", "artoo/tool/text"}
 
 func TestImports(t *testing.T) {
-	files := 0
+	files, imports := 0, map[string][]string{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -107,7 +107,8 @@ func TestImports(t *testing.T) {
 		}
 		if strings.HasSuffix(name, ".go") {
 			files++
-			checkFile(t, name)
+			pkg, imported := checkFile(t, name)
+			imports[pkg] = append(imports[pkg], imported...)
 		}
 		return nil
 	})
@@ -117,6 +118,25 @@ func TestImports(t *testing.T) {
 	if files < 10 {
 		t.Errorf("looked at %d files only: the walk is wrong", files)
 	}
+	const most = 9
+	if chain := longestChain("artoo", imports, map[string][]string{}); len(chain) > most {
+		t.Errorf("a chain of %d packages, over %d: %s", len(chain), most, strings.Join(chain, ", "))
+	}
+}
+
+// longestChain is the longest chain of packages that import each other, from pkg down. known has those that were found.
+func longestChain(pkg string, imports, known map[string][]string) []string {
+	if chain, ok := known[pkg]; ok {
+		return chain
+	}
+	var below []string
+	for _, imported := range imports[pkg] {
+		if chain := longestChain(imported, imports, known); len(chain) > len(below) {
+			below = chain
+		}
+	}
+	known[pkg] = append([]string{pkg}, below...)
+	return known[pkg]
 }
 
 // moduleName is what go.mod calls the module: whoever publishes it may have given
@@ -135,8 +155,9 @@ func moduleName(t *testing.T) string {
 	return name
 }
 
-func checkFile(t *testing.T, name string) {
-	pkg := path.Join("artoo", filepath.ToSlash(filepath.Dir(name)))
+// checkFile returns the file's package, and the packages that it imports; none for a test.
+func checkFile(t *testing.T, name string) (pkg string, imports []string) {
+	pkg = path.Join("artoo", filepath.ToSlash(filepath.Dir(name)))
 	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
@@ -157,10 +178,14 @@ func checkFile(t *testing.T, name string) {
 		if !mayImport(pkg, imported, test) {
 			t.Errorf("%s: %s may not import %s", name, pkg, imported)
 		}
+		if !test {
+			imports = append(imports, imported)
+		}
 	}
 	if file.Name.Name != "main" && !test {
 		checkStreams(t, name, file)
 	}
+	return pkg, imports
 }
 
 func mayImport(pkg, imported string, test bool) bool {

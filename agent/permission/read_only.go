@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission/line"
-	"artoo/tool/environ"
+	facts "artoo/tool/project"
 )
 
 func (p *Policy) inspector() inspector { return inspector{&p.World, p.Root, p.Shell} }
@@ -88,7 +88,7 @@ func (in inspector) trusted(name string, version bool) (ok bool, why string) {
 	if shellBuiltin(name) {
 		return true, ""
 	}
-	if err := environ.ProgramOf(in.Environ, in.Root, name, version); err != nil {
+	if err := facts.ProgramOf(in.Environ, in.Root, name, version); err != nil {
 		return false, err.Error()
 	}
 	return true, ""

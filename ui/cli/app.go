@@ -17,6 +17,7 @@ import (
 	"artoo/telemetry"
 	"artoo/tool/project"
 	"artoo/ui/headless"
+	"artoo/ui/result"
 )
 
 // Main is the whole program; its result is the exit code. It is called once, by
@@ -173,12 +174,12 @@ func (a *app) exit(err error) int {
 }
 
 // printResult writes the object of a JSON run, once.
-func (a *app) printResult(info headless.Info, failure *agent.Failure, code int) (err error) {
+func (a *app) printResult(info result.Info, failure *agent.Failure, code int) (err error) {
 	if f := a.format(); f != headless.JSON && f != headless.JSONL {
 		return nil
 	}
 	a.outcome.printed.Do(func() {
-		err = headless.WriteLine(a.process.Out, headless.NewResult(info, a.outcome.response.Load(), failure, code))
+		err = headless.WriteLine(a.process.Out, result.New(info, a.outcome.response.Load(), failure, code))
 	})
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"artoo/provider/providertest"
-	"artoo/ui/headless"
+	"artoo/ui/result"
 )
 
 // TestFallbackKinds is the bar: after four kinds of failure another provider's model answers, after six
@@ -56,7 +56,7 @@ func TestFallbackKinds(t *testing.T) {
 			if err != nil && !errors.As(err, &exit) {
 				t.Fatal(err)
 			}
-			var got headless.Result
+			var got result.Result
 			if err := json.Unmarshal(out, &got); err != nil {
 				t.Fatalf("%v\n%s%s", err, out, &told)
 			}

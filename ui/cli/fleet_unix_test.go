@@ -21,7 +21,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"artoo/provider/providertest"
-	"artoo/ui/headless"
+	"artoo/ui/result"
 )
 
 // recipesDir has the files that docs/fleet.md shows.
@@ -122,7 +122,7 @@ func (f *fleet) file(name string) string {
 }
 
 // result is the object of task n's last try.
-func (f *fleet) result(n int) (r headless.Result) {
+func (f *fleet) result(n int) (r result.Result) {
 	f.Helper()
 	if err := json.Unmarshal([]byte(f.file(fmt.Sprintf("out/%d/result.json", n))), &r); err != nil {
 		f.Fatalf("task %d: %v", n, err)

@@ -17,6 +17,7 @@ import (
 	"artoo/ui/acp"
 	"artoo/ui/headless"
 	"artoo/ui/mcpserve"
+	"artoo/ui/result"
 )
 
 // newMCPServe is `artoo mcp serve`. Flags that its family has are not here.
@@ -41,7 +42,7 @@ type runHost struct{ *sessionHost }
 const killAfter = 300 * time.Millisecond
 
 // Run implements mcpserve.Host.
-func (h *runHost) Run(ctx context.Context, call mcpserve.Call, client mcpserve.Client) headless.Result {
+func (h *runHost) Run(ctx context.Context, call mcpserve.Call, client mcpserve.Client) result.Result {
 	s := h.session("")
 	response, err := h.run(ctx, s, call, client)
 	failure := agent.Classify(err)
@@ -54,7 +55,7 @@ func (h *runHost) Run(ctx context.Context, call mcpserve.Call, client mcpserve.C
 		s.show(failure)
 	}
 	if s.agent == nil {
-		return headless.NewResult(headless.Info{Provider: s.choice.Provider, Model: s.choice.Model, Sandbox: "none", Began: s.began}, response, failure, code)
+		return result.New(result.Info{Provider: s.choice.Provider, Model: s.choice.Model, Sandbox: "none", Began: s.began}, response, failure, code)
 	}
 	info := s.info()
 	if bool(s.cfg.Ephemeral) {
@@ -62,7 +63,7 @@ func (h *runHost) Run(ctx context.Context, call mcpserve.Call, client mcpserve.C
 	}
 	s.agent.Exiting(code)
 	s.close()
-	return headless.NewResult(info, response, failure, code)
+	return result.New(info, response, failure, code)
 }
 
 // run is the run up to its end. The agent of s is open where it got so far.

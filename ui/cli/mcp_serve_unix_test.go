@@ -18,7 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"artoo/provider/providertest"
-	"artoo/ui/headless"
+	"artoo/ui/result"
 )
 
 // servedTool is artoo as a server, with a client of the library's.
@@ -56,7 +56,7 @@ func startTool(t *testing.T, version string, opt *sdk.ClientOptions, env []strin
 }
 
 // call calls the tool with arguments in JSON.
-func (s *servedTool) call(ctx context.Context, arguments string) (text string, result headless.Result) {
+func (s *servedTool) call(ctx context.Context, arguments string) (text string, result result.Result) {
 	s.Helper()
 	r, err := s.session.CallTool(ctx, &sdk.CallToolParams{Name: "artoo", Arguments: json.RawMessage(arguments), Meta: sdk.Meta{"progressToken": "p"}})
 	if err != nil {

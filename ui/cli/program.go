@@ -14,6 +14,7 @@ import (
 	"artoo/tool/names"
 	"artoo/ui"
 	"artoo/ui/headless"
+	"artoo/ui/result"
 )
 
 // converseWithProgram is `artoo --input jsonl -o jsonl`.
@@ -62,7 +63,7 @@ func (a *app) askProgram() (headless.Asker, error) {
 // programHost implements headless.Host.
 type programHost struct{ app *app }
 
-func (h programHost) Info() headless.Info { return h.app.info() }
+func (h programHost) Info() result.Info { return h.app.info() }
 
 func (h programHost) Attach(ctx context.Context, paths []string) ([]provider.Part, error) {
 	return ui.Attach(ctx, h.app.agent, paths)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"artoo/provider/providertest"
-	"artoo/ui/headless"
+	"artoo/ui/result"
 )
 
 // timeout(1) sends a run two signals in a row, here while a server is silent. The
@@ -46,7 +46,7 @@ func TestTwoSignalsInARowLeaveTheObject(t *testing.T) {
 		if !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
 			t.Errorf("it ended with %v", cmd.ProcessState)
 		}
-		var result headless.Result
+		var result result.Result
 		if err := json.Unmarshal(out.Bytes(), &result); err != nil || result.ExitCode != 143 || result.Error == nil ||
 			result.Error.Kind != "signal" {
 			t.Fatalf("stdout is %q (%v)", out.String(), err)

@@ -20,6 +20,7 @@ import (
 	"artoo/ui"
 	"artoo/ui/headless"
 	"artoo/ui/prompt"
+	"artoo/ui/result"
 	"artoo/ui/screen"
 )
 
@@ -330,12 +331,12 @@ func (a *app) mode() string {
 	return string(a.agent.Policy().Mode)
 }
 
-func (a *app) info() headless.Info {
+func (a *app) info() result.Info {
 	session := ""
 	if a.agent != nil {
 		session = a.agent.SessionID()
 	}
-	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: string(cmp.Or(a.facts.Mechanism, sandbox.None)),
+	return result.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: string(cmp.Or(a.facts.Mechanism, sandbox.None)),
 		Mode: a.mode(), Stdin: a.outcome.stdin, Began: a.began, Patch: a.layer.kept(),
 		Schema: a.cfg != nil && a.cfg.Schema != ""}
 }

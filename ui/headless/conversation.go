@@ -12,6 +12,7 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool/text"
+	"artoo/ui/result"
 )
 
 // Host serves a conversation with a program, beside the agent. The goroutine of Run calls it, between turns.
@@ -23,7 +24,7 @@ type Host interface {
 	// or how its turn failed.
 	Command(ctx context.Context, line string, talk Talk) (output string, response *agent.Response, err error)
 	// Info is that of the session, the model and the provider as they are now.
-	Info() Info
+	Info() result.Info
 }
 
 // Talk has the callbacks of a program's turn and the source of messages that join it. Steering is that of agent.Message.
@@ -256,7 +257,7 @@ func (c *Conversation) do(t *task, cb *callbacks, sum *agent.Response) *agent.Fa
 	if t.set != nil {
 		return nil
 	}
-	end := turnEndEvent{Type: "turn_end", ID: t.id, Joined: t.joined, Result: c.Info.answer(response)}
+	end := turnEndEvent{Type: "turn_end", ID: t.id, Joined: t.joined, Result: c.Info.Answer(response)}
 	if response != nil {
 		end.StopReason, end.Turns, end.Usage, end.CostUSD = string(response.Stop), response.Steps, response.Usage, response.CostUSD
 		end.Provider, end.Model = response.Provider, response.Model
@@ -264,11 +265,11 @@ func (c *Conversation) do(t *task, cb *callbacks, sum *agent.Response) *agent.Fa
 	}
 	failure := agent.Classify(err)
 	if failure != nil {
-		end.Error = &ResultError{Kind: string(failure.Kind), Message: failure.Error(), Hint: failure.Hint}
+		end.Error = &result.Error{Kind: string(failure.Kind), Message: failure.Error(), Hint: failure.Hint}
 	}
 	switch {
 	case interrupted:
-		end.Error = &ResultError{Kind: "interrupted", Message: errInterrupted.Error()}
+		end.Error = &result.Error{Kind: "interrupted", Message: errInterrupted.Error()}
 	case errors.Is(err, agent.ErrStopped):
 		end.Error.Kind, end.Error.Hint = "stopped", ""
 	case response != nil:

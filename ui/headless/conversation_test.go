@@ -17,6 +17,7 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/provider/fake"
+	"artoo/ui/result"
 	"artoo/ui/screen"
 )
 
@@ -52,7 +53,7 @@ func (h hostOf) Command(ctx context.Context, line string, talk Talk) (string, *a
 	return "done\n", nil, nil
 }
 
-func (h hostOf) Info() Info { return h.Conversation.Info }
+func (h hostOf) Info() result.Info { return h.Conversation.Info }
 
 // eventsOf splits written bytes into events.
 type eventsOf struct {
@@ -90,7 +91,7 @@ func newHall(ctx context.Context, on func(map[string]any), steps ...fake.Step) *
 		h.events <- e
 	}}
 	h.Conversation = &Conversation{Agent: sender, Runner: Runner{Format: JSONL, Out: out,
-		Screen: screen.New(screen.Options{Out: io.Discard, Err: io.Discard}), Info: Info{SessionID: "s1", Provider: "fake", Model: "m"}}}
+		Screen: screen.New(screen.Options{Out: io.Discard, Err: io.Discard}), Info: result.Info{SessionID: "s1", Provider: "fake", Model: "m"}}}
 	h.Conversation.Host = hostOf{h}
 	from, to := io.Pipe()
 	h.in = to

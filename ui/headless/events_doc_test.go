@@ -18,6 +18,7 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/ui/result"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/events.md")
@@ -60,14 +61,14 @@ func output() []object {
 			"who answered last; `\"\"` where nothing was sent", "the model that answered last",
 			"as in `result`", "requests to the model", "see `tokens`", dollars, "`null`, or as in `result`; its `kind` may also be `interrupted` and `stopped`, which do not count for the exit code"}},
 		{"input_error", "With `--input jsonl`: a line was not understood, or nothing could be done for it. Nothing is sent for it. The run ends with 2 if nothing worse happened.", inputErrorEvent{}, []string{"", "its number, from 1", "why"}},
-		{"result", "The last line, at every exit once the flags are understood; `-o json` prints it alone. After `--input jsonl` it is about all turns, and `result` is the last answer.", Result{}, []string{
+		{"result", "The last line, at every exit once the flags are understood; `-o json` prints it alone. After `--input jsonl` it is about all turns, and `result` is the last answer.", result.Result{}, []string{
 			"1; fields may be added within a version", "", "the answer; with an error, as much of it as came; with `--schema` the JSON value, or `null`", "what `--resume` takes; `\"\"` when the run did not get that far", "who answered", "the model that answered", "`complete`, `tool_use`, `max_tokens`, `refusal`, …; `\"\"` when no reply ended",
 			"requests to the model", "sum over the requests, see `tokens`", dollars, "milliseconds of the run", "calls that were refused, see `denied`", "questions that hooks or a program answered, see `answered`; left out where there is none",
 			confines, "`none`, `read`, `file` (it was long), `skipped` (nothing came in time)", "see [exit codes](headless.md#exit-codes); 128 and the signal's number when one ended the run", "one each, see `request`", "the file of changes that did not land ([`--until`](effects.md)); left out where there is none", "`null`, or see `error`"}},
 		{"denied", "Not an event: an item of `denied`.", agent.Denial{}, []string{"the tool's name", theObject, "why", "the rule that would have allowed it; `\"\"` where none can", "true: only because no one could answer", "the reason that decided: `own-programs` is what `artoo trust --run` allows; left out where there is none",
 			"of a command that ran on a layer, what it did that does not count: rows such as `deleted: old.txt`, what matters most first, more than 60 names by directory"}},
 		{"answered", "Not an event: an item of `answered`.", agent.HookAnswer{}, []string{"the tool's name", theObject, "the answer", "its reason", "the hook or the program"}},
-		{"error", "Not an event: the field `error`.", ResultError{}, []string{"see [exit codes](headless.md#exit-codes), or `signal`", "the failure in a line", "what to do; `\"\"` for nothing"}},
+		{"error", "Not an event: the field `error`.", result.Error{}, []string{"see [exit codes](headless.md#exit-codes), or `signal`", "the failure in a line", "what to do; `\"\"` for nothing"}},
 		{"review", "What `artoo review -o json` prints, alone and at every exit.", ReviewResult{}, []string{
 			"1; fields may be added within a version", "", "see `finding`", "so many files were looked at", "files of the change that were not, see `skipped`", "who answered", "the model that answered", "requests to the model", "sum over the requests, see `tokens`",
 			dollars, "milliseconds of the run", "see [exit codes](headless.md#exit-codes); 128 and the signal's number when one ended the run", "`null`, or see `error`"}},

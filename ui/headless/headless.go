@@ -14,6 +14,7 @@ import (
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/provider"
+	"artoo/ui/result"
 	"artoo/ui/screen"
 )
 
@@ -34,7 +35,7 @@ type Runner struct {
 	Ask    Asker          // nil: no one can answer
 	// AnyKind lets Ask answer all kinds of questions, and not only whether something may be done.
 	AnyKind bool
-	Info    Info // With Schema, text format writes the answer's JSON, and the screen must not write to stdout.
+	Info    result.Info // With Schema, text format writes the answer's JSON, and the screen must not write to stdout.
 	// Stopped is called, on Run's goroutine or one of the agent's, when stdout
 	// cannot be written. The run is being ended then. It may be called twice.
 	Stopped func(error)
@@ -43,7 +44,7 @@ type Runner struct {
 // Run sends the message with its attachments. It returns the response and the failure that decides
 // the exit code: nil, the error of the turn, that of writing to stdout, or that of a call that was
 // refused because no one could answer. The answer is on stdout when it returns;
-// the result object is not, see NewResult.
+// the result object is not, see result.New.
 func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.Part) (*agent.Response, *agent.Failure) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -77,7 +78,7 @@ func (r *Runner) callbacks(stop context.CancelCauseFunc) *callbacks {
 }
 
 // begin writes the event with the session, its provider and its model.
-func (c *callbacks) begin(i Info) {
+func (c *callbacks) begin(i result.Info) {
 	c.event(sessionEvent{"session", 1, i.SessionID, i.Provider, i.Model, cmp.Or(i.Sandbox, "none"), i.Mode})
 }
 

@@ -19,6 +19,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/ui/result"
 	"artoo/ui/screen"
 )
 
@@ -53,7 +54,7 @@ func newDesk(format Format, out io.Writer, steps ...fake.Step) *desk {
 	}
 	d.Runner = &Runner{
 		Agent: a, Format: format, Out: out, Screen: screen.New(screen.Options{Out: shown, Err: &d.err, Hold: true}),
-		Info: Info{SessionID: "s1", Provider: "fake", Model: "m"},
+		Info: result.Info{SessionID: "s1", Provider: "fake", Model: "m"},
 	}
 	return d
 }

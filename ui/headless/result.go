@@ -1,13 +1,12 @@
 package headless
 
 import (
-	"cmp"
 	"encoding/json"
 	"io"
-	"time"
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/ui/result"
 	"artoo/ui/sanitize"
 )
 
@@ -21,86 +20,6 @@ const (
 	JSONL Format = "jsonl"
 	Patch Format = "patch" // the changes; the answer goes to stderr
 )
-
-// Result is the object that ends a JSON run. Every field except Answered and Patch is always there.
-type Result struct {
-	V          int                   `json:"v"`
-	Type       string                `json:"type"`
-	Result     any                   `json:"result" jsonschema:"the answer's text; with a schema, the answer that fits it, or null"` // nil for null
-	SessionID  string                `json:"session_id"`
-	Provider   string                `json:"provider"`
-	Model      string                `json:"model"`
-	StopReason string                `json:"stop_reason"`
-	Turns      int                   `json:"turns"`
-	Usage      provider.Usage        `json:"usage"`
-	CostUSD    *float64              `json:"cost_usd"`
-	DurationMS int64                 `json:"duration_ms"`
-	Denied     []agent.Denial        `json:"denied"`
-	Answered   []agent.HookAnswer    `json:"answered,omitempty"` // the questions that hooks answered; absent for none
-	Sandbox    string                `json:"sandbox"`
-	Stdin      string                `json:"stdin"`
-	ExitCode   int                   `json:"exit_code"`
-	Requests   []agent.RequestReport `json:"requests"`
-	Patch      string                `json:"patch,omitempty"` // the file of changes that did not land; absent for none
-	Error      *ResultError          `json:"error"`
-}
-
-// ResultError is the failure of a run.
-type ResultError struct {
-	Kind    string `json:"kind"`
-	Message string `json:"message"`
-	Hint    string `json:"hint"`
-}
-
-// Info holds the facts of a result besides the answer.
-type Info struct {
-	SessionID, Provider, Model string
-	Sandbox                    string // "none" until there is one
-	Mode                       string // the approval mode; "" until there is one
-	Stdin                      string // Input.State
-	Began                      time.Time
-	Patch                      string // the file with the changes that did not land, or ""
-	Schema                     bool   // answers have to fit a schema
-}
-
-// NewResult makes the object. response may be nil: the run failed before its
-// turn. code is the exit code, which a signal decides differently from failure.
-func NewResult(info Info, response *agent.Response, failure *agent.Failure, code int) Result {
-	r := Result{
-		V: 1, Type: "result", SessionID: info.SessionID, Provider: info.Provider, Model: info.Model,
-		DurationMS: time.Since(info.Began).Milliseconds(), Denied: []agent.Denial{}, Sandbox: info.Sandbox,
-		Stdin:    info.Stdin,
-		ExitCode: code, Requests: []agent.RequestReport{}, Patch: info.Patch, Result: info.answer(response),
-	}
-	r.Stdin = cmp.Or(r.Stdin, "none")
-	if response != nil {
-		r.StopReason, r.Turns = string(response.Stop), response.Steps
-		r.Usage, r.CostUSD = response.Usage, response.CostUSD
-		r.Denied = append(r.Denied, response.Denied...)
-		r.Answered = response.Answered
-		r.Requests = append(r.Requests, response.Requests...)
-		if response.Model != "" {
-			r.Provider, r.Model = cmp.Or(response.Provider, r.Provider), response.Model
-		}
-	}
-	if failure != nil {
-		r.Error = &ResultError{Kind: string(failure.Kind), Message: failure.Error(), Hint: failure.Hint}
-	}
-	return r
-}
-
-// answer is the answer of response in the form of results; response may be nil.
-func (i Info) answer(response *agent.Response) any {
-	switch {
-	case response == nil && i.Schema, i.Schema && response.JSON == nil:
-		return nil
-	case response == nil:
-		return ""
-	case i.Schema:
-		return response.JSON
-	}
-	return response.Text
-}
 
 // WriteLine writes v as one JSON line, in one write. Characters that a terminal obeys or hides become
 // escapes.
@@ -235,7 +154,7 @@ type turnEndEvent struct {
 	Turns      int            `json:"turns"`
 	Usage      provider.Usage `json:"usage"`
 	CostUSD    *float64       `json:"cost_usd"`
-	Error      *ResultError   `json:"error"` // its kind may also be interrupted, stopped
+	Error      *result.Error  `json:"error"` // its kind may also be interrupted, stopped
 }
 
 // inputOf is a call's input as JSON; null when the model wrote no valid input.

@@ -9,10 +9,11 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/ui/result"
 )
 
 func TestResult(t *testing.T) {
-	info := Info{SessionID: "s1", Provider: "p", Model: "m", Sandbox: "none", Began: time.Now()}
+	info := result.Info{SessionID: "s1", Provider: "p", Model: "m", Sandbox: "none", Began: time.Now()}
 	cost := 0.5
 	response := &agent.Response{
 		Text: "<a> & b \u009b31m\u202e", Stop: provider.StopComplete, Steps: 2, CostUSD: &cost, Model: "m-2",
@@ -23,13 +24,13 @@ func TestResult(t *testing.T) {
 	usage := `{"input_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0,"output_tokens":0,"reasoning_tokens":0}`
 	for _, test := range []struct {
 		name string
-		r    Result
+		r    result.Result
 		want string
 	}{
-		{"nothing came of it", NewResult(info, nil, failure, 6),
+		{"nothing came of it", result.New(info, nil, failure, 6),
 			`{"v":1,"type":"result","result":"","session_id":"s1","provider":"p","model":"m","stop_reason":"","turns":0,"usage":` + usage +
 				`,"cost_usd":null,"duration_ms":0,"denied":[],"sandbox":"none","stdin":"none","exit_code":6,"requests":[],"error":{"kind":"approval","message":"a: b","hint":"c"}}`},
-		{"all", NewResult(info, response, nil, 0),
+		{"all", result.New(info, response, nil, 0),
 			`{"v":1,"type":"result","result":"<a> & b \u009b31m\u202e","session_id":"s1","provider":"p","model":"m-2","stop_reason":"complete","turns":2,"usage":` + usage +
 				`,"cost_usd":0.5,"duration_ms":0,"denied":[{"tool":"bash","object":"rm x","reason":"no","rule":"bash(rm x)","nobody":true}],"sandbox":"none","stdin":"none","exit_code":0,` +
 				`"requests":[{"id":"r","model":"m-2","usage":` + usage +

@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/ui/result"
 	"artoo/ui/sanitize"
 )
 
@@ -29,11 +30,11 @@ type ReviewResult struct {
 	CostUSD    *float64           `json:"cost_usd"`
 	DurationMS int64              `json:"duration_ms"`
 	ExitCode   int                `json:"exit_code"`
-	Error      *ResultError       `json:"error"`
+	Error      *result.Error      `json:"error"`
 }
 
 // NewReviewResult makes the object. r may be nil: the run failed before its review.
-func NewReviewResult(info Info, r *agent.Review, failure *agent.Failure, code int) ReviewResult {
+func NewReviewResult(info result.Info, r *agent.Review, failure *agent.Failure, code int) ReviewResult {
 	out := ReviewResult{V: 1, Type: "review", Findings: []agent.Finding{}, Skipped: []agent.Unreviewed{}, Provider: info.Provider, Model: info.Model,
 		DurationMS: time.Since(info.Began).Milliseconds(), ExitCode: code}
 	if r != nil {
@@ -44,7 +45,7 @@ func NewReviewResult(info Info, r *agent.Review, failure *agent.Failure, code in
 		}
 	}
 	if failure != nil {
-		out.Error = &ResultError{Kind: string(failure.Kind), Message: failure.Error(), Hint: failure.Hint}
+		out.Error = &result.Error{Kind: string(failure.Kind), Message: failure.Error(), Hint: failure.Hint}
 	}
 	return out
 }

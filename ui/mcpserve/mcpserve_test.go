@@ -22,7 +22,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/mcp"
-	"artoo/ui/headless"
+	"artoo/ui/result"
 )
 
 // host obeys the prompt of a call: "wait" until the end of its context, "crash", or ask its question.
@@ -32,13 +32,13 @@ type host struct {
 	approved atomic.Int32
 }
 
-func (h *host) Run(ctx context.Context, call Call, client Client) headless.Result {
-	result := func(text string, failure *agent.Failure) headless.Result {
+func (h *host) Run(ctx context.Context, call Call, client Client) result.Result {
+	result := func(text string, failure *agent.Failure) result.Result {
 		code := 0
 		if failure != nil {
 			code = failure.Kind.ExitCode()
 		}
-		return headless.NewResult(headless.Info{SessionID: "s1", Provider: "fake", Sandbox: "none", Began: time.Now()}, &agent.Response{Text: text}, failure, code)
+		return result.New(result.Info{SessionID: "s1", Provider: "fake", Sandbox: "none", Began: time.Now()}, &agent.Response{Text: text}, failure, code)
 	}
 	switch call.Prompt {
 	case "wait":
@@ -287,7 +287,7 @@ func (c *rawClient) answer(id int) (m struct {
 		RequestState      string
 		InputRequests     map[string]json.RawMessage
 		IsError           bool
-		StructuredContent headless.Result
+		StructuredContent result.Result
 	}
 }) {
 	c.Helper()

@@ -12,7 +12,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
-	"artoo/ui/headless"
+	"artoo/ui/result"
 	"artoo/ui/sanitize"
 )
 
@@ -25,7 +25,7 @@ type run struct {
 	cancel    context.CancelCauseFunc
 	questions chan *question // to the call that waits for the run
 	ended     chan struct{}
-	result    headless.Result // once it has ended
+	result    result.Result // once it has ended
 
 	report atomic.Pointer[func(step string)] // of the call that waits, nil for none
 	steps  int                               // so many were reported

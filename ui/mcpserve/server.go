@@ -22,7 +22,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
-	"artoo/ui/headless"
+	"artoo/ui/result"
 )
 
 // Call is a call of the tool.
@@ -45,7 +45,7 @@ type Client interface {
 // Host does the runs. Any goroutine calls it.
 type Host interface {
 	// Run does one run. The cause of a ctx that ends is the run's error.
-	Run(ctx context.Context, call Call, client Client) headless.Result
+	Run(ctx context.Context, call Call, client Client) result.Result
 }
 
 // Options configure Serve.
@@ -133,7 +133,7 @@ func (s *server) end(c *conn) {
 }
 
 func newTool() (*sdk.Tool, error) {
-	out, err := jsonschema.For[headless.Result](nil)
+	out, err := jsonschema.For[result.Result](nil)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func (s *server) begin(ctx context.Context, request *sdk.CallToolRequest, call C
 		caught := panics.Try(func() { r.result = s.Host.Run(r.ctx, call, r) })
 		if caught != nil {
 			s.Log(caught.String())
-			r.result = headless.NewResult(headless.Info{Began: time.Now()}, nil, agent.Classify(errors.New("artoo crashed in this call; its log has the trace")), 1)
+			r.result = result.New(result.Info{Began: time.Now()}, nil, agent.Classify(errors.New("artoo crashed in this call; its log has the trace")), 1)
 		}
 		cancel(nil)
 		s.mu.Lock()
@@ -314,11 +314,11 @@ func (s *server) proceed(ctx context.Context, request *sdk.CallToolRequest, call
 // failed is the result of a call without a run.
 func failed(err error) *sdk.CallToolResult {
 	failure := &agent.Failure{Kind: agent.KindUsage, Err: err}
-	return resultOf(headless.NewResult(headless.Info{Began: time.Now()}, nil, failure, failure.Kind.ExitCode()))
+	return resultOf(result.New(result.Info{Began: time.Now()}, nil, failure, failure.Kind.ExitCode()))
 }
 
 // resultOf is the result of a run as the client gets it: the answer, how it failed, and its session.
-func resultOf(r headless.Result) *sdk.CallToolResult {
+func resultOf(r result.Result) *sdk.CallToolResult {
 	out := &sdk.CallToolResult{IsError: r.Error != nil, Content: []sdk.Content{}}
 	add := func(text string) {
 		if strings.TrimSpace(text) != "" {
