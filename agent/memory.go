@@ -27,7 +27,7 @@ type Memory struct {
 // Memories are the lines that later sessions begin with: the project's memory, and the instruction files.
 type Memories struct{ a *Agent }
 
-// Memories are those of the agent's project. They are used between turns.
+// Memories are those of the agent's project. Between turns the front end may use them, during a turn only the turn itself.
 func (a *Agent) Memories() Memories { return Memories{a} }
 
 // PlanInstruction plans adding a line to the nearest instruction file: that of the working directory

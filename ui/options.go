@@ -161,9 +161,9 @@ type Models interface {
 	// AskModels asks the provider first. The error says why it could not be
 	// asked; the list then is that of Models.
 	AskModels(ctx context.Context) ([]provider.ModelInfo, error)
-	// FindModel says which model a name means: one of the present provider, PROVIDER/NAME, or
-	// for PROVIDER or PROVIDER/ its usual one. The provider is asked where it is not known otherwise. The error
-	// says why nothing can be meant.
+	// FindModel says which model a name means: one of the present provider, PROVIDER/NAME, or for PROVIDER
+	// and PROVIDER/ its usual one. It asks the provider if nothing else knows the model. The error says why
+	// the name means none.
 	FindModel(ctx context.Context, name string) (FoundModel, error)
 	// Providers lists the providers that could answer, each with the model that a
 	// switch to it means.

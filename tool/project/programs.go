@@ -14,7 +14,7 @@ import (
 // ProgramOf says why the program that commands with this environment would find by this name is not one of
 // the system's: it lies in the project at root, or in a directory that depends on where the command runs.
 // With version it must not be one that looks into the project to see which program it stands for. A program
-// that is not found is no reason.
+// that is not found gives no reason.
 func ProgramOf(environment []string, root, name string, version bool) error {
 	for _, dir := range filepath.SplitList(environ.Variable(environment)("PATH")) {
 		if !filepath.IsAbs(dir) {

@@ -23,7 +23,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// session is the part of an app that all its parts use.
+// session is what all parts of an app share: the process, the settings, the screen and the project, and the agent once it is open.
 type session struct {
 	editor    acp.Editor // the editor whose session it is; nil for runs
 	elicits   bool       // an MCP client began the run, and answers its questions

@@ -173,9 +173,9 @@ type outcome struct {
 
 // requestedFormat is the output format as far as flags and environment tell it, before
 // the settings are read: errors in them are reported in JSON too.
-func (l commandLine) requestedFormat() headless.Format {
+func (a *app) requestedFormat() headless.Format {
 	format := headless.Format(os.Getenv("ARTOO_OUTPUT"))
-	if given := l.app.flags["output"]; len(given) > 0 {
+	if given := a.flags["output"]; len(given) > 0 {
 		format = headless.Format(given[len(given)-1])
 	}
 	if format != headless.JSON && format != headless.JSONL {

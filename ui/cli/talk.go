@@ -21,7 +21,7 @@ import (
 
 // talk is `artoo [prompt]`: a conversation, or a headless run.
 func (a *app) talk(ctx context.Context, words []string) error {
-	a.outcome.asked = commandLine{a}.requestedFormat()
+	a.outcome.asked = a.requestedFormat()
 	prompt, dash := promptOf(words)
 	if err := a.load(prompt != "", true); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (p program) Debug(on *bool) bool {
 
 // demo runs the scripted model on a small broken program in a directory of its own.
 func (a *app) demo(ctx context.Context, yes bool) error {
-	a.outcome.asked = commandLine{a}.requestedFormat()
+	a.outcome.asked = a.requestedFormat()
 	if err := a.load(true, false); err != nil {
 		return err
 	}
