@@ -6,15 +6,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
+
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider"
+	"artoo/telemetry"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/lsp"
+	"artoo/tool/shell"
 	"artoo/tool/text"
 )
 
@@ -321,13 +330,13 @@ func (c *calls) finish(p *pending) error {
 	if note := c.repeats.count(p); note != "" {
 		p.outcome.Text += "\n\n" + note
 	}
-	if p.outcome.Status == CallOK {
-		c.session.offerFor(c.cb, p.call.Access.Paths)
+	if touched := p.call.Access.Paths; p.outcome.Status == CallOK && len(touched) > 0 {
+		c.session.offerFor(c.cb, touched)
+		if c.session.guide != nil {
+			p.outcome.Text += c.session.guide(touched)
+		}
 	}
 	c.afterServer(p)
-	if c.session.guide != nil && p.outcome.Status == CallOK {
-		p.outcome.Text += c.session.guide(p.call.Access.Paths)
-	}
 	if p.edited != "" {
 		p.outcome.Text = p.edited + "\n\n" + p.outcome.Text
 	}
@@ -424,4 +433,203 @@ func (s *session) offerFor(cb *serial, paths []string) {
 		s.conv.SetOverhead(s.system, s.specs)
 		cb.notice(NoticeInfo, offeredNow(s.opt.Tools[at].Name))
 	}
+}
+
+// span begins the span of a call. The time for which the user was asked beforehand does not belong to it.
+func (c *calls) span(ctx context.Context, p *pending) context.Context {
+	ctx, p.span = c.session.opt.Telemetry.Start(ctx, telemetry.Operation{Name: telemetry.Tool, Of: p.call.Name, Call: p.call.ID})
+	return ctx
+}
+
+func endCall(p *pending) {
+	out := telemetry.Outcome{}
+	if p.outcome.Status != CallOK {
+		out.Error = string(p.outcome.Status)
+	}
+	p.span.Content("gen_ai.tool.call.arguments", func() string { return string(p.call.Input) })
+	p.span.Content("gen_ai.tool.call.result", func() string { return p.outcome.Text })
+	p.span.End(out)
+}
+
+// conclude counts the usage and denials of a call's sub-agent as the turn's.
+func (t *turn) conclude(p *pending) (err error) {
+	w := t.subAgents[p]
+	if w == nil {
+		return nil
+	}
+	err = t.count(w)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t.response.Denied = append(t.response.Denied, w.denied...)
+	t.response.Answered = append(t.response.Answered, w.answered...)
+	if len(w.files) > 0 {
+		p.result.Effect = &provider.Effect{Files: t.session.namesOf(w.files)}
+	}
+	w.denied, w.answered = nil, nil
+	return err
+}
+
+const (
+	checkLimit  = 30 * time.Second
+	maxChecked  = 20   // files of one call that are checked
+	maxFindings = 2000 // bytes of a check's findings, for the model
+)
+
+// check runs the user's checks over the files that a call has written, each on a layer that is thrown
+// away. A failed check is reported to the model; the call itself has succeeded.
+func (c *calls) check(ctx context.Context, p *pending, result *tool.Result) {
+	if p.tool.Kind != tool.KindWrite || len(c.session.opt.Checks) == 0 || c.session.opt.Env.Files == nil {
+		return
+	}
+	for _, check := range c.session.opt.Checks {
+		files := c.checked(check.Glob, p.call.Access.Paths)
+		if len(files) == 0 {
+			continue
+		}
+		if c.session.opt.Sandbox == nil || !c.session.opt.Policy.Confinement.Layer {
+			c.unchecked.Do(func() {
+				c.cb.notice(NoticeWarning, "the commands of [check] do not run: they need a layer, which is not to be had here")
+			})
+			return
+		}
+		failed, err := c.runCheck(ctx, check, files)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			result.Text += fmt.Sprintf("\n[check %s did not run: %v]", check.Command, err)
+		case failed != "":
+			result.Text += fmt.Sprintf("\n[check %s: %s]", check.Command, failed)
+			result.Summary += ", " + check.Command + " found something"
+		}
+	}
+}
+
+// checked are the existing files among paths that a glob matches, relative to the project's root.
+func (c *calls) checked(glob string, paths []string) (files []string) {
+	root := c.session.opt.Policy.Root
+	for _, file := range paths {
+		rel, err := filepath.Rel(root, file)
+		if err != nil || !filepath.IsLocal(rel) || len(files) == maxChecked {
+			continue
+		}
+		name := filepath.ToSlash(rel)
+		if !strings.Contains(glob, "/") {
+			name = path.Base(name)
+		}
+		if ok, err := doublestar.Match(glob, name); err != nil || !ok {
+			continue
+		}
+		if _, err := c.session.opt.Env.Files.Stat(file); err == nil && !slices.Contains(files, rel) {
+			files = append(files, rel)
+		}
+	}
+	return files
+}
+
+// runCheck returns the findings of a check, "" for none. The error means that it could not be run.
+func (c *calls) runCheck(ctx context.Context, check Check, files []string) (findings string, err error) {
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = "./" + filepath.ToSlash(file) // no name is an option
+	}
+	line := check.Command + " " + shell.Quote(names...)
+	if strings.Contains(check.Command, "{}") {
+		line = strings.ReplaceAll(check.Command, "{}", shell.Quote(names...))
+	}
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir, cmd.Env = c.session.opt.Policy.Root, slices.Clone(c.env.Environ)
+	var confined confine.Confined
+	run := shell.Command{Cmd: cmd, Limit: checkLimit, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: c.env.Kill,
+		Start: func(cmd *exec.Cmd) (shell.Started, error) {
+			hidden, err := c.session.hidden(cmd, false)
+			if err != nil {
+				return nil, err
+			}
+			started, err := c.session.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceDiscarded, Exec: true, Hidden: hidden})
+			confined = started
+			return started, err
+		}}
+	end, err := run.Run(ctx)
+	if err != nil {
+		return "", err
+	}
+	changes, err := confined.Changes(ctx)
+	if err == nil {
+		err = changes.Discard(true)
+	}
+	if err != nil {
+		return "", errors.Join(errors.New("its layer could not be thrown away"), err)
+	}
+	said := strings.TrimSpace(string(end.Output))
+	if len(said) > maxFindings {
+		said = text.Clip(said, maxFindings) + "\n(and more)"
+	}
+	switch {
+	case end.Stop == shell.StopTimeout:
+		return fmt.Sprintf("ended after %s\n%s", checkLimit, said), nil
+	case end.Exit.Code != 0 || end.Exit.Signal != "":
+		return fmt.Sprintf("%s\n%s", exitWords(end.Exit), said), nil
+	}
+	return said, nil
+}
+
+const (
+	maxProblems = 10
+	maxLooked   = 5 // files of one call that language servers look at
+)
+
+// showServers gives the language servers the files as they are before a call writes them: errors that they have already
+// are not reported.
+func (c *calls) showServers(p *pending) {
+	if c.session.opt.Env.LSP == nil || p.tool.Kind != tool.KindWrite {
+		return
+	}
+	for _, path := range p.call.Access.Paths[:min(len(p.call.Access.Paths), maxLooked)] {
+		if text, err := c.session.opt.Env.Files.Source(path); err == nil { // a new file holds nothing
+			c.session.opt.Env.LSP.Before(path, text)
+		}
+	}
+}
+
+// askServers adds to a call's result the problems that language servers have found since.
+func (c *calls) askServers(ctx context.Context, p *pending, result *tool.Result) {
+	if c.session.opt.Env.LSP == nil {
+		return
+	}
+	found := c.session.opt.Env.LSP.Late()
+	if p.tool.Kind == tool.KindWrite && !result.IsError {
+		for _, path := range p.call.Access.Paths[:min(len(p.call.Access.Paths), maxLooked)] {
+			text, err := c.session.opt.Env.Files.Source(path)
+			if err != nil { // deleted
+				continue
+			}
+			if f := c.session.opt.Env.LSP.After(ctx, path, text); f != nil {
+				found = append(found, *f)
+			}
+		}
+	}
+	for _, f := range found {
+		result.Text += c.problemText(f)
+	}
+}
+
+func (c *calls) problemText(f lsp.Found) string {
+	name := f.Path
+	if place, err := c.session.opt.Env.Files.Resolve(f.Path, false); err == nil {
+		name = place.Display
+	}
+	what := "new problems in"
+	if f.Old {
+		what = "errors, perhaps old ones, in"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n[%s: %s %s:\n", f.Server, what, name)
+	for _, p := range f.Problems[:min(len(f.Problems), maxProblems)] {
+		fmt.Fprintf(&b, "%s\n", text.Clip(p.String(), 400))
+	}
+	if more := len(f.Problems) - maxProblems; more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
+	}
+	return strings.TrimSuffix(b.String(), "\n") + "]"
 }

@@ -13,6 +13,7 @@ import (
 
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool/shell"
 	"artoo/tool/text"
 )
 
@@ -160,8 +161,6 @@ func defaultHint(kind Kind, err error) string {
 // ErrStopped ends a turn that the user stopped at a question.
 var ErrStopped = errors.New("stopped by the user")
 
-func firstLine(s string) string { return text.Clip(text.FirstLine(s), 120) }
-
 // guard turns a panic into an error: a tool's bug is the tool's error.
 func guard[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
@@ -215,4 +214,11 @@ func capFailure(why, hint string) error {
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+func exitWords(e shell.Exit) string {
+	if e.Signal != "" {
+		return "ended by " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
 }

@@ -26,7 +26,6 @@ import (
 	"artoo/tool/journal"
 	"artoo/tool/names"
 	repository "artoo/tool/project"
-	"artoo/tool/repo"
 	"artoo/tool/sandbox"
 	"artoo/tool/skill"
 )
@@ -247,6 +246,29 @@ type EffectCaps struct {
 	NoDelete bool // Nothing that was there at the start is removed, renamed or emptied.
 }
 
+// Any reports whether there is a cap.
+func (e EffectCaps) Any() bool {
+	return e.MaxFiles > 0 || e.MaxLines > 0 || len(e.Only) > 0 || e.NoDelete
+}
+
+// String is the caps as the user would write them.
+func (e EffectCaps) String() string {
+	var words []string
+	if e.MaxFiles > 0 {
+		words = append(words, fmt.Sprintf("--max-files %d", e.MaxFiles))
+	}
+	if e.MaxLines > 0 {
+		words = append(words, fmt.Sprintf("--max-lines %d", e.MaxLines))
+	}
+	for _, list := range e.Only {
+		words = append(words, "--only "+strings.Join(list, " --only "))
+	}
+	if e.NoDelete {
+		words = append(words, "--no-delete")
+	}
+	return strings.Join(words, " ")
+}
+
 // Sandbox starts commands so that the kernel holds them. Any goroutine calls it.
 type Sandbox interface {
 	// Start starts a command in a place other than the host. The error explains why this place is not
@@ -365,35 +387,6 @@ func (w *Workspace) Confinement(f sandbox.Facts, required bool) permission.Confi
 	return permission.Confinement{Sandbox: true, Layer: f.Layer, First: f.Still, Shows: !f.HidesFiles, Network: !f.Network,
 		Auto:     f.Mechanism == sandbox.Namespaces || f.Mechanism == sandbox.Landlock && !w.Project.Git,
 		Required: required}
-}
-
-// JournalConfig is that of a journal in dir. state is artoo's own directory, "" for none. env may
-// get its files later.
-func (w *Workspace) JournalConfig(dir, state string, env *tool.Env) journal.Config {
-	root := w.Project.Root
-	config := journal.Config{Dir: dir, Root: root, Merges: repo.IsIndex,
-		Denied: func(path string) bool {
-			place, err := env.Files.Resolve(journal.Abs(root, path), false)
-			return err != nil || place.Denied
-		},
-		Merge: func(ctx context.Context, path string, from, to, now []byte) ([]byte, []string, error) {
-			return repo.MergeIndex(ctx, filepath.Dir(path), env.Environ, from, to, now)
-		}}
-	if state != "" {
-		config.Locks = filepath.Join(state, "landing")
-	}
-	_, config.Added, _ = w.AddedDirs() // opening the files fails for one that cannot be named
-	if w.Project.Common != "" {
-		config.Added = append(config.Added, w.Project.Common)
-	}
-	for i, dir := range config.Added {
-		config.Added[i] = names.Real(dir)
-	}
-	if w.Project.Git {
-		config.Ignored = func(ctx context.Context) ([]string, error) { return w.Project.Ignored(ctx, env.Environ) }
-		config.Head = w.Project.Head
-	}
-	return config
 }
 
 func (w *Workspace) masked(text string) string {

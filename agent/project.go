@@ -26,7 +26,6 @@ import (
 	repository "artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
-	"artoo/tool/skill"
 )
 
 // ProjectOptions are those of ForProject. Workspace, Env, Policy, Tools and its own
@@ -188,22 +187,13 @@ func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 		return nil, err
 	}
 	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, goSettings(environ.Variable(variables), home))
-	config.Late = p.skillDirs
+	config.Late = skillDirs(p.opt.Skills)
 	confiner := confine.New(config, *facts)
 	// The first command finds less to do. An error or a crash here recurs there.
 	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()
 	p.opt.Sandbox, p.reached = confiner, confiner.Places
 	p.onClose("the sandbox did not end well", confiner.Close)
 	return confiner, nil
-}
-
-// skillDirs are the directories of the user's skills, loaded or not: the programs of a skill run confined,
-// too, and the sandbox is made before any is loaded.
-func (p *projectParts) skillDirs() (dirs []string) {
-	for _, i := range p.opt.Skills.Items(skill.Skill) {
-		dirs = append(dirs, i.Dir())
-	}
-	return dirs
 }
 
 func (p *projectParts) makeTools(confiner *confine.Confiner) {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -92,18 +91,6 @@ type standIn struct {
 	first   string      // the user's choice, provider/model
 	servers []tool.Tool // those that stand for MCP servers beside it
 	restore func()      // puts it back
-}
-
-// alone waits until no other agent of the turn decides over a call or runs one that changes
-// something: journal and layers serve one at a time. The func lets the next one on; where ctx
-// ended the wait it does nothing.
-func (s *session) alone(ctx context.Context) (free func()) {
-	select {
-	case s.running <- struct{}{}:
-		return sync.OnceFunc(func() { <-s.running })
-	case <-ctx.Done():
-		return func() {}
-	}
 }
 
 func (s *session) toolNames() string {

@@ -41,22 +41,6 @@ func endRequest(span *telemetry.Span, report RequestReport, reply provider.Done,
 	span.End(out)
 }
 
-// span begins the span of a call. The time for which the user was asked beforehand does not belong to it.
-func (c *calls) span(ctx context.Context, p *pending) context.Context {
-	ctx, p.span = c.session.opt.Telemetry.Start(ctx, telemetry.Operation{Name: telemetry.Tool, Of: p.call.Name, Call: p.call.ID})
-	return ctx
-}
-
-func endCall(p *pending) {
-	out := telemetry.Outcome{}
-	if p.outcome.Status != CallOK {
-		out.Error = string(p.outcome.Status)
-	}
-	p.span.Content("gen_ai.tool.call.arguments", func() string { return string(p.call.Input) })
-	p.span.Content("gen_ai.tool.call.result", func() string { return p.outcome.Text })
-	p.span.End(out)
-}
-
 func usageOf(u provider.Usage) telemetry.Usage {
 	return telemetry.Usage{Input: u.Prompt(), CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning}
 }

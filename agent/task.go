@@ -10,7 +10,6 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/conversation"
-	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/skill"
@@ -272,23 +271,5 @@ func (t *turn) count(w *subAgentCall) (err error) {
 		err = errors.Join(err, t.requests.report(r))
 	}
 	w.requests = nil
-	return err
-}
-
-// conclude counts the usage and denials of a call's sub-agent as the turn's.
-func (t *turn) conclude(p *pending) (err error) {
-	w := t.subAgents[p]
-	if w == nil {
-		return nil
-	}
-	err = t.count(w)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	t.response.Denied = append(t.response.Denied, w.denied...)
-	t.response.Answered = append(t.response.Answered, w.answered...)
-	if len(w.files) > 0 {
-		p.result.Effect = &provider.Effect{Files: t.session.namesOf(w.files)}
-	}
-	w.denied, w.answered = nil, nil
 	return err
 }

@@ -390,3 +390,14 @@ func covers(places []string, path string) bool {
 			strings.ContainsAny(place, "?[") || fits.matches(path, true)
 	})
 }
+
+// optionValue is the part of an option word that may name a file.
+func optionValue(w string) string {
+	if _, value, ok := strings.Cut(w, "="); ok {
+		return value
+	}
+	if len(w) > 2 && w[1] != '-' && strings.ContainsAny(w, "/.") {
+		return w[2:] // -f/etc/passwd
+	}
+	return ""
+}

@@ -41,11 +41,6 @@ func (r Rule) line() (text string, wild bool) {
 	return b.String(), wild
 }
 
-// lineRule is the rule for this very line.
-func lineRule(name, line string) Rule {
-	return Rule{Tool: name, Arg: strings.ReplaceAll(line, "*", `\*`), HasArg: true}
-}
-
 // is reports whether the rule stands for this very line.
 func (r Rule) is(line string) bool {
 	text, wild := r.line()

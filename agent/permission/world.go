@@ -1,10 +1,19 @@
 package permission
 
 import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"artoo/agent/permission/line"
 	"artoo/tool/files"
+	"artoo/tool/names"
 	facts "artoo/tool/project"
 )
 
@@ -118,4 +127,316 @@ type inspector struct {
 	*World
 	Root  string
 	Shell line.Shell
+}
+
+// autoExecuted is the one list of files that something other than the user runs or obeys, so that the writer of one has
+// code run later without a question. A row is a name, or names below each other, with * for any characters; it counts
+// at any depth, in either case, and for all beneath it.
+var autoExecuted = []autoExecutedRow{
+	{"git", `.git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml .hg .jj`},
+	{"an editor", `.vscode .vs .idea .fleet .zed .helix .devcontainer .devcontainer.json .gitpod.yml *.code-workspace
+		*.sublime-project .exrc .vimrc _vimrc .nvimrc .lvimrc .nvim.lua .dir-locals.el .dir-locals-2.el`},
+	{"a debugger or console", `.gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile .ghci .ocamlinit .iex.exs .octaverc
+		.erlang`},
+	{"the shell or a tool on entering the directory", ".envrc mise.toml mise.*.toml .mise* .tool-versions"},
+	{"a package manager or build", `.npmrc .yarnrc* .yarn .pnp.* .pnpmfile.cjs .pnpmfile.mjs .cargo .bazelrc .bundle .mvn
+		compose.override.* docker-compose.override.*`},
+	{"a build service", `.github/workflows .github/actions .gitlab-ci.yml .circleci .cirrus.yml .buildkite .travis.yml
+		.semaphore .teamcity azure-pipelines.yml bitbucket-pipelines.yml cloudbuild.yaml jenkinsfile .gitea/workflows
+		.forgejo/workflows .woodpecker* .drone.yml appveyor.yml .appveyor.yml`},
+	{"a coding agent", `.artoo .claude .codex .gemini .cursor .windsurf .clinerules .mcp.json mcp.json opencode.json
+		opencode.jsonc .opencode agents.md agents.override.md agent.md claude.md claude.local.md gemini.md warp.md
+		crush.json .cursorrules .windsurfrules .aider* .continue .roo* .kiro .kilocode* .junie .qwen .pi .factory .agents
+		.goosehints .rules .github/agents .github/copilot-instructions.md`},
+}
+
+type autoExecutedRow struct{ by, names string }
+
+// autoExecutedBy names the program that runs or obeys the file at a path, and by which name of the list; ""
+// for another file. Directories that git's configuration names only a Guard knows.
+func autoExecutedBy(path string) (by, name string) {
+	if found := autoExecutedNames(path); len(found) > 0 {
+		return found[0].by, found[0].names
+	}
+	return "", ""
+}
+
+// holdsAutoExecuted is autoExecutedBy for the entries of a directory such as .github: a link in
+// its place gives other files these names.
+func holdsAutoExecuted(path string) (by, name string) {
+	for _, row := range autoExecuted {
+		for name := range strings.FieldsSeq(row.names) {
+			if _, below, ok := strings.Cut(name, "/"); ok {
+				if by, _ := autoExecutedBy(path + "/" + below); by != "" {
+					return by, name
+				}
+			}
+		}
+	}
+	return "", ""
+}
+
+// autoExecutedNames are all names of the list that the path goes through.
+func autoExecutedNames(file string) (found []autoExecutedRow) {
+	plain, others := autoExecutedIndex()
+	parts := partsOf(names.Fold(file))
+	for i, part := range parts {
+		parts[i] = strings.TrimRight(part, " .") // some file systems take "name." and "name " for the same file
+	}
+	for i, part := range parts {
+		if row, ok := plain[part]; ok {
+			found = append(found, row)
+		}
+		for _, row := range others {
+			if beginWith(parts[i:], row.names) {
+				found = append(found, row)
+			}
+		}
+	}
+	return found
+}
+
+// autoExecutedIndex are the names of the list, each by itself: those without * of one part, by
+// name, and the others. Each path that a build writes is looked up.
+var autoExecutedIndex = sync.OnceValues(func() (plain map[string]autoExecutedRow, others []autoExecutedRow) {
+	plain = map[string]autoExecutedRow{}
+	for _, row := range autoExecuted {
+		for name := range strings.FieldsSeq(row.names) {
+			if one := (autoExecutedRow{row.by, name}); strings.ContainsAny(name, "*/") {
+				others = append(others, one)
+			} else {
+				plain[name] = one
+			}
+		}
+	}
+	return plain, others
+})
+
+// beginWith reports whether the parts of a path begin with a name of the list.
+func beginWith(parts []string, name string) bool {
+	for wanted := range strings.SplitSeq(name, "/") {
+		before, after, star := strings.Cut(wanted, "*")
+		if len(parts) == 0 || !star && parts[0] != wanted || len(parts[0]) < len(before)+len(after) ||
+			!strings.HasPrefix(parts[0], before) || !strings.HasSuffix(parts[0], after) {
+			return false
+		}
+		parts = parts[1:]
+	}
+	return true
+}
+
+func partsOf(path string) []string {
+	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
+}
+
+// below is a path relative to the project root where it is in it.
+func below(root, path string) string {
+	if rel, ok := names.Relative(root, path); ok {
+		return rel
+	}
+	return path
+}
+
+// globOfGuarded reports whether a glob may stand for a well-known auto-executed file. Others of the list
+// do not count: a* may be azure-pipelines.yml, and hardly ever is.
+func globOfGuarded(glob string) (why string) {
+	for part := range strings.SplitSeq(glob, "/") {
+		if strings.Trim(part, "*") == "" || !strings.ContainsAny(part, "*?[") {
+			continue
+		}
+		for name := range strings.FieldsSeq(`.git .github .husky .vscode .idea .envrc .npmrc .claude .artoo .cargo .gitmodules
+			.gitattributes .githooks .mcp.json AGENTS.md CLAUDE.md Jenkinsfile`) {
+			if fits, err := path.Match(part, name); fits || err != nil {
+				return "it may write " + name + ", which programs run automatically (" + glob + ")"
+			}
+		}
+	}
+	return ""
+}
+
+// Guard finds the auto-executed files of a project, links of such names and their targets. Any
+// goroutine may call its methods.
+type Guard struct {
+	git    facts.Project
+	hooks  func() []string // directories that git's configuration names
+	finder *names.Finder
+	links  *names.Finder
+
+	mu   sync.Mutex
+	last GuardedFiles
+	at   time.Time
+}
+
+// NewGuard makes a Guard for the files below a project's root.
+func NewGuard(project facts.Project) *Guard {
+	g := &Guard{git: project, hooks: project.HookFinder()}
+	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
+	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
+		if g.is(at) {
+			return true, false
+		}
+		return isBare(at) || kind.IsRegular() && names.Linked(at), kind.IsDir()
+	})
+	return g
+}
+
+func (g *Guard) is(at string) bool {
+	rel, inside := names.Relative(g.git.Root, at)
+	by, _ := autoExecutedBy(rel)
+	return inside && by != ""
+}
+
+// GuardedFiles are the files a Guard found at one time.
+type GuardedFiles struct {
+	// Paths are the guarded files, links and directories, absolute and sorted.
+	Paths []string
+	// Outside are files with a name that lies outside the root.
+	Outside []string
+
+	links []string            // symbolic links in directories that a command writes
+	leads map[string]string   // guarded links, by the path that each leads to
+	ids   map[names.ID]string // files by identity, whatever their names
+}
+
+// Look finds the files guarded now, and the links in directories that a command writes.
+func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
+	all, err := g.finder.Find(g.git.Root)
+	links, linkErr := g.links.Find(writes...)
+	if err = cmp.Or(err, linkErr); err != nil {
+		return GuardedFiles{}, err
+	}
+	found := GuardedFiles{links: links, leads: map[string]string{}, ids: map[names.ID]string{}}
+	for _, at := range all {
+		switch {
+		case isBare(at):
+			found.Paths = append(found.Paths, bareEntries(filepath.Dir(at))...)
+		case g.is(at):
+			found.Paths = append(found.Paths, at)
+		default:
+			found.Outside = append(found.Outside, at)
+		}
+	}
+	found.Outside = g.gathered(names.Outside(found.Outside))
+	for _, dir := range g.hooks() {
+		if root := g.git.Root; dir != root && names.Within(root, dir) && names.Exists(dir) {
+			found.Paths = append(found.Paths, dir)
+		}
+	}
+	slices.Sort(found.Paths)
+	found.Paths = slices.Compact(found.Paths)
+	for _, at := range slices.Concat(found.links, found.Paths) {
+		if id, err := names.Identify(at); err == nil {
+			found.ids[id] = at
+		}
+	}
+	for _, at := range found.Paths {
+		if to, err := os.Readlink(at); err == nil && to != "" {
+			if real, err := filepath.EvalSymlinks(at); err == nil {
+				found.leads[real] = at
+			}
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last, g.at = found, time.Now()
+	return found, nil
+}
+
+// recent is how long a search serves decisions about single files: meanwhile only the user, or a
+// call that was approved, can have made a link.
+const recent = time.Second
+
+// Recent is the result of a Look within the last second, or of one now.
+func (g *Guard) Recent() (GuardedFiles, error) {
+	g.mu.Lock()
+	last, at := g.last, g.at
+	g.mu.Unlock()
+	if !at.IsZero() && time.Since(at) < recent {
+		return last, nil
+	}
+	return g.Look()
+}
+
+// once returns a func that explains why a file is guarded in spite of its name, "" for an
+// ordinary one. It looks once. A nil Guard knows of nothing.
+func (g *Guard) once() func(path string) string {
+	if g == nil {
+		return func(string) string { return "" }
+	}
+	hooks, look := sync.OnceValue(g.hooks), sync.OnceValues(g.Recent)
+	return func(path string) string {
+		if why := g.git.OthersRun(path, hooks()); why != "" {
+			return why
+		}
+		found, err := look()
+		if err != nil {
+			return "it is not known whether programs run it automatically: " + err.Error()
+		}
+		return found.Why(path)
+	}
+}
+
+// Why explains why a file is guarded in spite of its name: a guarded link leads to it or a
+// directory above it, or it has another, guarded name. "" for an ordinary file.
+func (g GuardedFiles) Why(path string) string {
+	for at := path; len(g.leads) > 0; at = filepath.Dir(at) {
+		if link := g.leads[at]; link != "" {
+			return "it writes the target of " + filepath.Base(link) + ", which programs run automatically"
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	if id, err := names.Identify(path); err == nil && g.ids[id] != "" && g.ids[id] != path {
+		return "it writes " + filepath.Base(g.ids[id]) + " under another name, which programs run automatically"
+	}
+	return ""
+}
+
+// Since lists guarded files and links that were not there before under any name.
+func (g GuardedFiles) Since(before GuardedFiles) (made []string) {
+	for _, path := range slices.Concat(g.Paths, g.links) {
+		id, err := names.Identify(path)
+		if _, was := before.ids[id]; err == nil && !was {
+			made = append(made, path)
+		}
+	}
+	return made
+}
+
+// maxOutside bounds the paths that lead outside and become read-only one by one: each costs a mount.
+const maxOutside = 500
+
+// gathered names the directories of paths, and those above, until there are few enough. Files in the root itself stay.
+func (g *Guard) gathered(paths []string) []string {
+	for further := true; further && len(paths) > maxOutside; {
+		further = false
+		for i, path := range paths {
+			if dir := filepath.Dir(path); dir != g.git.Root {
+				paths[i], further = dir, true
+			}
+		}
+		slices.Sort(paths)
+		paths = slices.Compact(paths)
+	}
+	return paths
+}
+
+// isBare reports whether a path is the HEAD of a directory that git would obey as a bare repository.
+func isBare(at string) bool {
+	if filepath.Base(at) != "HEAD" {
+		return false
+	}
+	dir := filepath.Dir(at)
+	return names.Exists(filepath.Join(dir, "objects")) && names.Exists(filepath.Join(dir, "refs"))
+}
+
+// bareEntries are the files and directories of a bare repository that git reads.
+func bareEntries(dir string) (found []string) {
+	for name := range strings.FieldsSeq("HEAD commondir config config.worktree hooks info objects packed-refs refs") {
+		if path := filepath.Join(dir, name); names.Exists(path) {
+			found = append(found, path)
+		}
+	}
+	return found
 }
