@@ -3,6 +3,7 @@ package headless
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -331,4 +332,12 @@ func (c *callbacks) OnNotice(n agent.Notice) {
 	default:
 		c.event(noticeEvent{"notice", n.Kind, n.Text})
 	}
+}
+
+// inputOf is a call's input as JSON; null when the model wrote no valid input.
+func inputOf(call agent.Call) json.RawMessage {
+	if call.Raw != "" || !json.Valid(call.Input) {
+		return json.RawMessage("null")
+	}
+	return call.Input
 }

@@ -156,11 +156,3 @@ type turnEndEvent struct {
 	CostUSD    *float64       `json:"cost_usd"`
 	Error      *result.Error  `json:"error"` // its kind may also be interrupted, stopped
 }
-
-// inputOf is a call's input as JSON; null when the model wrote no valid input.
-func inputOf(call agent.Call) json.RawMessage {
-	if call.Raw != "" || !json.Valid(call.Input) {
-		return json.RawMessage("null")
-	}
-	return call.Input
-}

@@ -1,9 +1,12 @@
 package screen
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"artoo/agent"
+	"artoo/provider"
 )
 
 // OnThinking implements agent.Callbacks: a request begins. Behind the notice of a retry it is
@@ -153,4 +156,286 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 			t.put(s.layout.lastLines(tail, tailLines))
 		}
 	})
+}
+
+// OnNotice implements agent.Callbacks: one line, and none for reports of usage.
+func (s *Screen) OnNotice(n agent.Notice) {
+	if n.Answered != nil {
+		s.Decided(n.Answered.Question, n.Answered.Answer)
+		return
+	}
+	s.do(func(t *transcript) {
+		switch {
+		case n.Retry != nil:
+			t.retry(n)
+		case n.Kind == agent.NoticeInput:
+			t.input(*n.Input)
+		case n.Kind == agent.NoticeUsage:
+			if b := t.work.busy; b.doing == calling { // the reply is complete
+				t.work.hear(checking, 0, s.opt.Now())
+				t.work.busy.tool = b.tool
+			}
+		case n.Text == "":
+		case n.Kind == agent.NoticeStep:
+			// As with a tool call, the text before a step of the provider's own was not the answer.
+			t.rest()
+			t.holdEnds()
+			t.print(s.layout.note(line(n.Text)))
+			t.work.hear(thinking, 0, s.opt.Now()) // the provider works on
+		case n.Kind == agent.NoticeWarning:
+			t.aside(s.layout.notice("warning: " + n.Text))
+		default:
+			t.aside(s.layout.notice(n.Text))
+		}
+	})
+}
+
+// retry reports a failed try. The held part of its reply is void when the next one starts.
+func (t *transcript) retry(n agent.Notice) {
+	r := n.Retry
+	t.open.heldVoid = t.open.heldVoid || r.Discard
+	t.closeReply()
+	if r.Try <= 2 {
+		t.tries = r.Tries
+	}
+	t.print(t.layout.retryLine(n, t.tries))
+	now := t.opt.Now()
+	t.work.busy = busy{doing: waiting, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
+	if t.layout.moving() {
+		t.work.busy.since = now // the wait itself is counted down
+	}
+}
+
+// retryLine names the failure and when the next try comes, or the change of the next one differently.
+func (lay *layout) retryLine(n agent.Notice, tries int) string {
+	r := n.Retry
+	var text string
+	switch {
+	case n.Kind != agent.NoticeRetry && n.Text != "": // nothing failed
+		return lay.notice(n.Text)
+	case r.NewKey:
+		text = retryReason(r.Err) + ". Trying again with a new one"
+	default:
+		of := fmt.Sprintf(" of %d", r.Tries)
+		if r.Tries != tries {
+			of = "" // another fault allows another number: two would not agree
+		}
+		text = fmt.Sprintf("%s. Try %d%s in %s", retryReason(r.Err), r.Try, of, lay.spanWords(wholeWait(r.Wait)))
+		if lay.opt.ErrTTY {
+			text += ", Ctrl-C stops"
+		}
+	}
+	if lay.opt.Profile == Spoken {
+		return lay.wrap("error: "+text+".", "", "")
+	}
+	return lay.labelled(margin, "error:", text+".")
+}
+
+// wholeWait is a wait as it is shown: never less than a second.
+func wholeWait(d time.Duration) time.Duration {
+	if d > 0 && d < time.Second {
+		return time.Second
+	}
+	return d
+}
+
+func retryReason(e *provider.Error) string {
+	if e == nil {
+		return "the request failed"
+	}
+	status := ""
+	if e.Status != 0 {
+		status = fmt.Sprintf(" (%d)", e.Status)
+	}
+	why := line(e.Message)
+	if why == "" && e.Err != nil {
+		why = line(e.Err.Error())
+	}
+	why = strings.TrimRight(why, ".")
+	switch e.Kind {
+	case provider.KindOverloaded:
+		return "the API is overloaded" + status
+	case provider.KindRateLimit:
+		return "the rate limit is reached" + status
+	case provider.KindTimeout:
+		return "no answer in time" + status
+	case provider.KindNetwork:
+		return prefixed("the connection failed", why) + status
+	case provider.KindAuth:
+		return prefixed("the key was refused", why) + status
+	}
+	return prefixed("the API failed", why) + status
+}
+
+func (lay *layout) notice(text string) string {
+	text = strings.TrimSpace(text)
+	if !strings.Contains(text, "\n") {
+		return lay.note(line(text))
+	}
+	return lay.prose(text, lay.before("note: "))
+}
+
+// note is one line of status.
+func (lay *layout) note(text string) string {
+	if lay.opt.Profile == Spoken {
+		return lay.wrap("note: "+strings.TrimRight(text, ".")+".", "", "")
+	}
+	return lay.wrap(text, margin, margin)
+}
+
+const spokenAnswer = "artoo: "
+
+// answerLabel stands before an answer.
+func (lay *layout) answerLabel() string { return lay.words("", spokenAnswer) }
+
+type plainReply struct {
+	open     bool
+	newlines int  // held back: the reply ends in exactly one
+	before   bool // an earlier reply stands above
+}
+
+type openReply struct {
+	md    *Markdown       // nil while no reply is open on a terminal
+	shown bool            // it has put something on the terminal
+	plain plainReply      // where Out is no terminal
+	held  strings.Builder // kept back by Hold
+	// heldVoid says that the held text came from a failed try: the next text
+	// replaces it.
+	heldVoid bool
+}
+
+// show puts rendered text of an answer on the terminal.
+func (t *transcript) show(p []byte) {
+	t.work.visible(t.opt.Now())
+	if !t.open.shown {
+		t.open.shown = true
+		t.hideProgress()
+		if t.opt.ErrTTY {
+			t.gap(answer)
+		} else if t.open.plain.before {
+			t.outputs.pending = append(t.outputs.pending, '\n')
+		}
+	}
+	t.hideProgress()
+	t.outputs.pending = append(t.outputs.pending, p...)
+}
+
+func (o *openReply) replying() bool { return o.md != nil && o.shown || o.plain.open }
+
+func (o *openReply) rowIsFree() bool { return (o.md == nil || o.md.row.col == 0) && !o.plain.open }
+
+func (t *transcript) reply(text string) {
+	switch {
+	case t.opt.Hold && !t.opt.OutTTY:
+		if t.open.heldVoid {
+			t.open.drop()
+		}
+		t.open.held.WriteString(text)
+		return
+	case !t.opt.OutTTY:
+		t.plainText(text)
+		t.outputs.flush(t.opt.Now())
+		return
+	}
+	if t.open.md == nil {
+		opt := t.layout.markdown(t.opt.OutColor, t.layout.answerLabel())
+		opt.Out = t.show
+		t.open.md = NewMarkdown(opt)
+	}
+	t.open.md.Add(text)
+	if now := t.opt.Now(); now.Sub(t.outputs.flushed) >= interval {
+		t.outputs.flush(now)
+	}
+}
+
+// plainText passes the source on, and holds newlines back until text follows.
+func (t *transcript) plainText(text string) {
+	body := strings.TrimRight(text, "\n")
+	if body == "" {
+		t.open.plain.newlines += len(text)
+		return
+	}
+	if !t.open.plain.open {
+		t.open.plain.open = true
+		if t.open.plain.before {
+			t.outputs.pending = append(t.outputs.pending, '\n')
+		} else if t.layout.seen() {
+			t.gap(answer)
+		}
+	}
+	t.outputs.pending = append(t.outputs.pending, strings.Repeat("\n", t.open.plain.newlines)...)
+	t.outputs.pending = append(t.outputs.pending, body...)
+	t.open.plain.newlines = len(text) - len(body)
+	t.work.visible(t.opt.Now())
+}
+
+func (t *transcript) breakRow() {
+	t.open.md.Break()
+	t.outputs.flush(t.opt.Now())
+}
+
+func (t *transcript) closeReply() {
+	t.endReasoning()
+	if t.open.md != nil {
+		t.open.md.Close()
+		if t.open.shown && t.opt.ErrTTY {
+			t.last = answer
+		}
+		t.open.plain.before = t.open.plain.before || t.open.shown
+		t.open.md, t.open.shown = nil, false
+	}
+	if t.open.plain.open {
+		t.outputs.pending = append(t.outputs.pending, '\n')
+		t.open.plain = plainReply{before: true}
+		if t.layout.seen() {
+			t.last = answer
+		}
+	}
+	t.open.plain.newlines = 0
+	t.outputs.flush(t.opt.Now())
+}
+
+// holdEnds moves held text to Err: tool calls follow, so it was not the answer.
+func (t *transcript) holdEnds() {
+	text := t.open.held.String()
+	if t.open.heldVoid { // the calls are of a later try, which said nothing
+		text = ""
+	}
+	t.open.drop()
+	switch text = strings.Trim(text, "\n"); {
+	case strings.TrimSpace(text) == "":
+	case t.opt.Profile == Spoken:
+		t.print(indented(spokenAnswer+text, ""))
+	default:
+		t.closeReply()
+		t.gap(answer)
+		t.put(indented(text, margin))
+		if !t.opt.Quiet {
+			t.last = answer
+		}
+	}
+}
+
+// Finish ends the turn: the open reply is closed, and a held one is written to Out with one
+// newline at its end, also after an interrupt or a fault. It is called when SendMessage has
+// returned, before the status or a failure is shown.
+func (s *Screen) Finish() {
+	s.do(func(t *transcript) {
+		t.rest()
+		if text := t.open.held.String(); strings.Trim(text, "\n") != "" {
+			t.plainText(text)
+		}
+		t.open.drop()
+		t.closeReply()
+	})
+}
+
+// Discard forgets a reply that was held: it will be given again.
+func (s *Screen) Discard() {
+	s.do(func(t *transcript) { t.open.drop() })
+}
+
+func (o *openReply) drop() {
+	o.held.Reset()
+	o.heldVoid = false
 }

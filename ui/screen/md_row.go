@@ -3,8 +3,6 @@ package screen
 import (
 	"math"
 	"strings"
-
-	"github.com/clipperhouse/displaywidth"
 )
 
 // row is the row of a reply that is being written, and the bytes that wait.
@@ -108,6 +106,3 @@ func (r *row) labelLine() {
 		r.newline()
 	}
 }
-
-// cells is the width of a text without escapes.
-func cells(s string) int { return displaywidth.String(s) }

@@ -3,8 +3,9 @@ package screen
 import (
 	"strings"
 
-	texts "artoo/tool/text"
 	"github.com/clipperhouse/displaywidth"
+
+	texts "artoo/tool/text"
 )
 
 // Of more than maxRows rows a question shows the first and the last ones; the pager has all of

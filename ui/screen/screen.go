@@ -21,13 +21,17 @@
 package screen
 
 import (
+	"encoding/base64"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/briandowns/spinner"
+	"golang.org/x/term"
 )
 
 // Options describe the outputs and their styles.
@@ -191,4 +195,233 @@ func read[T any](s *Screen, f func(t *transcript) T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return f(&s.transcript)
+}
+
+// outputs is the only place that writes. Text of an answer waits here for a moment on a
+// terminal.
+type outputs struct {
+	out, err       io.Writer
+	broken         func(error)
+	outBad, errBad error       // the first write that failed; nothing more is written
+	pending        []byte      // answer text that waits to be written to out
+	void           atomic.Bool // pending must not be written; set on any goroutine
+	flushed        time.Time
+}
+
+// interval is the least time between two writes of new answer text.
+const interval = 50 * time.Millisecond
+
+func (k *outputs) flush(now time.Time) {
+	if k.void.Swap(false) {
+		k.pending = k.pending[:0]
+	}
+	if len(k.pending) == 0 {
+		return
+	}
+	k.write(k.out, &k.outBad, k.pending)
+	k.pending = k.pending[:0]
+	k.flushed = now
+}
+
+// writeErr writes to err, behind everything that waits.
+func (k *outputs) writeErr(now time.Time, s string) {
+	k.flush(now)
+	k.write(k.err, &k.errBad, []byte(s))
+}
+
+func (k *outputs) write(w io.Writer, bad *error, p []byte) {
+	if *bad != nil || len(p) == 0 {
+		return
+	}
+	if _, err := w.Write(p); err != nil {
+		if *bad = err; k.broken != nil {
+			go k.broken(err)
+			k.broken = nil
+		}
+	}
+}
+
+// DropPending throws away the text of an answer that waits to be written to a terminal. It does
+// not block, even while the terminal holds the screen up.
+func (s *Screen) DropPending() {
+	if s.opt.OutTTY {
+		s.transcript.outputs.void.Store(true)
+	}
+}
+
+// Err is the first error of writing to Out, nil as long as all went well. Text that
+// waits on a terminal is not written yet: call Err after Finish to be sure.
+func (s *Screen) Err() error { return read(s, func(t *transcript) error { return t.outputs.outBad }) }
+
+// ErrStatus is the first error of writing to Err, nil as long as all went well.
+func (s *Screen) ErrStatus() error {
+	return read(s, func(t *transcript) error { return t.outputs.errBad })
+}
+
+// Alert sends safe bytes to Err that neither show nor move anything, such as BEL.
+func (s *Screen) Alert(text string) {
+	s.do(func(t *transcript) { t.outputs.writeErr(s.opt.Now(), text) })
+}
+
+// MaxClipboard is the longest text that Clipboard takes, in bytes; terminals are known to read
+// that much.
+const MaxClipboard = 74_994 / 4 * 3
+
+// Clipboard asks the terminal to put text into the clipboard of its machine (OSC 52). Call it
+// only where the user at the terminal asked for it. It reports false, and sends nothing, when
+// the text is too long, or Err is no terminal.
+func (s *Screen) Clipboard(text string) bool {
+	if !s.opt.ErrTTY || len(text) > MaxClipboard {
+		return false
+	}
+	s.do(func(t *transcript) {
+		t.hideProgress()
+		t.outputs.writeErr(s.opt.Now(), "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
+	})
+	return true
+}
+
+// Profile is how much a terminal can do. Words and their order are the same in
+// Rich and Plain; Spoken says them in sentences with labels.
+type Profile int
+
+const (
+	// Plain is for anything that only scrolls: no colour, no repainting.
+	Plain Profile = iota
+	// Rich is for terminals that understand cursor and colour sequences.
+	Rich
+	// Spoken is for screen readers: labelled lines, no glyphs, no repainting.
+	Spoken
+)
+
+// String is the word of the --ui option.
+func (p Profile) String() string {
+	switch p {
+	case Rich:
+		return "rich"
+	case Spoken:
+		return "spoken"
+	}
+	return "plain"
+}
+
+// ColorDecision says whether one output is coloured. flag is the resolved --color: always,
+// never, or anything else for auto; tty says that the output is a terminal of the rich profile.
+// In order: the flag, NO_COLOR (not empty), CLICOLOR_FORCE or FORCE_COLOR, a terminal without
+// colours, CLICOLOR=0, tty.
+func ColorDecision(flag string, env func(string) string, tty bool) bool {
+	switch flag {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	if env("NO_COLOR") != "" {
+		return false
+	}
+	for _, name := range []string{"CLICOLOR_FORCE", "FORCE_COLOR"} {
+		if v := env(name); v != "" && v != "0" {
+			return true
+		}
+	}
+	if whyPlain(env) != "" || env("CLICOLOR") == "0" {
+		return false
+	}
+	return tty
+}
+
+// ProfileDecision chooses the profile and says why when it is not Rich, such as "TERM=dumb".
+// flag is the resolved --ui: rich, plain, spoken, or anything else for auto; tty tells whether
+// stderr is a terminal.
+func ProfileDecision(flag string, env func(string) string, tty bool) (p Profile, why string) {
+	switch flag {
+	case "rich":
+		return Rich, ""
+	case "plain":
+		return Plain, "asked for"
+	case "spoken":
+		return Spoken, "asked for"
+	}
+	switch v := env("ACCESSIBLE"); strings.ToLower(v) {
+	case "", "0", "false", "no", "off":
+	default:
+		return Spoken, "ACCESSIBLE=" + v
+	}
+	if !tty {
+		return Plain, "no terminal"
+	}
+	if why := whyPlain(env); why != "" {
+		return Plain, why
+	}
+	return Rich, ""
+}
+
+// whyPlain names the variable that rules out escape sequences, or "".
+func whyPlain(env func(string) string) string {
+	emacs := env("INSIDE_EMACS")
+	for _, mode := range []string{"comint", "eshell", "compile"} {
+		if strings.Contains(emacs, mode) {
+			return "INSIDE_EMACS=" + emacs
+		}
+	}
+	switch term := env("TERM"); term {
+	case "":
+		return "TERM is not set"
+	case "dumb", "unknown":
+		return "TERM=" + term
+	}
+	return ""
+}
+
+// UTF8Decision says whether the locale names UTF-8: the first of LC_ALL,
+// LC_CTYPE and LANG that is not empty decides.
+func UTF8Decision(env func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := env(name); v != "" {
+			v = strings.ToLower(v)
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}
+
+func clampWidth(w int) int {
+	if w <= 0 {
+		return 80
+	}
+	return min(max(w, 10), 1000)
+}
+
+// SizeOf measures a terminal: its columns as [WidthDecision] says, with the variables of the process, and its rows, 0
+// where these are unknown.
+func SizeOf(tty *os.File) func() (cols, rows int) {
+	return func() (cols, rows int) {
+		cols, rows, err := term.GetSize(int(tty.Fd()))
+		if err != nil {
+			cols, rows = 0, 0
+		}
+		return WidthDecision(os.Getenv, func() int { return cols }), rows
+	}
+}
+
+// WidthOf is [SizeOf] without the rows.
+func WidthOf(tty *os.File) func() int {
+	size := SizeOf(tty)
+	return func() int {
+		cols, _ := size()
+		return cols
+	}
+}
+
+// WidthDecision is the width of a terminal in cells: a positive COLUMNS, else the
+// result of size, else 80; never less than 10 nor more than 1000. size may be nil and returns 0
+// when it does not know.
+func WidthDecision(env func(string) string, size func() int) int {
+	if n, err := strconv.ParseUint(env("COLUMNS"), 10, 20); err == nil && n > 0 {
+		return clampWidth(int(n))
+	}
+	if size == nil {
+		return 80
+	}
+	return clampWidth(size())
 }
