@@ -125,11 +125,6 @@ func (s *Session) KeepSalt(salt []byte) error {
 	return createFile(path, string(salt))
 }
 
-// longer reports whether s has more than n characters.
-func longer(s string, n int) bool {
-	return len(s) > n*utf8.UTFMax || len(s) > n && utf8.RuneCountInString(s) > n
-}
-
 // headTail keeps about head and tail characters, cut between lines where that costs at most half
 // of either. inLine reports a cut within a line.
 func headTail(s string, head, tail int) (first, rest string, inLine bool) {

@@ -4,122 +4,24 @@
 package tool
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"artoo/tool/files"
-	"artoo/tool/lsp"
-	"artoo/tool/mcp"
-	"artoo/tool/shell"
-	"artoo/tool/web"
+	"artoo/tool/names"
+	"artoo/tool/spelling"
 )
-
-// Kind is the coarsest statement of the effects of a call.
-type Kind string
-
-// The kinds; KindNone touches nothing outside the process.
-const (
-	KindNone    Kind = "none"
-	KindRead    Kind = "read"
-	KindWrite   Kind = "write"
-	KindRun     Kind = "run"
-	KindNetwork Kind = "network"
-	KindServer  Kind = "server" // a tool of an MCP server
-)
-
-// Access lists the things that one call would touch, known before it runs.
-type Access struct {
-	Kind Kind
-	// Paths are the absolute, cleaned, link-free paths that are read or
-	// written. Empty for KindRun: a command's reach cannot be listed.
-	Paths []string
-	// Command and Dir are set for KindRun: the shell line and its absolute directory.
-	Command, Dir string
-	// Background says that a command goes on when the call has ended. To is the line of
-	// the background command whose input Command is; "" where Command is a line itself.
-	Background bool
-	To         string
-	// ToConfined says that this background command is confined. The agent sets it.
-	ToConfined bool
-	// Unconfined is why the model wants a command to run outside the sandbox; "" for no wish.
-	Unconfined string
-	// Outside says that a path lies outside every directory the user granted,
-	// Denied that it matches the built-in deny list (secrets, credentials);
-	// Why says it in words for the model and the user.
-	Outside, Denied bool
-	Why             string
-	// Verb and Object are the call in two words for the transcript, such as
-	// "read" and "internal/cart/week.go", unsanitised.
-	Verb, Object string
-	// Host is set for KindNetwork: the host and port, as rules see it; "" where no rule can speak
-	// of it.
-	Host string
-	// Server is set for KindServer: the MCP server's name, with its command line or address in
-	// Address. Claims is the server's own description of the tool, which decides nothing. Reads
-	// means that the user lists the tool as one that only reads.
-	Server, Address, Claims string
-	Reads                   bool
-	// Local says of KindServer that the server is a process of this machine, which may change files.
-	Local bool
-	// Changed is set for KindServer: how the tool's definition differs from the one that was
-	// accepted, as a diff; no allow rule covers such a call. "" for an accepted one.
-	Changed string
-	// Definition is a digest of the tool's definition, set for KindServer: the one that is decided on.
-	Definition string
-	// MovesSecret says in words that a secret, or the text beside it, would change: that is asked about whatever the
-	// mode and the rules. "" if not.
-	MovesSecret string
-	// OtherNames says that the file to be written has hard links, which may be anywhere.
-	OtherNames bool
-	// Diff is the unified diff of a KindWrite call, "" when nothing changes.
-	Diff string
-	// Added and Removed count the diff's lines.
-	Added, Removed int
-	// Outcomes are the files after a KindWrite call; nil for a tool that does not report them.
-	Outcomes []Outcome
-}
-
-// Outcome is the state after a call of the file at an absolute path in Access.Paths.
-type Outcome struct {
-	Path string
-	Data []byte // the whole content
-	Gone bool   // It is deleted or moved.
-}
-
-// Result is the outcome of a call.
-type Result struct {
-	Text    string // The model reads it; untruncated, without terminal escapes.
-	Images  []Image
-	Summary string // The user reads it: "88 lines", "exit 1 in 1.9s".
-	// Printed is the output of a command that has ended, without the notes that Text has behind it; nil for none.
-	Printed *string
-	IsError bool // the call ran, but failed (a command's exit status)
-	// Paged says that the tool kept Text to Env.PageMax itself and says how to get the rest.
-	Paged bool
-	// Job is the command that the call has left running in the background; nil for none.
-	Job *shell.Job
-	// Stopped says that the command was ended before it was done.
-	Stopped bool
-	// Notices are for the user, a sentence each; nil for none.
-	Notices []string
-}
-
-// Image is an image a tool returns; Data is raw. Name, for models that do not see, may be "".
-type Image struct {
-	MediaType string
-	Data      []byte
-	Name      string
-}
 
 // Tool is one thing the model can do. Use New to make one.
 type Tool struct {
@@ -386,71 +288,468 @@ func (t Tool) Run(ctx context.Context, env *Env, input json.RawMessage, out io.W
 	return t.run(ctx, env, input, out)
 }
 
-// Env is the world the tools of one session live in. Its fields are not changed while a turn runs.
-type Env struct {
-	// Files is the confined view of the file system, for every file tool.
-	Files *files.Files
-	// Dir is the absolute directory that commands run in by default.
-	Dir string
-	// Environ is the environment of child processes, as os.Environ gives it, without keys.
-	Environ []string
-	// Withheld names the variables left out of Environ; a failing command's result mentions them.
-	Withheld []string
-	// ResultMax is the number of characters after which a result is cut for the model, 0 for no limit.
-	ResultMax int
-	// PageMax is how many bytes a tool may return that shows a page at a time and
-	// says how to go on; ResultMax does not cut these. It is asked at each call,
-	// since it depends on the model's window. nil stands for ResultMax.
-	PageMax func() int
-	// Secrets finds the masked parts of a text for the model, in order; nil finds none.
-	Secrets func(text string) []Secret
-	// Start starts the commands of a call, confined or not; nil starts them as they
-	// are. The loop sets it for each call, as the decision over it says.
-	Start shell.Start
-	// Web fetches pages; nil where there is no way to the web. Hosts are those that rules let a fetch reach besides the
-	// approved one; the loop sets it for each call, nil stands for none.
-	Web   *web.Client
-	Hosts web.Hosts
-	// Jobs are the background commands of the session; nil where there can be none.
-	Jobs *shell.Jobs
-	// LSP asks language servers about files; nil where there are none.
-	LSP *lsp.Manager
-	// MCP are the MCP servers; nil where there are none. Forms puts a server's request to the user
-	// during a call; the loop sets it for each call, and nil cancels each.
-	MCP   *mcp.Manager
-	Forms func(ctx context.Context, r mcp.Request) (mcp.Answer, error)
-	// Definition is Access.Definition of the call, which the loop sets; "" is that of the tool as it was made.
-	Definition string
-	// KeepFile keeps data that a tool gave in the session's directory for outputs, and returns the
-	// file's absolute path; extension begins with a dot. nil keeps nothing.
-	KeepFile func(tool, extension string, data []byte) (path string, err error)
-	// KeepTask keeps the ID of a task that the call of a server's tool became in the session's record. nil keeps nothing.
-	KeepTask func(tool, id string) error
-	// ShellTimeout is a command's default limit, ShellTimeoutMax the most a call may ask for.
-	ShellTimeout, ShellTimeoutMax time.Duration
-	// Kill, when it is closed, has interrupted commands killed at once, without
-	// the time to end that they have otherwise. It says nothing to a command that
-	// was not interrupted. May be nil, which leaves them their time.
-	Kill <-chan struct{}
+// normalizeInput takes slips that models make and that can mean only one thing: null
+// for a property that may be left out, a number or truth value in quotes, a number
+// without them where a text belongs, a whole number written as 2.0, a list in quotes or
+// of one element without its brackets, names that other programs give a property. All
+// else stays as it is.
+func normalizeInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
+	input = bytes.TrimSpace(input)
+	if len(input) == 0 {
+		return input
+	}
+	switch {
+	case input[0] == '{' && schema.Type == "object":
+		return normalizeObject(schema, input)
+	case input[0] == '{' && schema.Type == "array" && schema.Items != nil && schema.Items.Type == "object":
+		return normalizeList(schema.Items, slices.Concat([]byte{'['}, input, []byte{']'}))
+	case input[0] == '[' && schema.Type == "array" && schema.Items != nil:
+		return normalizeList(schema.Items, input)
+	case input[0] == '"' && schema.Type != "string":
+		var quoted string
+		if err := json.Unmarshal(input, &quoted); err != nil {
+			return input
+		}
+		if inner := json.RawMessage(strings.TrimSpace(quoted)); isA(schema.Type, inner) ||
+			schema.Type == "array" && isA("object", inner) {
+			return normalizeInput(schema, inner)
+		}
+	case schema.Type == "integer":
+		return plainInteger(input)
+	case schema.Type == "string" && isA("number", input):
+		return Quoted(string(input))
+	}
+	return input
 }
 
-// Secret is a place of a text, in bytes, and the mark that is shown for it.
-type Secret struct {
-	From, To int
-	Mark     string
+// normalizeCall is normalizeInput for the whole input of a call, with the tool's own rules.
+func normalizeCall(schema *jsonschema.Schema, own func(map[string]json.RawMessage) bool,
+	input json.RawMessage) json.RawMessage {
+	fixed := normalizeInput(schema, input)
+	var fields map[string]json.RawMessage
+	if own == nil || json.Unmarshal(fixed, &fields) != nil || fields == nil || !own(fields) {
+		return fixed
+	}
+	return normalizeInput(schema, again(fixed, fields, true))
 }
 
-// pageNote is how many bytes are kept for the words around a page.
-const pageNote = 500
+// isA reports whether raw is JSON of a type that is not written in quotes.
+func isA(kind string, raw json.RawMessage) bool {
+	if len(raw) == 0 || !json.Valid(raw) {
+		return false
+	}
+	switch kind {
+	case "array":
+		return raw[0] == '['
+	case "object":
+		return raw[0] == '{'
+	case "boolean":
+		return raw[0] == 't' || raw[0] == 'f'
+	case "integer", "number":
+		return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
+	}
+	return false
+}
 
-// Page is how many bytes a page has at most, but never more than most.
-func (e *Env) Page(most int) int {
-	limit := e.ResultMax
-	if e.PageMax != nil {
-		limit = e.PageMax()
+func normalizeObject(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(input, &fields); err != nil {
+		return input
 	}
-	if limit <= 0 {
-		return most
+	changed := rename(schema, fields)
+	for name, value := range fields {
+		property, ok := schema.Properties[name]
+		if !ok {
+			continue
+		}
+		var paths []string
+		if name == "path" && json.Unmarshal(value, &paths) == nil && len(paths) == 1 {
+			value = Quoted(paths[0])
+			fields[name], changed = value, true
+		}
+		if string(value) == "null" && !slices.Contains(schema.Required, name) {
+			delete(fields, name)
+			changed = true
+		} else if fixed := normalizeInput(property, value); !bytes.Equal(fixed, value) {
+			fields[name] = fixed
+			changed = true
+		}
 	}
-	return min(most, max(limit-pageNote, pageNote))
+	return again(input, fields, changed)
+}
+
+func normalizeList(item *jsonschema.Schema, input json.RawMessage) json.RawMessage {
+	var values []json.RawMessage
+	if err := json.Unmarshal(input, &values); err != nil {
+		return input
+	}
+	for i, value := range values {
+		fixed := normalizeInput(item, value)
+		values[i] = fixed
+	}
+	return again(input, values, true)
+}
+
+// again writes v, which came from input, if it was changed.
+func again(input json.RawMessage, v any, changed bool) json.RawMessage {
+	if !changed {
+		return input
+	}
+	fixed, err := json.Marshal(v)
+	if err != nil {
+		return input
+	}
+	return fixed
+}
+
+// plainInteger writes 2.0 and 2e3 as Go reads integers.
+func plainInteger(number json.RawMessage) json.RawMessage {
+	if !bytes.ContainsAny(number, ".eE") || len(number) > 24 {
+		return number
+	}
+	f, _, err := big.ParseFloat(string(number), 10, 128, big.ToNearestEven)
+	if err != nil || !f.IsInt() {
+		return number
+	}
+	n, exact := f.Int64()
+	if exact != big.Exact {
+		return number
+	}
+	return fmt.Append(nil, n)
+}
+
+// misfits names the faults of a decoded JSON value that is named by at.
+func misfits(schema *jsonschema.Schema, at string, v any) []string {
+	if is := typeOf(v); schema.Type != "" && is != schema.Type &&
+		(is != "number" || schema.Type != "integer" || !wholeNumber(v)) {
+		if is == "number" {
+			return []string{fmt.Sprintf("%s must be %s, not %v", orInput(at), article(schema.Type), v)}
+		}
+		return []string{fmt.Sprintf("%s must be %s, not %s", orInput(at), article(schema.Type), article(is))}
+	}
+	var wrong []string
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if property, ok := schema.Properties[name]; ok {
+				wrong = append(wrong, misfits(property, join(at, name), v[name])...)
+			} else if schema.AdditionalProperties != nil {
+				wrong = append(wrong, fmt.Sprintf("there is no property %q%s", join(at, name), perhaps(schema, v, name)))
+			}
+		}
+		for _, name := range schema.Required {
+			if _, ok := v[name]; !ok {
+				wrong = append(wrong, fmt.Sprintf("%s is missing", join(at, name)))
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if schema.Items != nil {
+				wrong = append(wrong, misfits(schema.Items, fmt.Sprintf("%s[%d]", at, i), item)...)
+			}
+		}
+	}
+	return wrong
+}
+
+// perhaps suggests the property that was meant: the missing one, else one that looks like it.
+func perhaps(schema *jsonschema.Schema, given map[string]any, name string) string {
+	const meant = " (did you mean %s?)"
+	var missing []string
+	for _, p := range schema.Required {
+		if _, ok := given[p]; !ok {
+			missing = append(missing, p)
+		}
+	}
+	unknown := 0
+	for n := range given {
+		if _, ok := schema.Properties[n]; !ok {
+			unknown++
+		}
+	}
+	if len(missing) == 1 && unknown == 1 {
+		return fmt.Sprintf(meant, missing[0]) // cmd is command, not cwd
+	}
+	folded := strings.ReplaceAll(names.Fold(name), "-", "_")
+	free := slices.DeleteFunc(slices.Clone(schema.PropertyOrder), func(p string) bool { _, ok := given[p]; return ok })
+	likely := func(p string) bool { return strings.HasSuffix(folded, "_"+p) || strings.HasPrefix(p, folded) } // file_path, old_str
+	near := spelling.Nearest(folded, free)
+	if at := slices.IndexFunc(free, likely); near == "" && at >= 0 {
+		near = free[at]
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(meant, near)
+}
+
+// properties lists a tool's properties for the end of an error.
+func properties(schema *jsonschema.Schema) string {
+	var words []string
+	for _, name := range schema.PropertyOrder {
+		property := schema.Properties[name]
+		if property == nil {
+			continue
+		}
+		word := name + " (" + property.Type
+		if slices.Contains(schema.Required, name) {
+			word += ", required"
+		}
+		words = append(words, word+")")
+	}
+	return strings.Join(words, ", ")
+}
+
+func join(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+func orInput(at string) string {
+	return cmp.Or(at, "the input")
+}
+
+func article(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "integer":
+		return "a whole number"
+	case "array", "object":
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+// wholeNumber reports whether a number is one that an int64 holds exactly.
+func wholeNumber(v any) bool {
+	f, ok := v.(float64)
+	return ok && f == float64(int64(f)) && f > -1<<63 && f < 1<<63
+}
+
+// Quoted is text as JSON.
+func Quoted(text string) json.RawMessage {
+	raw, err := json.Marshal(text)
+	if err != nil { // a string can always be written
+		return json.RawMessage(`""`)
+	}
+	return raw
+}
+
+// otherNames are other names that models give a property, without case, underscores and hyphens.
+func otherNames(property string) []string {
+	return strings.Fields(map[string]string{
+		"path": "filepath file filename absolutepath targetfile dirpath directory dir folder notebookpath notebook targetnotebook " +
+			"relativepath searchpath targetdirectory searchdirectory directorypath relativeworkspacepath rootdir",
+		"cell_id":     "cell id",
+		"new_source":  "newcode newcellsource cellsource source newcontent content",
+		"edit_mode":   "edittype mode",
+		"content":     "contents filetext filecontent filecontents newcontent text code",
+		"agent":       "subagenttype agenttype subagent agentname agentid mode",
+		"command":     "cmd commandline shellcommand script",
+		"cwd":         "workdir workingdirectory workingdir dir directory dirpath",
+		"timeout":     "timeoutseconds timeoutsec timeouts timeoutsecs",
+		"pattern":     "regex regexp query search searchpattern glob globpattern searchterm",
+		"glob":        "include includes includepattern globpattern filepattern fileglob",
+		"type":        "filetype language",
+		"ignore_case": "i caseinsensitive",
+		"context":     "c contextlines linesofcontext a b aftercontext beforecontext linesafter linesbefore",
+		"query":       "q searchquery searchterm",
+		"url":         "uri link href address webpage website page urls",
+		"offset": "startindex startline linestart start fromline firstline startlineonebased offsetlines " +
+			"startlineoneindexed",
+		"limit":       "headlimit maxresults maxcount maxmatches numlines maxlines linecount",
+		"files_only":  "fileswithmatches filenamesonly l",
+		"old_string":  "oldstr oldtext old search find searchstring",
+		"new_string":  "newstr newtext new replace replacement replacestring",
+		"replace_all": "all replaceallmatches allowmultiple replaceeverywhere",
+		"edits":       "replacements changes",
+		"reason":      "justification",
+		"background":  "runinbackground isbackground inbackground async detach",
+		"id":          "bashid shellid sessionid taskid jobid processid pid backgroundid commandid terminalid",
+		"input":       "chars text stdin data patch patchtext diff",
+		"items":       "todos plan todolist",
+		"text":        "content step title",
+		"choices":     "options followup",
+		"prompt":      "message instruction instructions task request",
+	}[property])
+}
+
+// changesNothing reports whether a property of tools elsewhere makes no difference here.
+func changesNothing(name string, value json.RawMessage) bool {
+	if string(value) == "null" {
+		return true
+	}
+	said := strings.Trim(string(value), `"`)
+	switch foldProperty(name) {
+	case "description", "explanation", "reason", "reasoning", "thought", "thoughts", "title", "summary",
+		"justification", "purpose", "toolcallid", "callid", "taskprogress", "securityrisk", "requiresapproval",
+		"safetoautorun", "instruction", "instructions", "shouldreadentirefile", "yieldtimems", "maxoutputtokens",
+		"login", "prefixrule", "linecount", "activeform", "operation":
+		return true
+	case "runinbackground", "isbackground", "background", "async", "restart", "interactive",
+		"dangerouslydisablesandbox", "forkcontext", "dryrun", "recursive", "ignore", "tty", "isinput", "requiredpermissions",
+		"pages":
+		return said == "false" || said == "" || said == "[]"
+	case "outputmode":
+		return said == "content"
+	case "isregex", "isregexp", "casesensitive":
+		return said == "true"
+	case "literal", "literaltext", "fixedstrings", "withescalatedpermissions":
+		return said == "false"
+	case "sandboxpermissions":
+		return said == "use_default"
+	case "expectedreplacements":
+		return said == "1"
+	case "shell":
+		return said == "bash" || said == "sh"
+	case "n", "linenumbers", "showlinenumbers":
+		return said == "true"
+	case "encoding":
+		return strings.EqualFold(strings.ReplaceAll(said, "-", ""), "utf8")
+	case "createdirs", "createdirectories", "respectgitignore":
+		return said == "true"
+	}
+	return false
+}
+
+// foldProperty is a property's name without the differences between programs.
+func foldProperty(name string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+}
+
+// meant is the property of the schema that another name can only mean, "" for none or several.
+func meant(schema *jsonschema.Schema, name string) string {
+	folded := foldProperty(name)
+	var found []string
+	for property := range schema.Properties {
+		if foldProperty(property) == folded {
+			return property
+		}
+		if slices.Contains(otherNames(property), folded) {
+			found = append(found, property)
+		}
+	}
+	if len(found) > 1 { // glob_pattern is glob rather than pattern
+		found = slices.DeleteFunc(found, func(p string) bool { return !strings.HasPrefix(folded, foldProperty(p)) })
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// rename gives the fields of an object the names of the schema, where they can
+// mean only one thing, and drops fields that change nothing. Two fields of one meaning
+// stay, to be refused, unless they say the same.
+func rename(schema *jsonschema.Schema, fields map[string]json.RawMessage) (changed bool) {
+	if schema.AdditionalProperties == nil {
+		return false
+	}
+	names := slices.Sorted(maps.Keys(fields))
+	wanted := map[string][]string{}
+	for _, name := range names {
+		if _, ok := schema.Properties[name]; ok {
+			wanted[name] = append(wanted[name], name)
+		} else if property := meant(schema, name); property != "" {
+			wanted[property] = append(wanted[property], name)
+		}
+	}
+	for property, given := range wanted {
+		same := !slices.ContainsFunc(given, func(n string) bool { return !bytes.Equal(fields[n], fields[given[0]]) })
+		if len(given) == 1 && given[0] == property || !same {
+			continue
+		}
+		value := fields[given[0]]
+		for _, name := range given {
+			delete(fields, name)
+		}
+		fields[property], changed = value, true
+	}
+	for _, name := range names {
+		if _, known := schema.Properties[name]; !known && fields[name] != nil && changesNothing(name, fields[name]) {
+			delete(fields, name)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// calledElsewhere are the names that a tool has in other programs.
+func calledElsewhere(name string) []string {
+	return strings.Fields(map[string]string{
+		"read":            "readfile view viewfile openfile fileread cat readtextfile viewimage getfilecontents notebookread readnotebook",
+		"ls":              "list listdirectory listdir listfiles",
+		"glob":            "findfiles filesearch globtool globfilesearch findbyname searchforfiles find",
+		"grep":            "grepsearch searchfilecontent searchfiles ripgrep rg greptool searchtext textsearch grepfiles",
+		"write":           "writefile createfile createnewfile writetofile filewrite savefile",
+		"edit":            "editfile multiedit strreplace searchreplace replace replaceinfile replacestringinfile fileedit applydiff findandreplace",
+		"notebook_edit":   "notebookedit editnotebook editnotebookfile notebookeditcell",
+		"task":            "agent subagent spawnagent delegate dispatchagent newtask runsubagent",
+		"todo":            "todowrite todolist updateplan writetodos updatetodos updatetodolist managetodolist",
+		"ask_user":        "askuserquestion requestuserinput askfollowupquestion askquestion",
+		"enter_plan_mode": "enterplanmode",
+		"exit_plan_mode":  "exitplanmode exitplan presentplan",
+		"apply_patch":     "applypatch patch patchfile",
+		"bash": "shell sh runshellcommand executecommand runcommand runterminalcmd runinterminal terminal bashtool " +
+			"execcommand executebash exec shellcommand",
+		"web_fetch":  "fetch fetchurl urlfetch webfetchurl fetchwebpage fetchwebcontent readurl readurlcontent openurl browse",
+		"web_search": "googlewebsearch searchweb websearchtool bravewebsearch tavilysearch",
+		"shell":      "bashoutput taskoutput writestdin readbackgroundoutput getterminaloutput",
+	}[name])
+}
+
+// plainName is a tool's name without the differences between programs.
+func plainName(name string) string {
+	for _, prefix := range []string{"functions.", "default_api.", "default_api:", "tools.", "container."} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	return foldProperty(name)
+}
+
+// Instead names the alternative to a tool that artoo does not have; "" where none is known.
+func Instead(name string) string {
+	for words, instead := range map[string]string{
+		"deletefile removefile movefile renamefile copyfile createdirectory mkdir": "Use bash: rm, mv, cp, mkdir.",
+		"codebasesearch semanticsearch search searchcode":                          "Use grep for contents and glob for names.",
+		"readmanyfiles readfiles":                                                  "Use read, one call for each file; several calls in one reply are fine.",
+		"strreplaceeditor strreplacebasededittool texteditor insert":               "Use read, write or edit.",
+		"attemptcompletion finish submit done":                                     "When the task is done, answer without a call.",
+		"killshell killbash taskstop":                                              "Use shell with action kill.",
+		"think sequentialthinking":                                                 "Think without a call.",
+		"python ipython codeinterpreter":                                           "Use bash, for example python3 - <<'EOF'.",
+		"multitooluse.parallel batch":                                              "Write the calls one after another in one reply: those that only read run side by side.",
+		"savememory memory updatememory":                                           "Use edit on AGENTS.md, if the user wants it kept.",
+		"getdiagnostics readlints diagnostics":                                     "Use bash with the project's own compiler or linter.",
+		"insertcell overwritecellsource deletecell editcell":                       "Use read on the notebook, then notebook_edit.",
+		"runnotebookcell executecell runcell insertexecutecodecell":                "Use bash, for example jupyter nbconvert --to notebook --execute --inplace FILE.",
+		"waitagent wait closeagent sendinput resumeagent":                          "A call of task ends with the sub-agent's report: there is nothing to wait for.",
+		"gitstatus gitdiff gitlog gitcommit":                                       "Use bash with git.",
+		"askfollowupquestion askuser":                                              "Ask in your answer.",
+		"todoread readtodos gettodos":                                              "The plan is the list that you sent last: to change it, send it again with todo.",
+		"switchmode newtask createplan setmode":                                    "Go on without it.",
+	} {
+		if slices.Contains(strings.Fields(words), plainName(name)) {
+			return instead
+		}
+	}
+	return ""
 }

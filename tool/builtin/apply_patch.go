@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -102,7 +103,8 @@ func runPatch(ctx context.Context, env *tool.Env, in patchInput, _ io.Writer) (t
 // that are trained on patches write them into the shell, or into whatever edits.
 func asPatch(tools []tool.Tool, found *tool.Tool, input json.RawMessage) (*tool.Tool, json.RawMessage) {
 	var in struct{ Command, Cwd, Input, Patch, Diff string }
-	if found == nil || found.Name != "bash" && found.Name != "edit" || json.Unmarshal(found.Repair(input), &in) != nil {
+	if found == nil || found.Name != "bash" && found.Name != "edit" || !bytes.Contains(input, []byte(edit.PatchBegin)) ||
+		json.Unmarshal(found.Repair(input), &in) != nil {
 		return nil, nil
 	}
 	apply := tool.Find(tools, "apply_patch")

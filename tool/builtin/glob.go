@@ -56,7 +56,7 @@ func (in globInput) target(files *files.Files) (globTarget, error) {
 	base, rest := doublestar.SplitPattern(path.Clean(pattern))
 	base = filepath.FromSlash(base)
 	if !filepath.IsAbs(base) {
-		base = filepath.Join(orDot(in.Path), base)
+		base = filepath.Join(cmp.Or(in.Path, "."), base)
 	}
 	place, err := files.Resolve(base, false)
 	if err != nil {

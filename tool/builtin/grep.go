@@ -67,7 +67,7 @@ func (in grepInput) check(env *tool.Env) (grepCall, error) {
 	if err != nil {
 		return c, fmt.Errorf("grep: %w", err)
 	}
-	if c.place, err = env.Files.Resolve(orDot(in.Path), false); err != nil {
+	if c.place, err = env.Files.Resolve(cmp.Or(in.Path, "."), false); err != nil {
 		return c, fmt.Errorf("grep: %w", err)
 	}
 	return c, nil
@@ -78,7 +78,7 @@ func planGrep(_ context.Context, env *tool.Env, in grepInput) (tool.Access, erro
 	if err != nil {
 		return tool.Access{}, err
 	}
-	return accessTo(c.place, tool.KindRead, "search", fmt.Sprintf("\"%s\" in %s", in.Pattern, orDot(c.place.Display))), nil
+	return accessTo(c.place, tool.KindRead, "search", fmt.Sprintf("\"%s\" in %s", in.Pattern, cmp.Or(c.place.Display, "."))), nil
 }
 
 func runGrep(ctx context.Context, env *tool.Env, in grepInput, _ io.Writer) (tool.Result, error) {
@@ -127,7 +127,7 @@ func (c *grepCall) nothingToSearch(all int) tool.Result {
 	}
 	return tool.Result{
 		Text: fmt.Sprintf("no file was searched: %s fits none of the %s in %s\n", strings.Join(by, " with "),
-			text.Count(all, "file"), orDot(c.place.Display)),
+			text.Count(all, "file"), cmp.Or(c.place.Display, ".")),
 		Summary: "no files",
 	}
 }
@@ -157,7 +157,7 @@ func (c *grepCall) result(all search.Hits, most int) tool.Result {
 	full := shown < all.Shown
 	all.Shown = shown
 	if all.Total == 0 {
-		fmt.Fprintf(&b, "nothing matches %q in %s\n", c.in.Pattern, orDot(c.place.Display))
+		fmt.Fprintf(&b, "nothing matches %q in %s\n", c.in.Pattern, cmp.Or(c.place.Display, "."))
 	}
 	c.notes(&b, all, full)
 	return tool.Result{Text: b.String(), Summary: c.summary(all, full), Paged: true}
@@ -239,9 +239,4 @@ func (c *grepCall) summary(all search.Hits, full bool) string {
 		return "the first " + text.Counted(all.Shown, one, many)
 	}
 	return text.Counted(all.Shown, one, many)
-}
-
-// orDot is the path a missing one stands for.
-func orDot(p string) string {
-	return cmp.Or(p, ".")
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func Ls() tool.Tool {
 }
 
 func planLs(_ context.Context, env *tool.Env, in lsInput) (tool.Access, error) {
-	t, err := env.Files.Resolve(orDot(in.Path), false)
+	t, err := env.Files.Resolve(cmp.Or(in.Path, "."), false)
 	if err != nil {
 		return tool.Access{Kind: tool.KindRead, Verb: "list", Object: in.Path}, err
 	}
@@ -39,7 +40,7 @@ func planLs(_ context.Context, env *tool.Env, in lsInput) (tool.Access, error) {
 }
 
 func runLs(ctx context.Context, env *tool.Env, in lsInput, _ io.Writer) (tool.Result, error) {
-	t, err := env.Files.Resolve(orDot(in.Path), false)
+	t, err := env.Files.Resolve(cmp.Or(in.Path, "."), false)
 	if err != nil {
 		return tool.Result{}, err
 	}

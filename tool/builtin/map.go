@@ -67,7 +67,7 @@ type content struct {
 
 // places are the directory that is looked through, and the place that the map is about.
 func (in mapInput) places(f *files.Files) (top, about files.Place, err error) {
-	if about, err = f.Resolve(orDot(in.Path), false); err != nil {
+	if about, err = f.Resolve(cmp.Or(in.Path, "."), false); err != nil {
 		return top, about, fmt.Errorf("map: %w", err)
 	}
 	if top, err = f.Resolve(".", false); err != nil {
@@ -84,7 +84,7 @@ func planMap(_ context.Context, env *tool.Env, in mapInput) (tool.Access, error)
 	if err != nil {
 		return tool.Access{}, err
 	}
-	object := orDot(about.Display)
+	object := cmp.Or(about.Display, ".")
 	if in.Query != "" {
 		object = fmt.Sprintf("\"%s\" in %s", in.Query, object)
 	}

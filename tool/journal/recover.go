@@ -4,103 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
-
-// past is the state that the log of an earlier process records.
-type past struct {
-	root  string // The project's; "" where the log does not say.
-	last  int
-	steps []*record
-	open  map[int]*unfinished
-	added []string          // directories outside the project
-	left  map[string]uint64 // The journal's own map.
-	err   error
-	// others are the steps that may have moved away files the user made.
-	others map[int]bool
-}
-
-func newPast(left map[string]uint64) *past {
-	return &past{open: map[int]*unfinished{}, left: left, others: map[int]bool{}}
-}
-
-// unfinished is a step without an end.
-type unfinished struct {
-	record
-	died    time.Time // zero if no recovery was begun
-	before  map[string]State
-	walked  bool
-	unseen  map[string]bool
-	intents []Change
-	going   bool // the intents are whole
-}
-
-func (p *past) add(l line) {
-	step := p.open[l.Step]
-	switch {
-	case l.Type == lineAdded:
-		p.added = append(p.added, l.Root)
-	case l.Type == lineDied:
-		p.died(l.Time)
-	case l.Type == lineJournal && l.V > version:
-		p.err = fmt.Errorf("the journal was written by a newer artoo (format %d)", l.V)
-	case l.Type == lineJournal:
-		p.root = l.Root
-	case l.Type == lineBegin:
-		p.open[l.Step] = &unfinished{before: map[string]State{}, record: record{kind: l.Kind, head: l.Head, steps: l.Steps,
-			StepInfo: StepInfo{ID: l.Step, Turn: l.Turn, What: l.What, Time: l.Time}}}
-		p.others[l.Step] = l.Kind == kindQuarantine
-		p.last = max(p.last, l.Step)
-	case step != nil:
-		p.addTo(step, l)
-	}
-}
-
-// died notes when the process of the open steps was last alive, and reports whether any
-// of them did not know.
-func (p *past) died(at time.Time) (news bool) {
-	for _, u := range p.open {
-		if u.died.IsZero() {
-			u.died, news = at, true
-		}
-	}
-	return news
-}
-
-func (p *past) addTo(step *unfinished, l line) {
-	switch l.Type {
-	case lineBefore:
-		step.before[l.Path] = l.change().Before
-	case lineWalk:
-		p.others[l.Step] = true
-		step.walked, step.unseen = true, setOf(l.Unseen)
-	case lineIntent:
-		step.intents = append(step.intents, l.change())
-	case lineGo:
-		step.going = true
-	case lineLeft:
-		noteLeft(p.left, []Change{l.change()})
-	case lineChange:
-		step.changes = append(step.changes, l.change())
-	case lineEnd:
-		delete(p.open, l.Step)
-		p.steps = add(p.steps, step.record, step.changes, l.Failed)
-		noteLeft(p.left, step.changes)
-	}
-}
-
-// of is an error where the journal is of another project.
-func (p *past) of(root string) error {
-	if p.root != "" && p.root != root {
-		return fmt.Errorf("the journal is of another project, %s", p.root)
-	}
-	return p.err
-}
 
 // afterDeath is how long after the last touch of the log a change still counts as the killed process's own, or as that
 // of its children.
@@ -109,9 +17,6 @@ const afterDeath = 2 * touchEvery
 // recover finishes the undos and redos that were under way, ends the runs, and takes back
 // the other steps, the last first.
 func (j *Journal) recover(past *past) error {
-	if len(past.open) == 0 {
-		return nil
-	}
 	done, err := j.order(j.life)
 	if err != nil {
 		return err

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-
-	"artoo/tool/names"
 )
 
 // Quarantine moves files, or directories with all that they hold, out of the project into the journal, as a step of its
@@ -70,15 +68,6 @@ func (j *Journal) goners(paths []string) (ops []Change, left []Lack, err error) 
 	}
 	above := func(op Change) bool { dir, _ := split(op.Path); return isIgnored(seen, dir) }
 	return slices.DeleteFunc(ops, above), left, nil
-}
-
-// below is a path relative to the root, if it lies below that.
-func (j *Journal) below(path string) (rel string, ok bool) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(j.cfg.Root, path)
-	}
-	rel, ok = names.Relative(j.cfg.Root, path)
-	return filepath.ToSlash(rel), ok && rel != "."
 }
 
 // Approved records that the paths, absolute or relative to the root, and all that lies

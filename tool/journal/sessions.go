@@ -243,13 +243,6 @@ func inUse(dir string) (bool, error) {
 	return false, lock.Unlock()
 }
 
-func ignoreUnsupported(err error) error {
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
-	}
-	return err
-}
-
 // Copy makes to a copy of the journal in from, for a session that is a copy of
 // another: earlier changes can be undone in both. It does nothing where
 // there is nothing to copy, or where to is there already, and returns [ErrInUse]

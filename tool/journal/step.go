@@ -1,12 +1,17 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"artoo/tool/names"
 )
@@ -214,4 +219,304 @@ func findRenames(changes []Change) {
 			changes[i].From = from
 		}
 	}
+}
+
+// below is a path relative to the root, if it lies below that.
+func (j *Journal) below(path string) (rel string, ok bool) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(j.cfg.Root, path)
+	}
+	rel, ok = names.Relative(j.cfg.Root, path)
+	return filepath.ToSlash(rel), ok && rel != "."
+}
+
+// Apply carries out the plan, as a step of its own that can be undone. A file that has changed since
+// the plan was made is left alone and reported; where the system refuses a part, or ctx ends, nothing is
+// done. Nothing is deleted: the files go to the quarantine, from where it can be brought back.
+func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
+	done, err := j.order(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	defer done()
+	j.mu.Lock()
+	stale := len(p.Steps) == 0 || p.last != j.last
+	j.mu.Unlock()
+	if stale {
+		return Report{}, ErrStale
+	}
+	kind := kindUndo
+	if p.Redo {
+		kind = kindRedo
+	}
+	s := j.Begin(p.Steps[0].Turn, kind)
+	s.kind, s.steps = kind, p.steps
+	if err := s.write(); err != nil {
+		return Report{}, err
+	}
+	report := Report{Step: s.ID}
+	ops := slices.Clone(p.Restore)
+	for i, c := range ops { // so that this can itself be undone
+		k := keepAll
+		if j.movable(c.Path) {
+			k = hashOnly
+		}
+		now, err := j.look(ctx, c.Path, k)
+		if err != nil || k == keepAll && !j.kept(now) {
+			lack := j.lack(c.Path, now)
+			lack.Err = err
+			report.Cannot = append(report.Cannot, lack)
+		}
+		if err == nil && same(now, c.Before) {
+			ops[i].Before.Hash = now.Hash // The hash of a large file was not known.
+		}
+	}
+	report.Done, err = s.land(ctx, ops, func(left []Lack) error {
+		report.Left = left
+		return nil
+	}, Then{})
+	return report, err
+}
+
+// land makes the changes of a step, after they were written down: all of them, or none.
+func (s *Step) land(ctx context.Context, ops []Change, check func([]Lack) error, then Then) ([]Change, error) {
+	ops, err := s.j.withParents(ctx, ops)
+	if err == nil {
+		err = s.stage(ctx, ops)
+	}
+	if err == nil {
+		err = s.intend(ops)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.unstage(), s.abandon())
+	}
+	return s.perform(ctx, ops, check, then)
+}
+
+// movable reports whether the file at the path can be moved out by a rename, and has no
+// other name. The kernel renames no ".", but first says whether the two lie on one mount.
+func (j *Journal) movable(path string) bool {
+	q, err := j.openQuarantine(true)
+	if err != nil || q == nil || !q.swaps {
+		return false
+	}
+	st, err := j.place.lstat(path)
+	return err != nil || (st.kind() != File || st.links <= 1) && !errors.Is(j.place.inParent(path,
+		func(dir int, _ string) error { return unix.Renameat(dir, ".", int(q.dir.Fd()), ".") }), unix.EXDEV)
+}
+
+// stage puts the new files of the paths into the quarantine, where they are not there yet.
+func (s *Step) stage(ctx context.Context, ops []Change) error {
+	q, err := s.j.openQuarantine(true)
+	if err != nil {
+		return err
+	}
+	r := &restore{j: s.j, ctx: ctx, step: s.ID, from: s.from}
+	for i := range ops {
+		op := &ops[i]
+		err := ctx.Err()
+		switch {
+		case err != nil:
+			return err
+		case op.Before.Kind == File && op.After.Kind == File &&
+			(op.After.Hash != "" && op.After.Hash == op.Before.Hash || sameContent(op.Before, op.After)):
+			op.After.Size = op.Before.Size // another mode
+		case s.from != nil && op.After.Kind == File:
+			err = s.stageNew(ctx, q, op)
+		case q != nil && q.swaps && s.comesFromStore(q, *op):
+			if err = r.stage(q, op); err == nil {
+				s.staged = append(s.staged, staged{inode: op.After.Stamp.Inode})
+			}
+		}
+		if err != nil {
+			return atPath(op.Path, err)
+		}
+	}
+	return nil
+}
+
+// comesFromStore reports whether a path becomes a file or link that has to be made first.
+func (s *Step) comesFromStore(q *quarantine, op Change) bool {
+	return (op.After.Kind == File || op.After.Kind == Link) && !q.has(op.After) && op.From == "" && op.After.Peer == "" &&
+		!same(op.Before, op.After) && s.j.movable(op.Path)
+}
+
+// staged is something that was put into the quarantine to come into the project.
+type staged struct {
+	inode uint64
+	from  string // where it was renamed from, "" if it is a copy
+}
+
+// unstage gives back files that did not come into the project, and removes copies.
+func (s *Step) unstage() error {
+	q, err := s.j.openQuarantine(false)
+	errs := []error{err}
+	for _, one := range s.staged {
+		errs = append(errs, q.giveBack(one))
+	}
+	return errors.Join(errs...)
+}
+
+// perform makes the changes written down and records the end of the step. If the system refuses a part,
+// check does not accept the changes left out, or the step that follows fails, all is undone. Where even
+// that fails the step stays unfinished, and the next Open tries again.
+func (s *Step) perform(ctx context.Context, ops []Change, check func([]Lack) error, then Then) ([]Change, error) {
+	r := &restore{j: s.j, ctx: ctx, step: s.ID, ops: ops, from: s.from}
+	done, left := r.run()
+	defer r.release()
+	err := errors.Join(check(left), systemError(left), r.disturbed())
+	if err == nil && then.Do != nil {
+		err = errors.Join(then.Do(ctx), ctx.Err())
+	}
+	if err == nil {
+		err = errors.Join(s.unstage(), s.j.place.sync(pathsIn(done)), r.disturbed())
+	}
+	if err == nil {
+		var more []Change
+		if more, err = s.changes(); err == nil {
+			done = append(done, more...)
+			s.j.mu.Lock()
+			err = s.j.endLocked(s, done)
+			s.j.out = append(s.j.out, r.out...)
+			s.j.mu.Unlock()
+		}
+	}
+	if err == nil {
+		return done, nil
+	}
+	back, backErr := s.takeBack(reversed(ops))
+	if backErr != nil {
+		return nil, errors.Join(err, backErr)
+	}
+	return nil, errors.Join(err, s.unstage(), s.abandonAt(back))
+}
+
+// takeBack reverses the changes written down, and restores the paths that Before named.
+func (s *Step) takeBack(ops []Change) (back []Change, err error) {
+	ctx := context.Background()
+	returning := setOf(allPaths(ops))
+	for _, path := range slices.Sorted(maps.Keys(s.before)) {
+		now, err := s.j.look(ctx, path, keepAll)
+		if err != nil {
+			return nil, err
+		}
+		if was := s.before[path]; !same(now, was) {
+			ops = append(ops, Change{Path: path, Before: now, After: was})
+		}
+	}
+	r := &restore{j: s.j, ctx: ctx, step: s.ID, ops: ops, again: true, returning: returning}
+	back, left := r.run()
+	return back, systemError(left)
+}
+
+func allPaths(changes []Change) (paths []string) {
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+	}
+	return paths
+}
+
+// pathsIn are the paths where changes left something.
+func pathsIn(changes []Change) (paths []string) {
+	for _, c := range changes {
+		if c.After.Kind != Absent {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}
+
+// systemError is the error of an operation that the system refused, nil if none.
+func systemError(left []Lack) error {
+	for _, lack := range left {
+		if lack.Err != nil {
+			return atPath(lack.Path, lack.Err)
+		}
+	}
+	return nil
+}
+
+// atPath names a path of the project in an error, and none of a layer or the journal.
+func atPath(path string, err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		err = errno
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// withParents adds the directories above the changes that are closed to the user
+// now: they are made writable meanwhile, and must be known after a kill.
+func (j *Journal) withParents(ctx context.Context, changes []Change) ([]Change, error) {
+	ops := slices.Clone(changes)
+	known := map[string]bool{}
+	for _, c := range changes {
+		known[c.Path] = true
+	}
+	for _, c := range changes {
+		for dir, _ := split(c.Path); !known[dir]; dir, _ = split(dir) {
+			if _, rel, err := j.place.of(dir); err != nil || rel == "" {
+				break
+			}
+			known[dir] = true
+			if now, err := j.look(ctx, dir, stampOnly); err == nil && now.Kind == Folder && now.Mode&0o700 != 0o700 {
+				ops = append(ops, Change{Path: dir, Before: now, After: now})
+			}
+		}
+	}
+	return ops, ctx.Err()
+}
+
+// intend writes down the changes that follow, and waits until the disk has them.
+func (s *Step) intend(ops []Change) error {
+	lines := make([]line, 0, len(ops)+1)
+	for _, op := range ops {
+		lines = append(lines, changeLine(lineIntent, s.ID, op))
+	}
+	if err := s.write(append(lines, line{Type: lineGo, Step: s.ID})...); err != nil {
+		return err
+	}
+	return s.j.files.sync()
+}
+
+func (s *Step) abandon() error { return s.abandonAt(nil) }
+
+// abandonAt ends a step that was undone; back is how.
+func (s *Step) abandonAt(back []Change) error {
+	s.j.mu.Lock()
+	defer s.j.mu.Unlock()
+	s.failed = s.kind == kindUndo || s.kind == kindRedo
+	return errors.Join(s.leftLocked(back), s.j.endLocked(s, nil))
+}
+
+// leftLocked records the inodes of paths that were put back.
+func (s *Step) leftLocked(back []Change) error {
+	var lines []line
+	for _, c := range back {
+		if c.After.Kind == File || c.After.Kind == Link {
+			lines = append(lines, changeLine(lineLeft, s.ID, c))
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	noteLeft(s.j.left, back)
+	return s.j.files.log.append(lines...)
+}
+
+// damaged is the error of a copy that holds something else than was written.
+func damaged(path string) error {
+	return fmt.Errorf("its copy is damaged: without %s the rest can be restored", path)
+}
+
+// openKept opens, from the kept contents, the one that a path is to have.
+func (j *Journal) openKept(c Change) (*os.File, error) {
+	if !j.files.objects.has(c.After.Hash) {
+		if q, err := j.openQuarantine(false); err != nil {
+			return nil, err
+		} else if slot, _, ok := q.find(c.After); ok {
+			return q.open(slot)
+		}
+	}
+	return j.files.objects.open(c.After.Hash)
 }

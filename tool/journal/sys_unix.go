@@ -344,3 +344,10 @@ func (p *place) takes(path string, now State) (size int64, err error) {
 	})
 	return size, err
 }
+
+func ignoreUnsupported(err error) error {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -19,9 +20,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"artoo/tool/sandbox/launcher"
 	"artoo/tool/tempdir"
-	"golang.org/x/sys/unix"
 )
 
 // patience is how long a launcher may take to be ready.
@@ -448,4 +450,306 @@ func (c channel) receive() (said launcher.Answer, files []*os.File, err error) {
 // end lets the waiters at both ends go on.
 func (c channel) end() error {
 	return c.use(func(fd int) error { return unix.Shutdown(fd, unix.SHUT_RDWR) })
+}
+
+// Process is a command that runs. Any goroutine may call its methods, also after the end.
+type Process struct {
+	sandbox *Sandbox
+	socket  channel
+	begun   time.Time
+	line    launcher.Line
+	room    string // the directory of its layer, or ""
+	memory  *os.File
+	done    chan struct{} // closed at the end
+	exit    Exit          // once done is closed
+	err     error
+
+	asking  sync.Mutex // held while the launcher is asked something
+	answers chan error
+	crowded bool       // there are too many entries: of attend
+	mu      sync.Mutex // guards the rest
+	failed  error      // why the guard gave up
+	met     []Denial
+}
+
+// Wait waits until the command and all it started have ended. The error says that
+// the launcher went away, and the command with it.
+func (p *Process) Wait() (Exit, error) {
+	<-p.done
+	return p.exit, p.err
+}
+
+// attend hears the launcher until the command's end. Caches are kept of one without changes.
+func (p *Process) attend() {
+	defer close(p.done)
+	defer p.socket.file.Close()
+	p.exit, p.err = p.hear()
+	if p.err != nil {
+		<-p.sandbox.ended // nothing writes any more
+	}
+	if p.crowded {
+		p.exit.Limit = strconv.FormatInt(p.line.Entries, 10) + " files"
+	}
+	if p.line.Layer {
+		return
+	}
+	var err error
+	if p.room != "" && !p.line.ReadOnly && (p.err == nil || p.memory == nil) {
+		err = p.sandbox.keepUsers(p.room)
+	}
+	err = errors.Join(err, p.Discard())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = errors.Join(p.err, p.failed, err)
+}
+
+// hear reads frames until the one that reports the end.
+func (p *Process) hear() (Exit, error) {
+	for {
+		said, _, err := p.socket.receive()
+		if err != nil {
+			return Exit{}, fmt.Errorf("sandbox: the launcher has ended: %w", err)
+		}
+		switch said.Say {
+		case launcher.SayEntries:
+			if !p.crowded && p.entries() > p.line.Entries {
+				p.crowded = true
+				if err := p.Kill(); err != nil {
+					return Exit{}, fmt.Errorf("sandbox: the launcher has ended: %w", err)
+				}
+			}
+		case launcher.SayProtected:
+			var err error
+			if said.Why != "" {
+				err = errors.New("sandbox: " + said.Why)
+			}
+			p.answers <- err
+		case launcher.SayDenials:
+			p.mu.Lock()
+			p.met = denialsOf(said.Denials)
+			p.mu.Unlock()
+		case launcher.SayExit:
+			return Exit{Status: syscall.WaitStatus(said.Status), Stopped: said.Stopped, Limit: said.Limit,
+				Denials: denialsOf(said.Denials)}, nil
+		default:
+			return Exit{}, fmt.Errorf("sandbox: an unknown answer of the launcher: %q", said.Say)
+		}
+	}
+}
+
+// Denials lists the denials that the command has met, also while it runs.
+func (p *Process) Denials() []Denial {
+	select {
+	case <-p.done:
+		return p.exit.Denials
+	default:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.met
+}
+
+// Hides reports whether an absolute path of the machine was out of the command's sight.
+func (p *Process) Hides(path string) bool { return p.sandbox.hides(path, p.line.Denied) }
+
+// Hides reports whether an absolute path of the machine is out of sight of all commands.
+func (s *Sandbox) Hides(path string) bool { return s.hides(path, nil) }
+
+func (s *Sandbox) hides(path string, denied []string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	dir, dirErr := filepath.EvalSymlinks(filepath.Dir(path))
+	return err == nil && dirErr == nil && (s.hidesReal(real, denied) || s.hidesReal(filepath.Join(dir, filepath.Base(path)), denied))
+}
+
+// hidesReal is hides for a path whose directories are no links.
+func (s *Sandbox) hidesReal(path string, denied []string) bool {
+	switch s.facts.Mechanism {
+	case None:
+		return false
+	case Landlock:
+		return !slices.ContainsFunc(slices.Concat(s.places.granted, s.places.scratch, s.places.write, []string{"/dev"}),
+			func(dir string) bool { return within(path, []string{dir}) || within(dir, []string{path}) })
+	}
+	at := launcher.Step{}
+	for _, step := range s.places.steps {
+		if within(step.To, []string{path}) {
+			return false // something is mounted there, or below
+		}
+		if within(path, []string{step.To}) && len(step.To) > len(at.To) {
+			at = step
+		}
+	}
+	return at.Op != launcher.OpProc && at.From != at.To || within(path, denied)
+}
+
+// denialsOf gathers denials by their kind.
+func denialsOf(all []launcher.Denial) (list []Denial) {
+	for _, one := range all {
+		at := slices.IndexFunc(list, func(d Denial) bool { return d.Kind == one.Kind })
+		if at < 0 {
+			at = len(list)
+			list = append(list, Denial{Kind: one.Kind})
+		}
+		d := &list[at]
+		d.N += one.N
+		if one.Path != "" && len(d.Paths) < maxPaths {
+			d.Paths = append(d.Paths, one.Path)
+		}
+	}
+	slices.SortFunc(list, func(a, b Denial) int { return cmp.Compare(a.Kind, b.Kind) })
+	for i := range list {
+		d := &list[i]
+		slices.Sort(d.Paths)
+		d.What = denialNames[d.Kind]
+		if len(d.Paths) > 0 {
+			d.What += ": " + strings.Join(d.Paths[:min(len(d.Paths), 3)], ", ")
+		}
+	}
+	return list
+}
+
+// maxPaths is how many paths a denial names.
+const maxPaths = 10
+
+// denialNames describes each kind of denial.
+var denialNames = map[string]string{
+	DenialNetwork:   "there is no network but a loopback of its own",
+	DenialLoopback:  "the loopback here is the session's own; [permissions] loopback = [PORT] admits a port of this machine",
+	DenialSocket:    "no sockets",
+	DenialNamespace: "no new namespaces",
+	DenialTrace:     "no looking into other processes",
+	DenialHome:      "the home directory is an empty one here; files written to it are lost",
+	DenialExec:      "nothing that the project brings, or that was written here, may be executed",
+	DenialEntry:     "no new entries beside .git: only existing directories can be written",
+	DenialWrite:     "the project is read-only for a background command",
+	DenialGuarded:   "files that programs run automatically are read-only",
+}
+
+// Protect covers the files denied and protected by now, for a command that sees the
+// project itself: a mount over a file falls when that is replaced from
+// outside. It is called after each landing; every two seconds it happens by itself.
+func (p *Process) Protect() error {
+	if p.line.Layer || p.line.ReadOnly || p.sandbox.facts.Mechanism != Namespaces {
+		return nil
+	}
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	denied, protected, err := p.sandbox.closed(Options{})
+	if err != nil {
+		return err
+	}
+	if err := p.socket.send(launcher.Order{Protect: true, Denied: denied, Protected: protected}); err != nil {
+		<-p.done // the socket is closed at the end
+		return nil
+	}
+	select {
+	case err := <-p.answers:
+		return err
+	case <-p.done:
+		return nil
+	}
+}
+
+// protectEvery is how often a command is protected again. A long look waits ten times its time.
+const protectEvery = 2 * time.Second
+
+// guard calls Protect until the command ends. Where that fails the command is ended.
+func (p *Process) guard() {
+	timer := time.NewTimer(protectEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-timer.C:
+		}
+		begun := time.Now()
+		if err := p.Protect(); err != nil {
+			p.mu.Lock()
+			p.failed = err
+			p.mu.Unlock()
+			_ = p.Kill() // it may have ended meanwhile
+			return
+		}
+		timer.Reset(max(protectEvery, 10*time.Since(begun)))
+	}
+}
+
+// Signal sends a signal to the command and all it started.
+func (p *Process) Signal(signal syscall.Signal) error {
+	return p.socket.send(launcher.Order{Signal: int(signal)})
+}
+
+// Kill ends the command and all it started at once.
+func (p *Process) Kill() error { return p.Signal(syscall.SIGKILL) }
+
+// Gone is closed when the launcher has ended, and with it all its commands.
+func (s *Sandbox) Gone() <-chan struct{} { return s.ended }
+
+// open lets in the loopback ports that the user named: each socket listens in the commands' network,
+// and is forwarded to the machine's own port.
+func (s *Sandbox) open(sockets []*os.File) {
+	for i, socket := range sockets {
+		listener, err := net.FileListener(socket)
+		socket.Close()
+		if err != nil || i >= len(s.config.Loopback) {
+			continue // it is none of the launcher's
+		}
+		s.doors = append(s.doors, listener)
+		go forward(listener, "127.0.0.1:"+strconv.Itoa(s.config.Loopback[i]))
+	}
+}
+
+func forward(listener net.Listener, address string) {
+	for {
+		inside, err := listener.Accept()
+		if err != nil {
+			return // it was closed
+		}
+		go func() {
+			defer inside.Close()
+			outside, err := net.Dial("tcp", address)
+			if err != nil {
+				return // The command sees its connection end.
+			}
+			defer outside.Close()
+			go pipe(outside, inside)
+			pipe(inside, outside)
+		}()
+	}
+}
+
+// pipe copies until one side ends, and then ends the other.
+func pipe(to, from net.Conn) {
+	_, _ = io.Copy(to, from) // either side may end it at any time
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+// sockets are the unix sockets that programs of this machine bound, by absolute paths, in the commands'
+// view of it: the system's directories too, which are too large to be searched as Config.Denied searches
+// the project. A namespace keeps no process from connecting to one by its path.
+func (p places) sockets() ([]string, error) {
+	table, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, step := range p.steps {
+		if step.From == step.To {
+			dirs = append(dirs, step.To)
+		}
+	}
+	var list []string
+	for line := range strings.Lines(string(table)) {
+		// The path comes last, and may hold spaces.
+		if at := strings.Index(line, " /"); at >= 0 {
+			if path := strings.TrimSuffix(line[at+1:], "\n"); within(path, dirs) {
+				list = append(list, path)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }

@@ -121,41 +121,6 @@ func (s *splitter) split(data []byte, atEOF bool) (advance int, line []byte, err
 	return 0, nil, nil
 }
 
-// Extent follows a JSON value piece by piece and knows when it has come to its end.
-type Extent struct {
-	Begun           bool // something except spaces came
-	depth           int
-	quoted, escaped bool // inside a string; after a backslash
-	bare            bool // it is a number or a word, whose end cannot be seen
-}
-
-// Add takes the next piece.
-func (e *Extent) Add(piece string) {
-	for i := range len(piece) {
-		c := piece[i]
-		switch {
-		case e.escaped:
-			e.escaped = false
-		case e.quoted:
-			e.escaped, e.quoted = c == '\\', c != '"'
-		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			continue
-		case c == '"':
-			e.quoted = true
-		case c == '{' || c == '[':
-			e.depth++
-		case c == '}' || c == ']':
-			e.depth--
-		default:
-			e.bare = e.bare || e.depth == 0
-		}
-		e.Begun = true
-	}
-}
-
-// Ended reports whether the value is whole.
-func (e *Extent) Ended() bool { return e.Begun && !e.bare && !e.quoted && e.depth <= 0 }
-
 // Lines yields each non-blank line of src, a stream of JSON objects. A last line without an
 // end counts if it is whole. Nothing follows an error.
 func Lines(src io.Reader) iter.Seq2[string, error] {
