@@ -141,7 +141,7 @@ const (
 // Class sorts effects, the mildest first. The strictest one of a line decides about it.
 type Class int
 
-// The classes of permission.md, section 5.
+// The classes of effects.
 const (
 	Nothing     Class = iota
 	Output            // ignored build output of the project's own programs

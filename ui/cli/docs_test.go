@@ -53,7 +53,7 @@ func TestThePermissionsPageIsShort(t *testing.T) {
 	}
 }
 
-// stumbling are words that readers stumble over; english.md has better ones.
+// stumbling are words that readers stumble over.
 var stumbling = regexp.MustCompile(`(?i)\b(mend(s|ed)?|anew|but\s+for|whoever|nobody\s+is\s+there|(is|are)\s+told|outside\s+of)\b`)
 
 // TestPlainWords keeps words that readers stumble over out of pages and help.

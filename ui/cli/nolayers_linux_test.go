@@ -15,7 +15,7 @@ import (
 )
 
 // TestMachinesWithoutLayers runs lines headless where the kernel gives no namespaces, and
-// where nothing confines: the rows of permission.md, section 8.
+// where nothing confines.
 func TestMachinesWithoutLayers(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
