@@ -690,8 +690,8 @@ func (c *calls) takeBackground(ctx context.Context, p *pending) {
 	}
 }
 
-// followUpServers asks about files that confined servers made and that programs run or obey automatically. said is
-// for the model, "" for nothing; the error ends the turn.
+// followUpServers asks about files that confined servers made and that programs run or obey automatically. said is a
+// text for the model, "" for none. An error ends the turn.
 func (c *calls) followUpServers(ctx context.Context) (said string, err error) {
 	s := c.keeper.servers
 	if s == nil {

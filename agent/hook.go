@@ -118,8 +118,8 @@ var claudeTools = map[string]string{
 	"todo": "TodoWrite", "exit_plan_mode": "ExitPlanMode", "ask_user": "AskUserQuestion",
 }
 
-// claudeTool is Claude Code's name of a tool; others keep theirs. Text that is typed to a command runs
-// as a command does.
+// claudeTool is Claude Code's name of a tool; others keep theirs. A call that types text to a running command is a
+// Bash call, as one that starts a command is.
 func claudeTool(name string, kind tool.Kind) string {
 	if kind == tool.KindRun {
 		return "Bash"

@@ -519,8 +519,8 @@ type original struct {
 	apart     int
 }
 
-// newTally is nil without caps, to which it binds the policy. The error names a pattern that is none, or says
-// that commands could pass the caps.
+// newTally makes the tally of a run with caps, and tells the policy of them; it is nil for a run without. The error
+// names a pattern of --only that is not valid, or says that commands could pass the caps.
 func newTally(opt Options) (*tally, error) {
 	caps := opt.Limits.Effects
 	if !caps.Any() {

@@ -494,8 +494,8 @@ func (r *requests) tryAgain(ctx context.Context, end ending) (again bool, err er
 	return again, err
 }
 
-// retry reports whether to request again, after it made the row's change. The error is
-// that of the turn, nil for a reply that is an answer or has calls.
+// retry makes the change of the first row of retries that fits, and reports whether to request again. The error ends
+// the turn; it is nil for a reply that is an answer or has calls.
 func (r *requests) retry(end ending) (again bool, err error) {
 	for _, row := range retries {
 		spent := row.most > 0 && r.attempt.made[row.counter] >= row.most

@@ -629,8 +629,8 @@ func (i Image) Size() (width, height int) {
 	return config.Width, config.Height
 }
 
-// Tokens is about the cost of an image: the Messages API's width × height / 750,
-// which the others are near, and at most the size they scale images down to.
+// Tokens estimates the cost of an image in tokens as the Messages API counts it: width × height / 750, and no more than
+// for the size to which servers scale images down. Other APIs are near it.
 func (i Image) Tokens() int {
 	const most, least = 1600, 85
 	w, h := i.Size()

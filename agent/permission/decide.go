@@ -232,8 +232,8 @@ type Opinion struct {
 	Object string
 }
 
-// firm are the codes of questions that a hook's allow does not answer: it is worth no more than a rule
-// for every call, which lets no line leave the sandbox.
+// firm are the codes of questions that a hook's allow does not answer. It counts as a rule that allows every call, and
+// such a rule lets no line leave the sandbox.
 var firm = []Code{RuleAsks, RuleMayDeny, AlwaysAsked, MovesSecret, NotKept, ToolChanged, Outside}
 
 // Heeding is the decision with the hooks' opinion of the call. Deny rules and the mode plan stand above

@@ -345,7 +345,7 @@ func (d Decision) because(v Verdict, reasons ...Reason) Decision {
 	return d
 }
 
-// by is because for the rule that decided.
+// by is because with a rule as the reason.
 func (d Decision) by(v Verdict, code Code, r Rule) Decision {
 	reason := Reason{Code: code, Rule: r.String()}
 	if r.Fixed {

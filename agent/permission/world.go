@@ -153,7 +153,7 @@ var autoExecuted = []autoExecutedRow{
 type autoExecutedRow struct{ by, names string }
 
 // autoExecutedBy names the program that runs or obeys the file at a path, and by which name of the list; ""
-// for another file. Directories that git's configuration names only a Guard knows.
+// for another file. It does not know the directories that git's configuration names; a Guard does.
 func autoExecutedBy(path string) (by, name string) {
 	if found := autoExecutedNames(path); len(found) > 0 {
 		return found[0].by, found[0].names

@@ -62,7 +62,7 @@ func (c doctorCommand) run(ctx context.Context) error {
 	columns := 0
 	if c.app.streams.out {
 		if profile, _ := c.app.profile(true); profile != screen.Spoken {
-			columns = screen.WidthOf(c.app.terminal())()
+			columns, _ = c.app.size()
 		}
 	}
 	failed, err := doctor.Run(ctx, diagnosis{c.app}.checks(*c.offline, err), func(f doctor.Finding) error {
@@ -141,7 +141,7 @@ func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
 			doctor.CheckCertificates("", nil), doctor.CheckCLIs("", false, d.exec, cli.TooOld)}
 	}
 	profile, why := d.app.profile(d.app.streams.err)
-	columns := screen.WidthOf(d.app.terminal())()
+	columns, _ := d.app.size()
 	terminal := doctor.CheckTerminal(doctor.Terminal{
 		Input: d.app.streams.in, Output: d.app.streams.err, Profile: profile.String(), Why: why, Columns: columns,
 		Color: d.app.colored(d.app.streams.err), UTF8: d.app.utf8(),

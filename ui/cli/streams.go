@@ -92,7 +92,7 @@ func (s *session) newScreen() *screen.Screen {
 		Out: s.process.Out, Err: s.process.Err, ErrFile: s.process.Err, OutTTY: s.streams.out, ErrTTY: s.streams.err, Profile: profile,
 		OutColor: s.colored(s.streams.out), ErrColor: s.colored(s.streams.err), Palette: s.palette(),
 		Links: s.streams.out && profile == screen.Rich && prompt.IsModern(os.Getenv),
-		UTF8:  s.utf8(), Width: screen.WidthOf(s.terminal()),
+		UTF8:  s.utf8(), Width: func() int { cols, _ := s.size(); return cols },
 		Conversation: !s.streams.headless, Hold: s.streams.headless && !s.streams.out, Quiet: bool(cfg.Quiet), Verbose: bool(cfg.Debug),
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
 		Root: s.project.Dir, Home: home,
@@ -148,12 +148,17 @@ func (s *session) discard() (bool, error) {
 	return slow, errors.Join(errs...)
 }
 
-// terminal is the file to ask for the size of the terminal.
-func (s *session) terminal() *os.File {
+// size is the size of the terminal; without one, a default width and 0 rows.
+func (s *session) size() (cols, rows int) {
+	tty := s.process.Err
 	if s.streams.out {
-		return s.process.Out
+		tty = s.process.Out
 	}
-	return s.process.Err
+	cols, rows, err := term.GetSize(int(tty.Fd()))
+	if err != nil {
+		cols, rows = 0, 0
+	}
+	return screen.WidthDecision(os.Getenv, func() int { return cols }), rows
 }
 
 // outcome collects the facts about a headless run, for its result and its exit code.

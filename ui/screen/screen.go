@@ -31,7 +31,6 @@ import (
 	"time"
 
 	"github.com/briandowns/spinner"
-	"golang.org/x/term"
 )
 
 // Options describe the outputs and their styles.
@@ -390,27 +389,6 @@ func clampWidth(w int) int {
 		return 80
 	}
 	return min(max(w, 10), 1000)
-}
-
-// SizeOf measures a terminal: its columns as [WidthDecision] says, with the variables of the process, and its rows, 0
-// where these are unknown.
-func SizeOf(tty *os.File) func() (cols, rows int) {
-	return func() (cols, rows int) {
-		cols, rows, err := term.GetSize(int(tty.Fd()))
-		if err != nil {
-			cols, rows = 0, 0
-		}
-		return WidthDecision(os.Getenv, func() int { return cols }), rows
-	}
-}
-
-// WidthOf is [SizeOf] without the rows.
-func WidthOf(tty *os.File) func() int {
-	size := SizeOf(tty)
-	return func() int {
-		cols, _ := size()
-		return cols
-	}
 }
 
 // WidthDecision is the width of a terminal in cells: a positive COLUMNS, else the

@@ -604,8 +604,8 @@ func (w *walker) mayRunTexts(at []string, texts ...string) {
 	}
 }
 
-// mayRun looks for texts in a command that may be run: by itself, by a shell, or later. It serves rules
-// that deny or ask, and so sees rather too many commands.
+// mayRun looks for texts in a command that may be run: by itself, by a shell, or later. Only rules that deny or ask
+// use what it finds: where it is in doubt it takes a text for a command.
 func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at []string) {
 	if w.round != certainly {
 		return // the certain reading has seen them

@@ -323,8 +323,8 @@ func doubt(done provider.Done) (why string, unread bool) {
 	return "", false
 }
 
-// textCalls are the forms of calls that models write as text. A closed one counts if it holds one
-// of the words, or if none are listed.
+// textCalls are the forms of calls that models write as text. A closed one counts if it has one of the words in
+// holds; every closed one of a form without such words does.
 var textCalls = []struct {
 	opens, closes string
 	holds         []string
