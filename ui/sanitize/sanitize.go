@@ -22,6 +22,9 @@ const (
 	// Line is Code for text that must stay on one line and hide nothing: commands,
 	// paths, names. Newlines show as ^J, tabs and unusual blanks as <U+0009>.
 	Line
+	// Lines is Line for text of several lines, such as a script: newlines and tabs are its
+	// layout and stay.
+	Lines
 	// Source is Code for the lines of a file: a carriage return shows as ^M, since
 	// some readers of the file end a line there and others do not.
 	Source
@@ -32,7 +35,7 @@ const (
 
 // Text makes untrusted text safe to show: C0 controls but newline and tab,
 // DEL and C1 are shown in caret notation (C1 as the two characters ESC form),
-// a carriage return is a newline (in Line and Source ^M), invalid UTF-8 is U+FFFD, and invisible
+// a carriage return is a newline (in Line, Lines and Source ^M), invalid UTF-8 is U+FFFD, and invisible
 // characters are treated as the context says. It never returns an escape byte.
 func Text(s string, where Context) string {
 	if where != Line && IsPlainASCII(s) {
@@ -147,7 +150,7 @@ func (z *Stream) step(b *strings.Builder, s string, last bool) int {
 		}
 	case Invisible(r):
 		z.hide(b, r)
-	case z.Where == Line && isOddBlank(r):
+	case (z.Where == Line || z.Where == Lines) && isOddBlank(r):
 		z.hide(b, r)
 	default:
 		z.keep(b, r)
@@ -158,7 +161,7 @@ func (z *Stream) step(b *strings.Builder, s string, last bool) int {
 func (z *Stream) ascii(b *strings.Builder, s string, last bool) int {
 	c := s[0]
 	switch {
-	case c == '\r' && z.Where != Line && z.Where != Source:
+	case c == '\r' && z.Where != Line && z.Where != Lines && z.Where != Source:
 		if len(s) == 1 && !last {
 			return 0
 		}

@@ -30,6 +30,9 @@ func TestControlCharactersAreMadeVisible(t *testing.T) {
 	if got, want := Text("a\tb\nc\rd\u00a0e", Line), "a<U+0009>b^Jc^Md<U+00A0>e"; got != want {
 		t.Errorf("line: %q, want %q", got, want)
 	}
+	if got, want := Text("a\tb\nc\rd\u00a0e", Lines), "a\tb\nc^Md<U+00A0>e"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 func TestInvisibleCharactersAreShown(t *testing.T) {

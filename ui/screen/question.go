@@ -188,7 +188,12 @@ func (b *asking) safe(text string, where sanitize.Context) []string {
 // command shows all lines of a command, or says them between two sentences, so that its end is
 // heard.
 func (b *asking) command(q Approval) {
-	lines := b.safe(strings.TrimRight(q.Call.Access.Command, "\n"), sanitize.Line)
+	text, where := strings.TrimRight(q.Call.Access.Command, "\n"), sanitize.Line
+	// A Makefile or a Go file that the command writes is indented by tabs.
+	if strings.Contains(text, "\n") {
+		where = sanitize.Lines
+	}
+	lines := b.safe(text, where)
 	verb := callVerb(q.Call)
 	switch {
 	case b.lay.opt.Profile != Spoken:

