@@ -142,7 +142,7 @@ func checkServer(s extension.Server, mask func(string) string) (key, why, hint s
 		return "", "a server needs a command or an url", `command = ["npx", "my-server"]`
 	case len(s.Command) > 0 && s.URL != "":
 		return "url", "a server has a command or an url, not both", ""
-	case s.Dir != "" && !filepath.IsAbs(s.Dir):
+	case s.Dir != "" && !filepath.IsAbs(s.Dir) && !strings.HasPrefix(s.Dir, "${"):
 		return "cwd", "must be an absolute path", ""
 	case s.URL != "" && checkURL(s.URL) != nil:
 		return "url", checkURL(s.URL).Error(), `url = "https://example.org/mcp"`

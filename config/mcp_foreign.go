@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -68,43 +69,30 @@ func (all *foreignServers) add(name string, s extension.Server, err error) {
 	all.servers = append(all.servers, s)
 }
 
-// ParseMCP reads servers from JSON in the form of .mcp.json: below mcpServers, or as VS Code and
-// opencode have them below servers and mcp. Comments and commas at an end are allowed. Notes name the
-// servers that are left out, and why; the error is of a file that is not read at all. mask is as in
-// LoadOptions, and may be nil.
+// ParseMCP reads servers from JSON in the form of .mcp.json: below mcpServers, as VS Code and opencode
+// have them below servers and mcp, or by their names alone, as plugins have them. Comments and commas at
+// an end are allowed. Notes name the servers that are left out, and why; the error is of a file that is
+// not read at all. mask is as in LoadOptions, and may be nil.
 func ParseMCP(data []byte, origin extension.Origin, mask func(string) string) (servers []extension.Server, notes []string, err error) {
 	all := foreignServers{mask: mask}
-	var file struct {
-		MCPServers map[string]foreignServer `json:"mcpServers"`
-		Servers    map[string]foreignServer `json:"servers"`
-		MCP        json.RawMessage          `json:"mcp"`
-	}
 	plain := plainJSON(data)
+	var file map[string]json.RawMessage
 	if err := json.Unmarshal(plain, &file); err != nil {
 		if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, nil, fmt.Errorf("line %d: %w", 1+bytes.Count(plain[:min(int(at.Offset), len(plain))], []byte("\n")), err)
 		}
-		return nil, nil, err
+		return nil, nil, errors.New("is not an object with servers")
 	}
-	found := file.MCPServers
-	if found == nil {
-		found = file.Servers
-	}
-	if found == nil && len(file.MCP) > 0 {
-		var inner struct {
-			Servers map[string]foreignServer `json:"servers"`
-		}
-		if err := json.Unmarshal(file.MCP, &inner); err == nil && inner.Servers != nil {
-			found = inner.Servers
-		} else if err := json.Unmarshal(file.MCP, &found); err != nil {
-			return nil, nil, err
-		}
-	}
-	if found == nil {
+	found, ok := serversIn(file)
+	if !ok {
 		return nil, nil, errors.New("names no servers: it has no mcpServers")
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		f := found[name]
+		var f foreignServer
+		if err := json.Unmarshal(found[name], &f); err != nil {
+			all.add(name, extension.Server{}, err)
+			continue
+		}
 		if f.Disabled || f.Enabled != nil && !*f.Enabled {
 			continue
 		}
@@ -114,9 +102,34 @@ func ParseMCP(data []byte, origin extension.Origin, mask func(string) string) (s
 	return all.servers, all.notes, nil
 }
 
+// serversIn finds the servers of a file, by their names; ok is false where it has no place for any.
+func serversIn(file map[string]json.RawMessage) (found map[string]json.RawMessage, ok bool) {
+	object := func(raw json.RawMessage) (inner map[string]json.RawMessage) {
+		if json.Unmarshal(raw, &inner) != nil {
+			return nil
+		}
+		return inner
+	}
+	isServer := func(raw json.RawMessage) bool {
+		inner := object(raw)
+		return slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool { return inner[key] != nil })
+	}
+	for _, key := range []string{"mcpServers", "servers", "mcp"} {
+		if inner := object(file[key]); inner != nil && !isServer(file[key]) {
+			if below := object(inner["servers"]); key == "mcp" && below != nil {
+				inner = below
+			}
+			return inner, true
+		}
+	}
+	found = maps.Clone(file)
+	maps.DeleteFunc(found, func(_ string, raw json.RawMessage) bool { return !isServer(raw) })
+	return found, len(found) > 0
+}
+
 // server is the server as artoo has it. A server that artoo would not run as the file means is an error.
 func (f foreignServer) server(name string, origin extension.Origin) (extension.Server, error) {
-	s := extension.Server{Name: serverName(name), Origin: origin, About: f.Description, Dir: expandHome(f.Dir), Headers: f.Headers, Env: f.Env,
+	s := extension.Server{Name: serverName(name), Origin: origin, About: f.Description, Dir: dirIn(origin.Root, f.Dir), Headers: f.Headers, Env: f.Env,
 		URL: f.URL, SSE: f.Type == "sse", Timeout: time.Duration(f.Timeout * float64(time.Millisecond)), Tools: f.Include}
 	for _, other := range []string{f.HTTPURL, f.ServerURL} {
 		if s.URL == "" {
@@ -158,6 +171,14 @@ func (f foreignServer) server(name string, origin extension.Origin) (extension.S
 		return s, errors.New("${input:…} is not known here; use ${NAME} and export NAME")
 	}
 	return s, nil
+}
+
+// dirIn is a directory that a server names; one of a repository or a bundle may be relative to its root.
+func dirIn(root, dir string) string {
+	if dir = expandHome(dir); dir != "" && root != "" && !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "${") {
+		return filepath.Join(root, dir)
+	}
+	return dir
 }
 
 // serverName makes a name of one that another program allows.

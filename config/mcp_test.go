@@ -133,6 +133,10 @@ func TestServersOfOtherPrograms(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"servers":{"a":{"command":"x"}}}`:                                          "a",
 		`{"mcp":{"servers":{"a":{"command":"x"}}}}`:                                  "a",
+		`{"a":{"command":"x"}}`:                                                      "a",
+		`{"mcp":{"command":"x"}}`:                                                    "mcp",
+		`{"$schema":"s","servers":{"command":"x"},"note":{}}`:                        "servers",
+		`{"mcpServers":{"a":{"command":"x"},"b":{"command":"y","env":3}}}`:           "a",
 		`{"mcp":{"a":{"type":"local","command":["x","y"],"environment":{"E":"1"}}}}`: "a",
 	} {
 		servers, _, err := ParseMCP([]byte(text), extension.Origin{}, nil)
@@ -142,6 +146,9 @@ func TestServersOfOtherPrograms(t *testing.T) {
 	}
 	if _, _, err := ParseMCP([]byte("{\n\"mcpServers\": {\n\"a\": nonsense}}"), extension.Origin{}, nil); err == nil || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("got %v", err)
+	}
+	if s, _, _ := ParseMCP([]byte(`{"a":{"command":"x","cwd":"sub"}}`), extension.Origin{Root: "/p"}, nil); len(s) != 1 || s[0].Dir != "/p/sub" {
+		t.Errorf("got %+v", s)
 	}
 	if _, _, err := ParseMCP([]byte(`{}`), extension.Origin{}, nil); err == nil {
 		t.Error("a file without servers is taken")

@@ -172,6 +172,9 @@ func (b *Bundle) read() error {
 	if err := b.parts(at, "hooks", "hooks/hooks.json", m.Hooks, &b.Hooks); err != nil {
 		return err
 	}
+	for i := range b.Servers { // they are exec'd, so the path stands in no shell line
+		b.Servers[i].Data = b.rooted(b.Servers[i].Data)
+	}
 	for _, part := range b.Hooks {
 		_, left, err := extension.ClaudeHooks(part.Data, b.Origin(part.Place))
 		if err != nil {

@@ -281,9 +281,6 @@ func (s Store) Open(name string) (b Bundle, err error) {
 		return b, wrong("bundle "+name, "not used: its content has changed since you approved it", "artoo bundle update "+name, nil)
 	}
 	err = b.read()
-	for i := range b.Servers { // they are exec'd, so the path stands in no shell line
-		b.Servers[i].Data = b.rooted(b.Servers[i].Data)
-	}
 	b.Record = record
 	return b, err
 }

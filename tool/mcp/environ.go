@@ -39,12 +39,26 @@ func lookupIn(environ []string) func(name string) (string, bool) {
 	}
 }
 
+// projectNames are the names by which programs put the project's directory into the settings of a server.
+func projectNames() []string {
+	return []string{"CLAUDE_PROJECT_DIR", "workspaceFolder", "workspacePath"}
+}
+
 // expand is a text of the server's settings with its variables replaced; an editor's is literal.
 func (s *server) expand(text string) (string, error) {
 	if s.Source == extension.SourceEditor {
 		return text, nil
 	}
-	return Expand(text, lookupIn(s.m.config.Environ))
+	environ := lookupIn(s.m.config.Environ)
+	return Expand(text, func(name string) (string, bool) {
+		switch {
+		case slices.Contains(projectNames(), name):
+			return s.m.config.Root, true
+		case name == "/" || name == "pathSeparator": // Gemini's
+			return "/", true
+		}
+		return environ(name)
+	})
 }
 
 // Expand replaces ${VAR} and ${VAR:-default}. A variable that is not set and has no default is an

@@ -374,8 +374,12 @@ func (s *server) process() (*process, error) {
 			return nil, s.fail(KindConfig, "command", err)
 		}
 	}
+	dir, err := s.expand(s.Dir)
+	if err != nil {
+		return nil, s.fail(KindConfig, "cwd", err)
+	}
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Env, cmd.Dir = env, cmp.Or(s.Dir, s.m.config.Root)
+	cmd.Env, cmd.Dir = env, cmp.Or(dir, s.m.config.Root)
 	log := openLog(s.keep.logs(), s.keep.name)
 	s.log.Store(log)
 	p, err := startProcess(cmd, func(cmd *exec.Cmd) (shell.Started, error) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,8 +18,10 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/config/bundle"
+	"artoo/config/trust"
 	"artoo/provider/redact"
 	"artoo/tool/edit"
+	"artoo/tool/extension"
 	"artoo/tool/git"
 	"artoo/tool/mcp"
 	"artoo/ui"
@@ -100,37 +101,46 @@ func (x *extensions) findBundles() (list []bundle.Bundle) {
 	return list
 }
 
-// bundleServers takes over the MCP servers of bundles, as BUNDLE:NAME, as far as the policy allows.
+// bundleServers takes over the MCP servers of bundles.
 func (x *extensions) bundleServers() {
 	if slices.Contains(x.cfg.MCP, "none") {
 		return
 	}
 	for _, b := range x.bundles() {
-		for _, part := range b.Servers {
-			servers, notes, err := config.ParseMCP(part.Data, b.Origin(part.Place), redact.Mask)
-			if err != nil {
-				notes = append(notes, err.Error())
-			}
-			for _, s := range servers {
-				s.Name, s.Required = b.Name+":"+s.Name, false
-				if len(s.Name) > mcp.MaxServer {
-					notes = append(notes, fmt.Sprintf("server %s is not used: its name is over %d characters", s.Name, mcp.MaxServer))
-					continue
-				}
-				if len(s.Command) > 0 && strings.ContainsRune(s.Command[0], '/') && !filepath.IsAbs(s.Command[0]) {
-					s.Command[0] = filepath.Join(b.Root, s.Command[0]) // never a program of the project
-				}
-				if err := x.cfg.Policy.CheckServer(s); err != nil {
-					notes = append(notes, err.Error())
-					continue
-				}
-				x.cfg.MCPServers = append(x.cfg.MCPServers, s)
-			}
-			for _, note := range notes {
-				x.warn("bundle " + b.Name + ": " + note)
-			}
+		servers, notes := x.serversOf(b)
+		x.cfg.MCPServers = append(x.cfg.MCPServers, servers...)
+		for _, note := range notes {
+			x.warn("bundle " + b.Name + ": " + note)
 		}
 	}
+}
+
+// serversOf are the MCP servers of a bundle, as BUNDLE:NAME, as far as the policy allows; the user approves these,
+// and no others start. Notes name those that are left out, and why.
+func (x *extensions) serversOf(b bundle.Bundle) (list []extension.Server, notes []string) {
+	for _, part := range b.Servers {
+		servers, wrong, err := config.ParseMCP(part.Data, b.Origin(part.Place), redact.Mask)
+		notes = append(notes, wrong...)
+		if err != nil {
+			notes = append(notes, part.Place+": "+err.Error())
+		}
+		for _, s := range servers {
+			s.Name, s.Required = b.Name+":"+s.Name, false
+			if len(s.Name) > mcp.MaxServer {
+				notes = append(notes, fmt.Sprintf("server %s: its name is over %d characters", s.Name, mcp.MaxServer))
+				continue
+			}
+			if len(s.Command) > 0 && strings.ContainsRune(s.Command[0], '/') && !filepath.IsAbs(s.Command[0]) {
+				s.Command[0] = filepath.Join(b.Root, s.Command[0]) // never a program of the project
+			}
+			if err := x.cfg.Policy.CheckServer(s); err != nil {
+				notes = append(notes, err.Error())
+				continue
+			}
+			list = append(list, s)
+		}
+	}
+	return list, notes
 }
 
 // listedBundle is a row of the list.
@@ -179,7 +189,7 @@ func (c bundleCommand) show(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return printEach(c.app.process.Out, append(bundleHead(b), bundleLines(b)...), false, func(line string) string {
+	return printEach(c.app.process.Out, append(bundleHead(b), c.app.extensions.bundleLines(b)...), false, func(line string) string {
 		return sanitize.Text(line, sanitize.Line)
 	})
 }
@@ -280,7 +290,7 @@ func (c bundleCommand) approve(ctx context.Context, store bundle.Store, old, b b
 	if err != nil {
 		return err
 	}
-	q := screen.BundleQuestion{Name: b.Name, Diff: diff.String(), All: all.String(), Lines: append(bundleHead(b), bundleLines(b)...)}
+	q := screen.BundleQuestion{Name: b.Name, Diff: diff.String(), All: all.String(), Lines: append(bundleHead(b), c.app.extensions.bundleLines(b)...)}
 	yes, err := c.app.confirm("bundle", q, *c.yes, again+", once you have looked",
 		func() (bool, error) { return ui.ConfirmOnTTY(ctx, c.app.screen, q) })
 	if err != nil || !yes {
@@ -305,21 +315,25 @@ func bundleHead(b bundle.Bundle) []string {
 	return head
 }
 
-// bundleLines lists the contents of a bundle: servers and hooks as they are written, and all its files.
-func bundleLines(b bundle.Bundle) (lines []string) {
-	for _, kind := range []struct {
-		name  string
-		parts []bundle.Part
-	}{{"servers", b.Servers}, {"hooks", b.Hooks}} {
-		for _, part := range kind.parts {
-			var text bytes.Buffer
-			if err := json.Indent(&text, bytes.TrimSpace(part.Data), "", "  "); err != nil {
-				text.Write(part.Data)
-			}
-			lines = append(lines, kind.name+", confined ("+part.Place+"):")
-			for line := range strings.Lines(text.String()) {
+// bundleLines lists the contents of a bundle: servers and hooks as they are used, and all its files.
+func (x *extensions) bundleLines(b bundle.Bundle) (lines []string) {
+	add := func(e trust.Extension, place string) {
+		lines = append(lines, fmt.Sprintf("%s %s, confined (%s):", e.Kind, e.Name, place))
+		for _, text := range append([]string{e.Command}, e.Details...) {
+			for line := range strings.Lines(strings.ReplaceAll(text, b.Root, "${CLAUDE_PLUGIN_ROOT}")) {
 				lines = append(lines, "  "+strings.TrimRight(line, "\n"))
 			}
+		}
+	}
+	servers, notes := x.serversOf(b)
+	for _, s := range servers {
+		add(trust.OfServer(b.Root, s), s.Place)
+	}
+	for _, part := range b.Hooks {
+		// A file that is left out, or a part of one, is among the unused parts.
+		hooks, _, _ := extension.ClaudeHooks(part.Data, b.Origin(part.Place))
+		for _, h := range hooks {
+			add(trust.OfHook(b.Root, h), h.Place)
 		}
 	}
 	for _, kind := range []struct {
@@ -332,7 +346,7 @@ func bundleLines(b bundle.Bundle) (lines []string) {
 			}
 		}
 	}
-	for _, unused := range b.Unused {
+	for _, unused := range append(notes, b.Unused...) {
 		lines = append(lines, "not used: "+strings.Join(strings.Fields(unused), " "))
 	}
 	for _, f := range b.Files {

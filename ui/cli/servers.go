@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"artoo/config"
@@ -36,9 +35,6 @@ func (x *extensions) addRepositoryServers(data []byte) {
 	}
 	for _, s := range servers {
 		s.Required = false
-		if s.Dir != "" && !filepath.IsAbs(s.Dir) {
-			s.Dir = filepath.Join(x.project.Root, s.Dir)
-		}
 		if slices.ContainsFunc(x.cfg.MCPServers, func(o extension.Server) bool { return o.Name == s.Name }) {
 			continue
 		}
