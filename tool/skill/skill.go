@@ -244,8 +244,8 @@ func split(rel string, data []byte, keys ...string) (frontmatter.Head, string, e
 // head is a file up to the end of its front matter, and how many bytes the file has. The data may lie in buf.
 func (p Place) head(rel string, buf []byte) (data []byte, size int, err error) {
 	n := headBytes
-	if path.Ext(rel) == geminiExt {
-		n = mostBytes // The description may stand below the prompt.
+	if path.Ext(rel) == geminiExt { // The description may stand below the prompt.
+		return p.read(rel, mostBytes, buf)
 	}
 	for ; ; n = mostBytes {
 		if data, size, err = p.read(rel, n, buf); err != nil {
