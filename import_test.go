@@ -89,12 +89,15 @@ var allowed = []struct {
 		"artoo/tool", "artoo/ui/result", "artoo/ui/sanitize", "artoo/ui/screen"}},
 }
 
+// wrapped are libraries that one package alone may import, since it corrects them.
+var wrapped = map[string]string{"github.com/aymanbagabas/go-udiff": "artoo/tool/diff"}
+
 // testDoubles may be imported by the tests of rooms above the provider.
 var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest", "artoo/tool/lsp/lsptest", "artoo/tool/mcp/mcptest",
 	"artoo/tool/pdf/pdftest", "artoo/tool/builtin", "artoo/ui/prompt/prompttest"}
 
 // shared are packages that any other may import. They import nothing of artoo.
-var shared = []string{"artoo/tool/names", "artoo/tool/text"}
+var shared = []string{"artoo/tool/diff", "artoo/tool/names", "artoo/tool/text"}
 
 func TestImports(t *testing.T) {
 	files, imports := 0, map[string][]string{}
@@ -171,6 +174,9 @@ func checkFile(t *testing.T, name string) (pkg string, imports []string) {
 		}
 		if rest, ok := strings.CutPrefix(imported, module); ok && (rest == "" || rest[0] == '/') {
 			imported = "artoo" + rest // the name that the table has
+		}
+		if only := wrapped[imported]; only != "" && pkg != only {
+			t.Errorf("%s: %s is for %s alone", name, imported, only)
 		}
 		if imported != "artoo" && !strings.HasPrefix(imported, "artoo/") || imported == pkg {
 			continue

@@ -287,7 +287,7 @@ func diffOfOne(name string, changes confine.Changes, c sandbox.Change) (string, 
 			return "", err
 		}
 	}
-	return edit.DiffFiles(name, before, after, c.Before.Exists(), c.Kind != sandbox.Deleted)
+	return edit.DiffFiles(name, before, after, c.Before.Exists(), c.Kind != sandbox.Deleted), nil
 }
 
 // longestNaming is how long the changes of an interrupted command may take to be read.

@@ -55,8 +55,8 @@ func (ms Memories) PlanInstruction(text string) (Memory, error) {
 	if rel, err := filepath.Rel(w.Project.Root, path); err == nil && filepath.IsLocal(rel) {
 		name = rel
 	}
-	m.Diff, err = edit.DiffFiles(name, m.before, m.after, m.before != nil, true)
-	return m, err
+	m.Diff = edit.DiffFiles(name, m.before, m.after, m.before != nil, true)
+	return m, nil
 }
 
 // nearestInstructions is the file that a line is added to; a link is followed.

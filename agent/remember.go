@@ -55,8 +55,8 @@ func (ms Memories) Plan(line string) (Memory, error) {
 	if m.after = withLine(m.before, line); len(m.after) > MemoryLimit {
 		return m, fmt.Errorf("memory would have more than the %d KB that are sent: shorten it with /memory edit", MemoryLimit>>10)
 	}
-	m.Diff, err = edit.DiffFiles("memory", m.before, m.after, before != "", true)
-	return m, err
+	m.Diff = edit.DiffFiles("memory", m.before, m.after, before != "", true)
+	return m, nil
 }
 
 // RememberTool is the name of the tool with which the model asks to add to memory.

@@ -319,7 +319,7 @@ func (u Undo) diff(c journal.Change) (string, error) {
 		return "", err
 	}
 	name := strings.ReplaceAll(c.Path, "\n", "^J") // a name must not look like a line of the diff
-	return edit.DiffFiles(name, before, after, c.Before.Kind != journal.Absent, c.After.Kind != journal.Absent)
+	return edit.DiffFiles(name, before, after, c.Before.Kind != journal.Absent, c.After.Kind != journal.Absent), nil
 }
 
 // content is the old content of a file: the kept one, or the present one, if that has the size.

@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"artoo/tool"
-	"artoo/tool/edit"
+	"artoo/tool/diff"
 	"artoo/tool/files"
 	"artoo/tool/git"
 	"artoo/tool/text"
@@ -28,7 +26,7 @@ type change struct {
 	was, now files.Text
 	note     string
 	moves    string // Access.MovesSecret
-	unified  udiff.UnifiedDiff
+	unified  diff.Unified
 	shown    string // shown to the user in place of the diff of the text
 	cells    cellShift
 	added    int
@@ -72,11 +70,8 @@ func (c *change) finish() (err error) {
 	} else if c.new, err = c.now.Encode(); err != nil {
 		return c.Errorf(err, "cannot be written as %s: ", c.now.Charset)
 	}
-	edits := udiff.Lines(c.was.Body, c.now.Body)
-	if c.unified, err = udiff.ToUnifiedDiff(from, to, c.was.Body, edits, udiff.DefaultContextLines); err != nil {
-		return c.Errorf(err, "cannot be compared: ")
-	}
-	c.added, c.removed = edit.CountDiff(c.unified)
+	c.unified = diff.Compare(from, to, c.was.Body, c.now.Body)
+	c.added, c.removed = diff.Count(c.unified)
 	return nil
 }
 
@@ -244,11 +239,11 @@ func (c *change) saw(f *files.Files, now files.State) {
 			at := h.ToLine
 			for _, l := range h.Lines {
 				switch l.Kind {
-				case udiff.Equal:
+				case diff.Equal:
 					at++
-				case udiff.Delete:
+				case diff.Delete:
 					next.Lines = files.Replaced(next.Lines, at, at+1, 0)
-				case udiff.Insert:
+				case diff.Insert:
 					next.Lines = files.Replaced(next.Lines, at, at, 1)
 					at++
 				}
@@ -282,7 +277,7 @@ func (c change) regions() string {
 		}
 		n := h.ToLine
 		for _, line := range h.Lines {
-			if line.Kind == udiff.Delete {
+			if line.Kind == diff.Delete {
 				continue
 			}
 			if lines++; lines > regionLines || b.Len() > regionBytes {
@@ -312,12 +307,8 @@ func stale(f *files.Files, t files.Place, now files.State) error {
 const maxDifference = 4 << 10
 
 // difference is a diff of the changes that others made to a text; whole says that it is complete.
-func difference(then, now string) (diff string, whole bool) {
-	unified, err := udiff.ToUnifiedDiff("as read", "as it is now", then, udiff.Lines(then, now), udiff.DefaultContextLines)
-	if err != nil {
-		return "", false
-	}
-	text := strings.ToValidUTF8(unified.String(), "�")
+func difference(then, now string) (shown string, whole bool) {
+	text := strings.ToValidUTF8(diff.Compare("as read", "as it is now", then, now).String(), "�")
 	if len(text) <= maxDifference {
 		return text, true
 	}
@@ -340,12 +331,12 @@ func staleEdit(f *files.Files, t files.Place, now files.State, before files.Text
 	if view != nil {
 		shown, is = view(shown), view(is)
 	}
-	diff, whole := difference(shown, is)
-	if !seen.Kept || diff == "" && view == nil {
+	differs, whole := difference(shown, is)
+	if !seen.Kept || differs == "" && view == nil {
 		return "", stale
 	}
 	refused := func(how, begins string) error {
-		return t.Errorf(nil, "has changed%s; read it again before changing it. %s:\n%s", how, begins, diff)
+		return t.Errorf(nil, "has changed%s; read it again before changing it. %s:\n%s", how, begins, differs)
 	}
 	then, err := lines(files.Text{Body: seen.Body})
 	current, nowErr := lines(before)
@@ -357,8 +348,8 @@ func staleEdit(f *files.Files, t files.Place, now files.State, before files.Text
 	case err != nil || nowErr != nil || !slices.Equal(then, current):
 		return "", refused(" since it was read", "What has changed")
 	}
-	if diff == "" {
+	if differs == "" {
 		return "(a command had changed the file since it was read, but not the source of a cell)\n", nil
 	}
-	return "(a command had changed the file since it was read, but not there:\n" + diff + ")\n", nil
+	return "(a command had changed the file since it was read, but not there:\n" + differs + ")\n", nil
 }

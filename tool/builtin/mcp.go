@@ -305,10 +305,10 @@ func serverAccess(m *mcp.Manager, full string, t mcp.Tool) (tool.Access, error) 
 	access.Changed = "(its definition has changed)"
 	for _, c := range changes {
 		if c.Tool == t.Name {
-			access.Changed, err = edit.DiffFiles(t.Name, []byte(c.Old+"\n"), []byte(c.New+"\n"), true, true)
+			access.Changed = edit.DiffFiles(t.Name, []byte(c.Old+"\n"), []byte(c.New+"\n"), true, true)
 		}
 	}
-	return access, err
+	return access, nil
 }
 
 // progressTo writes a server's reports on a call, a line each.

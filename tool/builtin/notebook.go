@@ -12,10 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"artoo/tool"
-	"artoo/tool/edit"
+	"artoo/tool/diff"
 	"artoo/tool/files"
 	"artoo/tool/git"
 	"artoo/tool/notebook"
@@ -137,7 +135,7 @@ func changeCell(ctx context.Context, e *tool.Env, t files.Place, in notebookInpu
 	if c.now, err = notebook.Parse(text); err != nil {
 		return c, t.Errorf(err, "would not be a notebook any more: it ")
 	}
-	c.change, err = newChange(t, state, old, before, before.Apply(udiff.Lines(before.Body, text)))
+	c.change, err = newChange(t, state, old, before, before.Apply(diff.Lines(before.Body, text)))
 	if err != nil {
 		return c, err
 	}
@@ -145,7 +143,8 @@ func changeCell(ctx context.Context, e *tool.Env, t files.Place, in notebookInpu
 	if c.mode == "insert" {
 		c.cells = cellShift{number, number, 1}
 	}
-	return c, c.show()
+	c.show()
+	return c, nil
 }
 
 // check returns the error of an invalid input, and fills in defaults.
@@ -230,7 +229,7 @@ func cellTexts(body string) string {
 }
 
 // show makes the diff of the cell as read shows it, in place of the file's.
-func (c *cellChange) show() error {
+func (c *cellChange) show() {
 	view := func(n *notebook.Notebook, shown bool) string {
 		if !shown {
 			return ""
@@ -241,13 +240,9 @@ func (c *cellChange) show() error {
 	was, now := view(c.was, c.mode != "insert"), view(c.now, c.mode != "delete")
 	c.cleared = c.mode == "replace" && c.was.Cells[c.index].Ran() && !c.now.Cells[c.index].Ran()
 	name := c.Display + ", cell " + strconv.Itoa(c.index+1)
-	unified, err := udiff.ToUnifiedDiff(git.Quote("a/"+name), git.Quote("b/"+name), was, udiff.Lines(was, now), udiff.DefaultContextLines)
-	if err != nil {
-		return c.Errorf(err, "cannot be compared: ")
-	}
+	unified := diff.Compare(git.Quote("a/"+name), git.Quote("b/"+name), was, now)
 	c.shown = unified.String()
-	c.added, c.removed = edit.CountDiff(unified)
-	return nil
+	c.added, c.removed = diff.Count(unified)
 }
 
 func isNotebook(name string) bool { return strings.EqualFold(path.Ext(name), ".ipynb") }

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"artoo/tool"
+	"artoo/tool/diff"
 	"artoo/tool/files"
 )
 
@@ -74,7 +73,7 @@ func writeChange(f *files.Files, t files.Place, in writeInput) (change, error) {
 	if err := before.Takes(content); err != nil {
 		return change{}, t.Errorf(err, "")
 	}
-	return newChange(t, state, old, before, before.Apply(udiff.Lines(before.Body, content)))
+	return newChange(t, state, old, before, before.Apply(diff.Lines(before.Body, content)))
 }
 
 // fixWrite takes the value itself for the content of a JSON file.

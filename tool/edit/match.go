@@ -6,8 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/aymanbagabas/go-udiff"
-
+	"artoo/tool/diff"
 	"artoo/tool/text"
 )
 
@@ -53,7 +52,7 @@ func IsBlank(line string) bool { return strings.TrimSpace(line) == "" }
 // findLoosely finds where old stands in body except for some differences: all the places of the strictest degree that
 // has any, with their replacements in the file's own style, and the differences. It finds none if that style is not
 // known.
-func findLoosely(body, old, replacement string) (edits []udiff.Edit, differs string) {
+func findLoosely(body, old, replacement string) (edits []diff.Edit, differs string) {
 	bare, ended := strings.CutSuffix(old, "\n")
 	wanted := strings.Split(bare, "\n")
 	if !slices.ContainsFunc(wanted, func(w string) bool { return !IsBlank(w) }) {
@@ -77,7 +76,7 @@ func findLoosely(body, old, replacement string) (edits []udiff.Edit, differs str
 		} else if ended {
 			text = strings.TrimSuffix(text, "\n")
 		}
-		edits = append(edits, udiff.Edit{Start: from, End: to, New: text})
+		edits = append(edits, diff.Edit{Start: from, End: to, New: text})
 	}
 	return edits, differs
 }
@@ -136,7 +135,7 @@ func (b bodyLines) find(first int, wanted []string, plain func(string) string) (
 
 // findTypewritten finds old, also in parts of lines, where only quotes, dashes or spaces differ
 // in kind.
-func findTypewritten(body, old, replacement string) (edits []udiff.Edit) {
+func findTypewritten(body, old, replacement string) (edits []diff.Edit) {
 	if text.IsASCII(body) && text.IsASCII(old) || !utf8.ValidString(body) || !utf8.ValidString(old) {
 		return nil
 	}
@@ -153,7 +152,7 @@ func findTypewritten(body, old, replacement string) (edits []udiff.Edit) {
 	for _, at := range Occurrences(plain, wanted, false) {
 		start := forward(at)
 		end := forward(at + len(wanted))
-		edits = append(edits, udiff.Edit{Start: start, End: end, New: keepOwn(body[start:end], old, replacement)})
+		edits = append(edits, diff.Edit{Start: start, End: end, New: keepOwn(body[start:end], old, replacement)})
 	}
 	return edits
 }
@@ -171,7 +170,7 @@ func keepOwn(file, old, replacement string) string {
 		b.WriteString(string(own[:n]))
 		own, byteAt = own[n:], to
 	}
-	for _, d := range udiff.Strings(old, replacement) {
+	for _, d := range diff.Strings(old, replacement) {
 		keep(d.Start)
 		b.WriteString(d.New)
 		own, byteAt = own[utf8.RuneCountInString(old[d.Start:d.End]):], d.End
@@ -192,7 +191,7 @@ func adapted(file, old []string, replacement string) (text string, ok bool) {
 	indent := newIndenter(file, old, strings.Split(bare, "\n"))
 	var out []string
 	done := 0 // lines of old that are dealt with
-	for _, d := range udiff.Lines(before, after) {
+	for _, d := range diff.Lines(before, after) {
 		from, to := strings.Count(before[:d.Start], "\n"), strings.Count(before[:d.End], "\n")
 		out = append(out, file[done:from]...)
 		done = to

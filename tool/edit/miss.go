@@ -9,9 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/text/unicode/norm"
 
+	"artoo/tool/diff"
 	"artoo/tool/text"
 )
 
@@ -142,7 +142,7 @@ func showLines(lines []string, at, n int) string {
 }
 
 // linesOf names the lines on which the edits begin, in words.
-func linesOf(body string, at []udiff.Edit) string {
+func linesOf(body string, at []diff.Edit) string {
 	const most = 10
 	numbers := make([]string, 0, len(at))
 	line, from := 1, 0

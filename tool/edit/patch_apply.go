@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
+	"artoo/tool/diff"
 	"artoo/tool/files"
 )
 
 // ApplyChunks finds the chunks from top to bottom; only added lines go to the end. differs names the differences of
 // those that were found loosely.
-func ApplyChunks(t files.Text, chunks []Chunk) (edits []udiff.Edit, differs []string, err error) {
+func ApplyChunks(t files.Text, chunks []Chunk) (edits []diff.Edit, differs []string, err error) {
 	lines := splitBody(t.Body)
 	next := 0 // the line behind the chunk before
 	var added []string
@@ -54,7 +53,7 @@ func ApplyChunks(t files.Text, chunks []Chunk) (edits []udiff.Edit, differs []st
 func (c Chunk) addsAtEnd() bool { return len(c.Old) == 0 && (len(c.Anchors) == 0 || c.atEnd) }
 
 // applyChunk finds one chunk from the line first on; after is the line behind it.
-func applyChunk(t files.Text, lines bodyLines, first int, c Chunk) (edit udiff.Edit, differs string, after int,
+func applyChunk(t files.Text, lines bodyLines, first int, c Chunk) (edit diff.Edit, differs string, after int,
 	err error) {
 	for _, anchor := range c.Anchors {
 		if first, err = lines.behind(first, anchor); err != nil {
@@ -80,7 +79,7 @@ func applyChunk(t files.Text, lines bodyLines, first int, c Chunk) (edit udiff.E
 		return edit, "", 0, fmt.Errorf("it is on line %d, but how its new lines are to be indented could only be guessed; "+
 			"the file has\n%s", at+1, showLines(lines.text, at, len(c.Old)))
 	}
-	edit = udiff.Edit{Start: lines.start(at), End: lines.end(after - 1), New: text}
+	edit = diff.Edit{Start: lines.start(at), End: lines.end(after - 1), New: text}
 	if len(c.New) == 0 && edit.End < len(t.Body) { // the lines go with their ends
 		edit.End++
 	}
@@ -99,12 +98,12 @@ func (c Chunk) withoutLastBlank() *Chunk {
 }
 
 // appended is the edit that puts lines at the end, where a missing newline stays missing.
-func appended(t files.Text, added []string) udiff.Edit {
+func appended(t files.Text, added []string) diff.Edit {
 	text := strings.Join(added, "\n") + "\n"
 	if t.Body != "" && !strings.HasSuffix(t.Body, "\n") {
 		text = "\n" + strings.TrimSuffix(text, "\n")
 	}
-	return udiff.Edit{Start: len(t.Body), End: len(t.Body), New: text}
+	return diff.Edit{Start: len(t.Body), End: len(t.Body), New: text}
 }
 
 // behind is the line after the anchor from line first on, or after the only line that contains it.

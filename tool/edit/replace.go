@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
+	"artoo/tool/diff"
 	"artoo/tool/files"
 	"artoo/tool/git"
 )
@@ -22,7 +21,7 @@ type Replacement struct {
 
 // Locate finds the places of one edit, in order, and the differences there from
 // old_string: they are the only ones that it can mean.
-func Locate(t files.Text, e Replacement) (edits []udiff.Edit, differs string, err error) {
+func Locate(t files.Text, e Replacement) (edits []diff.Edit, differs string, err error) {
 	switch {
 	case e.OldString == nil || *e.OldString == "":
 		return nil, "", errors.New("old_string is empty: give the text to replace, or use write for the whole file")
@@ -38,7 +37,7 @@ func Locate(t files.Text, e Replacement) (edits []udiff.Edit, differs string, er
 		return nil, "", errors.New("old_string and new_string are the same")
 	}
 	for _, start := range Occurrences(t.Body, old, !e.ReplaceAll) {
-		edits = append(edits, udiff.Edit{Start: start, End: start + len(old), New: replacement})
+		edits = append(edits, diff.Edit{Start: start, End: start + len(old), New: replacement})
 	}
 	exceptFor := ""
 	if edits == nil {
@@ -64,7 +63,7 @@ func Locate(t files.Text, e Replacement) (edits []udiff.Edit, differs string, er
 }
 
 // apart leaves out the edits that overlap with the one before.
-func apart(edits []udiff.Edit) (kept []udiff.Edit) {
+func apart(edits []diff.Edit) (kept []diff.Edit) {
 	end := 0
 	for _, e := range edits {
 		if e.Start >= end {
@@ -112,7 +111,7 @@ func ApplyEdits(text files.Text, edits []Replacement) (lines []string, err error
 }
 
 // Touched are the lines that edits would change, as they are before.
-func Touched(t files.Text, edits []udiff.Edit) (lines []string) {
+func Touched(t files.Text, edits []diff.Edit) (lines []string) {
 	for _, e := range edits {
 		from := strings.LastIndexByte(t.Body[:e.Start], '\n') + 1
 		to := len(t.Body)
@@ -124,24 +123,9 @@ func Touched(t files.Text, edits []udiff.Edit) (lines []string) {
 	return lines
 }
 
-// CountDiff counts the lines of a diff.
-func CountDiff(unified udiff.UnifiedDiff) (added, removed int) {
-	for _, h := range unified.Hunks {
-		for _, line := range h.Lines {
-			switch line.Kind {
-			case udiff.Insert:
-				added++
-			case udiff.Delete:
-				removed++
-			}
-		}
-	}
-	return added, removed
-}
-
 // DiffFiles compares two contents of a file as a unified diff; was and is say whether they are
 // there. Binary content is named by its type and size.
-func DiffFiles(name string, before, after []byte, was, is bool) (string, error) {
+func DiffFiles(name string, before, after []byte, was, is bool) string {
 	from, to := git.Quote("a/"+name), git.Quote("b/"+name)
 	if !was {
 		from = "/dev/null"
@@ -162,21 +146,17 @@ func DiffFiles(name string, before, after []byte, was, is bool) (string, error) 
 		name = git.Quote(name)
 		switch {
 		case !was:
-			return fmt.Sprintf("%s: new, %s, %d bytes\n", name, kind, len(after)), nil
+			return fmt.Sprintf("%s: new, %s, %d bytes\n", name, kind, len(after))
 		case !is:
-			return fmt.Sprintf("%s: deleted, %s, %d bytes\n", name, kind, len(before)), nil
+			return fmt.Sprintf("%s: deleted, %s, %d bytes\n", name, kind, len(before))
 		}
-		return fmt.Sprintf("%s: %s, %d bytes, before %d\n", name, kind, len(after), len(before)), nil
+		return fmt.Sprintf("%s: %s, %d bytes, before %d\n", name, kind, len(after), len(before))
 	}
 	if was && is && old.Body == now.Body {
-		return fmt.Sprintf("%s: only line ends or the encoding changed\n", git.Quote(name)), nil
+		return fmt.Sprintf("%s: only line ends or the encoding changed\n", git.Quote(name))
 	}
-	unified, err := udiff.ToUnifiedDiff(from, to, old.Body, udiff.Lines(old.Body, now.Body), udiff.DefaultContextLines)
-	if err != nil {
-		return "", err
+	if text := diff.Compare(from, to, old.Body, now.Body).String(); text != "" {
+		return text
 	}
-	if text := unified.String(); text != "" {
-		return text, nil
-	}
-	return fmt.Sprintf("--- %s\n+++ %s\n", from, to), nil // an empty file
+	return fmt.Sprintf("--- %s\n+++ %s\n", from, to) // an empty file
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 
+	"artoo/tool/diff"
 	"artoo/tool/text"
 )
 
@@ -182,7 +182,7 @@ func (t Text) Takes(s string) error {
 // Apply returns the file after edits of its body, which are in order and do
 // not overlap. Lines that stay keep their line ends; a new line takes that of
 // the line it replaces, or of the one before.
-func (t Text) Apply(edits []udiff.Edit) Text {
+func (t Text) Apply(edits []diff.Edit) Text {
 	var body strings.Builder
 	crlf := []bool{}   // an empty one is still a file with \r\n as line end, for later edits
 	done, line := 0, 0 // how far Body and Crlf have been taken over
@@ -200,7 +200,7 @@ func (t Text) Apply(edits []udiff.Edit) Text {
 		replace(to, t.Body[done:to], func(old []bool, i int) bool { return old[i] })
 	}
 	for _, e := range edits {
-		for _, d := range udiff.Lines(t.Body[e.Start:e.End], e.New) {
+		for _, d := range diff.Lines(t.Body[e.Start:e.End], e.New) {
 			keep(e.Start + d.Start)
 			replace(e.Start+d.End, d.New, func(old []bool, i int) bool {
 				switch {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/aymanbagabas/go-udiff"
+	"artoo/tool/diff"
 )
 
 // wide encodes a text as UTF-16 with its mark, independently of the code under
@@ -70,7 +70,7 @@ func FuzzTextRoundTrip(f *testing.F) {
 		if again, err := text.Encode(); err != nil || !bytes.Equal(again, raw) {
 			t.Fatalf("%q came out as %q %v", raw, again, err)
 		}
-		same := text.Apply(udiff.Lines(text.Body, text.Body))
+		same := text.Apply(diff.Lines(text.Body, text.Body))
 		if again, err := same.Encode(); err != nil || !bytes.Equal(again, raw) {
 			t.Fatalf("%q came out of no edits as %q %v", raw, again, err)
 		}

@@ -15,8 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
+	"artoo/tool/diff"
 	"artoo/tool/git"
 )
 
@@ -211,10 +210,8 @@ func (p *patch) change(c Change) (wrote bool, err error) {
 		}
 		return true, p.literal(before)
 	}
-	old, now := string(before.data), string(after.data)
-	text, err := udiff.ToUnified(from, to, old, udiff.Lines(old, now), udiff.DefaultContextLines)
-	fmt.Fprint(p.w, text)
-	return true, err
+	fmt.Fprint(p.w, diff.Compare(from, to, string(before.data), string(after.data)))
+	return true, nil
 }
 
 // label is a name as the lines --- and +++ have it: a tab ends one that has a space.

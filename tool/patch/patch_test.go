@@ -204,6 +204,64 @@ func TestRandomTrees(t *testing.T) {
 	}
 }
 
+// TestChangesNearEachOther has git apply, and patch where it is installed, change many files of lines that are mostly
+// the same at several places a few lines apart. A place that is wrong by a line still fits there.
+func TestChangesNearEachOther(t *testing.T) {
+	files := 2_000
+	if testing.Short() {
+		files = 300
+	}
+	s := sides{tree{}, tree{}}
+	for i := range files {
+		before, after := textsWithNearChanges(rand.New(rand.NewPCG(uint64(i), 41)))
+		path := fmt.Sprintf("%d/%d", i%100, i)
+		s.before[path], s.after[path] = file{0o644, before}, file{0o644, after}
+	}
+	dir := filepath.Join(t.TempDir(), "tree")
+	text := write(t, s, sha1.New)
+	s.before.write(t, dir)
+	apply(t, dir, text)
+	same(t, s.after, read(t, dir), text)
+	if _, err := exec.LookPath("patch"); err != nil {
+		return
+	}
+	s.before.write(t, dir)
+	cmd := exec.Command("patch", "-p1", "--binary", "--silent", "--fuzz=0", "--no-backup-if-mismatch", "--directory="+dir)
+	cmd.Stdin = bytes.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("patch: %v\n%.2000s", err, out)
+	}
+	same(t, s.after, read(t, dir), text)
+}
+
+// textsWithNearChanges are two texts of which neither is empty: patch removes a file that becomes so.
+func textsWithNearChanges(r *rand.Rand) (before, after string) {
+	line := func() string { return []string{"same", "same", "same", "other", "", "x\r"}[r.IntN(6)] + "\n" }
+	was := []string{"first\n"}
+	for range r.IntN(40) {
+		was = append(was, line())
+	}
+	now := slices.Clone(was)
+	at := r.IntN(len(now))
+	for range 1 + r.IntN(5) {
+		removed := min(r.IntN(3), len(now)-at)
+		added := []string{"new\n"}
+		for range r.IntN(3) {
+			added = append(added, line())
+		}
+		now = slices.Replace(now, at, at+removed, added...)
+		at = min(at+len(added)+r.IntN(9), len(now))
+	}
+	end := func(lines []string) string {
+		if text := strings.Join(lines, ""); r.IntN(4) > 0 {
+			return text
+		} else {
+			return strings.TrimSuffix(text, "\n")
+		}
+	}
+	return end(was), end(now)
+}
+
 var parts = []string{"a", "b", "c.go", "two words", " lead", "trail ", "qu\"ote", "back\\slash", "tab\tname", "line\nbreak", "größe",
 	"日本", "bad\xffbyte", "bell\a", "del\x7f", "-dash", "a b/b", "x b", "'", "$HOME", "\x1b[31m", "e\u0301", "\u0085nel"}
 

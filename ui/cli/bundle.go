@@ -283,9 +283,8 @@ func (c bundleCommand) approve(ctx context.Context, store bundle.Store, old, b b
 		if old.Files == nil {
 			return nil
 		}
-		text, err := edit.DiffFiles(name, was.Data, is.Data, before != nil, after != nil)
-		diff.WriteString(text)
-		return err
+		diff.WriteString(edit.DiffFiles(name, was.Data, is.Data, before != nil, after != nil))
+		return nil
 	})
 	if err != nil {
 		return err

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider/redact"
+	"artoo/tool/diff"
 	"artoo/tool/extension"
 	"artoo/tool/mcp"
 	"artoo/tool/text"
@@ -244,15 +244,15 @@ func (c *mcpCommand) accept(ctx context.Context, words []string) error {
 		c.app.screen.Note("no definition of " + name + " has changed")
 		return nil
 	}
-	var diff strings.Builder
+	var shown strings.Builder
 	for _, c := range changes {
-		diff.WriteString(udiff.Unified(c.Tool+" (seen first)", c.Tool+" (now)", c.Old, c.New))
+		shown.WriteString(diff.Compare(c.Tool+" (seen first)", c.Tool+" (now)", c.Old, c.New).String())
 	}
 	again, err := c.servers.Shown(name, changes)
 	if err != nil {
 		return err
 	}
-	yes, err := c.accepts(ctx, screen.DefinitionsQuestion{Server: name, Diff: diff.String(), N: len(changes)}, again)
+	yes, err := c.accepts(ctx, screen.DefinitionsQuestion{Server: name, Diff: shown.String(), N: len(changes)}, again)
 	if err != nil || !yes {
 		return err
 	}

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"artoo/provider"
+	"artoo/tool/diff"
 )
 
 // said is a message as it is shown and exported in JSON: with the results that came later.
@@ -187,7 +186,7 @@ func (c *item) change() string {
 func lineDiff(before, after string) string {
 	var b strings.Builder
 	hunks := false
-	for line := range strings.Lines(udiff.Unified("", "", closed(before), closed(after))) {
+	for line := range strings.Lines(diff.Compare("", "", closed(before), closed(after)).String()) {
 		if !hunks || strings.HasPrefix(line, "@@") { // headers, and where each hunk would be
 			hunks = hunks || strings.HasPrefix(line, "@@")
 			continue

@@ -1,0 +1,61 @@
+// Package diff compares texts line by line. No other package uses the library below it, whose
+// line numbers are wrong where two changes share a hunk.
+package diff
+
+import "github.com/aymanbagabas/go-udiff"
+
+// Edit replaces the bytes of a text from Start to End, excluded, with New.
+type Edit = udiff.Edit
+
+// Unified is a diff in hunks with three lines of context; its String is what git apply and patch take.
+type Unified = udiff.UnifiedDiff
+
+// The kinds of lines in a hunk.
+const (
+	Delete = udiff.Delete
+	Insert = udiff.Insert
+	Equal  = udiff.Equal
+)
+
+// Lines are the edits of whole lines that make after of before, in order and apart.
+func Lines(before, after string) []Edit { return udiff.Lines(before, after) }
+
+// Strings are the edits that make after of before, in order and apart, each between whole characters.
+func Strings(before, after string) []Edit { return udiff.Strings(before, after) }
+
+// Compare is the unified diff of two texts with these names. It has no hunks where they are equal.
+func Compare(from, to, before, after string) Unified {
+	u, err := udiff.ToUnifiedDiff(from, to, before, Lines(before, after), udiff.DefaultContextLines)
+	if err != nil {
+		panic(err) // the edits are not those of before
+	}
+	// The library does not count the lines between two changes of a hunk, so all later ToLines are too small.
+	shift := 0
+	for _, h := range u.Hunks {
+		h.ToLine = h.FromLine + shift
+		added, removed := count(h)
+		shift += added - removed
+	}
+	return u
+}
+
+// Count counts the lines that a diff adds and removes.
+func Count(u Unified) (added, removed int) {
+	for _, h := range u.Hunks {
+		a, r := count(h)
+		added, removed = added+a, removed+r
+	}
+	return added, removed
+}
+
+func count(h *udiff.Hunk) (added, removed int) {
+	for _, line := range h.Lines {
+		switch line.Kind {
+		case Insert:
+			added++
+		case Delete:
+			removed++
+		}
+	}
+	return added, removed
+}
