@@ -382,7 +382,7 @@ func (a *Agent) take(s *conversation.Session) error {
 	a.session.lookForSkills()
 	a.session.opt.Env.PageMax = a.session.pageMax
 	a.session.turns = nil
-	a.session.compaction, a.session.unsummed = "", 0
+	a.session.compaction, a.session.unsummed, a.session.full = "", 0, false
 	if a.session.source = "startup"; s != nil && s.Resumed() {
 		a.session.source = "resume"
 	}

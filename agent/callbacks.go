@@ -218,6 +218,7 @@ type Answered struct {
 type Notice struct {
 	Kind    NoticeKind
 	Text    string
+	Hint    string          // the commands that follow it up in a conversation; "" for none
 	Retry   *provider.Retry // set for NoticeRetry, and where text that came is void
 	Request *RequestReport  // set for NoticeUsage
 	Input   *ToolInput      // set for NoticeInput

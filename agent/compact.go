@@ -16,12 +16,13 @@ import (
 	"artoo/tool/text"
 )
 
+// compactNow has the old part summed up. Without a summary nothing is left out, unless the last message did not fit.
 func (r *requests) compactNow(ctx context.Context, keep string) error {
 	old := r.session.conv.Old(true)
+	kind, why := NoticeInfo, "nothing to compact yet: recent steps and your own messages are always kept"
 	switch {
 	case r.session.foreignRules() != "":
-		r.cb.notice(NoticeInfo, r.session.model.Name+" keeps its own conversation, which artoo cannot summarize; "+
-			"trimming the request")
+		why = r.session.model.Name + " keeps its own conversation, which artoo cannot summarize"
 	case len(old.Messages) > 0:
 		err := r.beforeCompact(ctx, "manual", keep)
 		if err != nil {
@@ -31,20 +32,20 @@ func (r *requests) compactNow(ctx context.Context, keep string) error {
 		if err == nil || r.hopeless(ctx, err) {
 			return err
 		}
-		r.notSummed(err)
-	case r.session.conv.Budget() <= 0 || r.session.conv.EstimatedTokens() < r.session.conv.Budget()/2:
-		r.cb.notice(NoticeInfo, "nothing to compact yet: recent steps are always kept")
-		return nil
-	default:
-		r.cb.notice(NoticeInfo, "old messages are mostly yours and are never summarized; trimming instead")
+		kind, why = NoticeWarning, noSummary(err)
 	}
+	if !r.session.full {
+		r.cb.notice(kind, why+"; the history is unchanged")
+		return nil
+	}
+	r.cb.notice(kind, why+"; trimming instead")
 	did, err := r.session.conv.Compact()
 	if err != nil {
 		return err
 	}
 	if text := did.String(); text != "" {
 		r.session.cached = 0
-		r.cb.notice(NoticeCompacted, text)
+		r.cb.OnNotice(Notice{Kind: NoticeTrimmed, Text: text, Hint: "/uncompact takes it back"})
 		return r.session.remind(r.inform)
 	}
 	r.cb.notice(NoticeInfo, "the context cannot be shortened further; /clear starts a new session")
@@ -73,7 +74,7 @@ func (r *requests) compactFull(ctx context.Context) error {
 		err = r.compact(ctx, old, "")
 	}
 	if err != nil && !r.hopeless(ctx, err) {
-		r.notSummed(err)
+		r.cb.notice(NoticeWarning, noSummary(err)+"; trimming instead")
 		r.giveUpSumming(err)
 		return nil
 	}
@@ -102,9 +103,7 @@ func (r *requests) hopeless(ctx context.Context, err error) bool {
 	return lost || ctx.Err() != nil
 }
 
-func (r *requests) notSummed(err error) {
-	r.cb.notice(NoticeWarning, "no summary ("+strings.TrimSuffix(err.Error(), ".")+"); trimming instead")
-}
+func noSummary(err error) string { return "no summary (" + strings.TrimSuffix(err.Error(), ".") + ")" }
 
 // The choices of the question at a full budget. The word before the colon is an answer too.
 const (
@@ -152,7 +151,8 @@ func (r *requests) compact(ctx context.Context, old conversation.Old, keep strin
 		return err
 	}
 	r.session.cached = 0
-	r.cb.notice(NoticeCompacted, did.String()+r.priceOf(made))
+	r.cb.OnNotice(Notice{Kind: NoticeCompacted, Text: did.String() + r.priceOf(made),
+		Hint: "/compact show shows it, /uncompact takes it back"})
 	return r.session.remind(r.inform)
 }
 

@@ -78,21 +78,64 @@ func TestWhatEndsIsOnTheDisk(t *testing.T) {
 	}
 }
 
-// TestCompactAlwaysMakesRoom: without a summary old parts are left out, and that can be undone too.
-func TestCompactAlwaysMakesRoom(t *testing.T) {
+// TestWithoutASummaryNothingIsLost: whatever became of it, the next request holds all that was said.
+func TestWithoutASummaryNothingIsLost(t *testing.T) {
+	cut, refusal, long := fake.Say(summaryText), fake.Say("no"), fake.Say(summaryText+strings.Repeat(" and more of it", 5000))
+	cut.Stop, refusal.Stop = provider.StopMaxTokens, provider.StopRefusal
+	for name, steps := range map[string][]fake.Step{
+		"request error":     {fake.Fail(provider.KindNetwork)},
+		"cut twice":         {cut, cut},
+		"no heading, twice": {fake.Say("all is well"), fake.Say(summaryText[:60])},
+		"empty":             {{}, {}},
+		"only calls":        {fake.Call("x", "look", `{}`), fake.Call("y", "look", `{}`)},
+		"refusal":           {refusal},
+		"longer":            {long},
+		"cap":               nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCompacting(t, 50_000, agent.CompactAsk, steps...)
+			grow(t, c, 8)
+			if used, _ := c.Spent(); steps == nil {
+				c.Opt().Limits.MaxTotalTokens = used.Total() + 600
+			}
+			before, cb := history(c.Agent), &recorder{}
+			if _, err := c.Compact(t.Context(), "", cb); err != nil {
+				t.Fatal(err)
+			}
+			told := cb.told(agent.NoticeWarning)
+			if now := history(c.Agent); !slices.Equal(now, before) || len(told) != 1 ||
+				!strings.HasPrefix(told[0], "no summary (") || !strings.HasSuffix(told[0], "); the history is unchanged") ||
+				len(cb.told(agent.NoticeCompacted))+len(cb.told(agent.NoticeTrimmed)) > 0 {
+				t.Errorf("%d messages were %d, told %+v", len(now), len(before), cb.notices)
+			}
+		})
+	}
+}
+
+// After a message that did not fit, old parts are left out even without a summary, and that can be undone too.
+func TestCompactMakesRoomWhereAMessageDidNotFit(t *testing.T) {
 	c := newCompacting(t, 50_000, agent.CompactAsk, fake.Fail(provider.KindNetwork))
 	grow(t, c, 8)
-	before, tokens := history(c.Agent), c.Conversation().EstimatedTokens()
-	cb := &recorder{}
+	then := c.model.Then
+	c.model.Then = func(provider.Request) fake.Step { return fake.Fail(provider.KindContext) }
+	if _, err := send(t, c.Agent, &recorder{}, "more"); err == nil {
+		t.Fatal("it fits")
+	}
+	c.model.Then = then
+	before, tokens, cb := history(c.Agent), c.Conversation().EstimatedTokens(), &recorder{}
 	if _, err := c.Compact(t.Context(), "", cb); err != nil {
 		t.Fatal(err)
 	}
-	if now := c.Conversation().EstimatedTokens(); now > tokens*2/3 || len(cb.told(agent.NoticeWarning)) != 1 ||
-		len(cb.told(agent.NoticeCompacted)) != 1 {
+	if now := c.Conversation().EstimatedTokens(); now > tokens*2/3 || len(cb.told(agent.NoticeTrimmed)) != 1 ||
+		!strings.HasSuffix(fmt.Sprint(cb.told(agent.NoticeWarning)), "trimming instead]") {
 		t.Errorf("%d tokens were %d, told %+v", now, tokens, cb.notices)
 	}
 	if _, err := c.Uncompact(); err != nil || !slices.Equal(history(c.Agent), before) {
 		t.Errorf("%v: %q", err, history(c.Agent))
+	}
+	mustSend(t, c.Agent, &recorder{}, "end")
+	if _, err := c.Compact(t.Context(), "", cb); err != nil || len(cb.told(agent.NoticeTrimmed)) != 1 {
+		t.Errorf("%v, told %+v", err, cb.notices)
 	}
 }
 

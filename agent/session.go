@@ -66,6 +66,7 @@ type session struct {
 
 	compaction Compaction    // The user chose it for this session; "" for nothing.
 	unsummed   int           // counts the automatic summaries that failed in a row
+	full       bool          // The last message failed since the context was full.
 	running    chan struct{} // holds one while calls that change something are decided and run
 	questions  atomic.Int64  // counts those of the agent and its sub-agents
 	elapsed    time.Duration // It leaves out the time of waiting for the user.

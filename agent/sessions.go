@@ -399,8 +399,8 @@ func (a *Agent) Aside(ctx context.Context, text string, cb Callbacks) (*Response
 }
 
 // Compact has the model sum up the old part of the history, between two turns; the last steps and the user's messages
-// stay. keep names facts the summary must not leave out, "" for none. Notices report the outcome. If it gets no
-// summary, it trims. It returns the usage of the requests. After an error (an interrupt's is ctx's cause) the history
+// stay. keep names facts the summary must not leave out, "" for none. Notices report the outcome. Without a
+// summary it trims only if the last message did not fit. It returns the usage of the requests. After an error (an interrupt's is ctx's cause) the history
 // is as it was.
 func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Response, error) {
 	t, ctx := a.begin(ctx, cb)

@@ -383,6 +383,12 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 	ctx, span := t.span(ctx, m)
 	response, err := t.converse(ctx, m)
 	err = cmp.Or(err, t.endOnce(ctx))
+	switch f := Classify(err); {
+	case f == nil:
+		a.session.full = false
+	case f.Kind == KindContext:
+		a.session.full = true
+	}
 	endTurnSpan(span, response, err)
 	return response, err
 }

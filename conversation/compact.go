@@ -14,8 +14,9 @@ const (
 	leastOld     = 300  // tokens that are worth one
 	mostSummary  = 2500 // tokens of one
 	leastSummary = 150
-	summaryRoom  = 6 // a summary takes at most 1/6 of the budget without the prompt
-	summaryShare = 3 // and 1/3 of the text it replaces
+	summaryRoom  = 6    // a summary takes at most 1/6 of the budget without the prompt
+	summaryShare = 3    // and 1/3 of the text it replaces
+	lastShare    = 0.25 // Between turns last steps above this part of the budget may be part of it.
 	// keptCompactions bounds the compactions that can be undone; their messages stay in memory.
 	keptCompactions = 8
 )
@@ -108,7 +109,7 @@ func (c *Conversation) oldUntil(between bool) int {
 	kept := min(keptSteps, len(steps))
 	from := func() int { return steps[len(steps)-kept].from }
 	for between && kept > 1 {
-		large := c.Budget() > 0 && c.meter.raw(sizeOfAll(c.items[from():])) > smallest*float64(c.Budget())
+		large := c.Budget() > 0 && c.meter.raw(sizeOfAll(c.items[from():])) > lastShare*float64(c.Budget())
 		if len(steps) > keptSteps && !large {
 			break
 		}
@@ -215,7 +216,10 @@ func withSummary(items []item, id string, r compactRecord) []item {
 	if r.Summary == "" {
 		return items
 	}
-	at := max(0, slices.IndexFunc(items, func(it item) bool { return it.id == r.Next }))
+	at := slices.IndexFunc(items, func(it item) bool { return it.id == r.Next })
+	if at < 0 { // it is no longer sent, and neither is what came after it
+		at = len(items)
+	}
 	return slices.Insert(items, at, summaryItem(id, r.Summary))
 }
 

@@ -144,6 +144,7 @@ func (l *loader) gone(chain []int32, trims []entry) map[string]bool {
 // merge reads the live lines and the usage, with the trims at the place of the last: none changes
 // later messages.
 func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry, error) {
+	at := sort.Search(len(live), func(i int) bool { return live[i] > last })
 	sent := make(map[string]bool, len(live))
 	for _, i := range live {
 		sent[l.lines[i].id] = true
@@ -156,10 +157,10 @@ func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry
 			all := len(r.Drop)
 			r.only(sent)
 			r.partial = len(r.Drop) < all
+			r.Next = l.nextOf(r.Next, live[:at])
 			sent[e.ID] = true // later trims may be of its summary
 		}
 	}
-	at := sort.Search(len(live), func(i int) bool { return live[i] > last })
 	before, err := l.entries(live[:at])
 	if err != nil {
 		return nil, err
@@ -168,6 +169,19 @@ func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry
 	slices.Sort(rest)
 	after, err := l.entries(rest)
 	return slices.Concat(before, trims, after), err
+}
+
+// nextOf is the ID of the first message read that is the given one or comes after it; "" if there is none.
+func (l *loader) nextOf(id string, live []int32) string {
+	for i := range l.lines {
+		if l.lines[i].id != id {
+			continue
+		}
+		if at := sort.Search(len(live), func(k int) bool { return int(live[k]) >= i }); at < len(live) {
+			return l.lines[live[at]].id
+		}
+	}
+	return ""
 }
 
 // split divides the messages into the newest, which can be sent, and the others. No result is

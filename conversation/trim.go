@@ -16,10 +16,9 @@ const (
 	hardLimit = 0.9  // and fails when it stays above this part of it
 	userShare = 0.5  // share of the budget for the user's messages, except the latest
 	userKept  = 2000 // tokens that are kept of each of them, within that
-	smallest  = 0.25 // Compact goes down to this part of the budget
 	textKept  = 200  // characters that are kept of an old text of the model
 	nextSteps = 10   // steps that are to follow before the next trim
-	nextShare = 0.5  // the least goal of Trim where so many steps cannot follow
+	nextShare = 0.5  // the least goal of Trim where so many steps cannot follow, and the goal of Compact
 	textLong  = 400  // characters above which it is shortened
 	pastShare = 24   // part of the budget that the line of past work may have
 	worth     = 200  // bytes that shrinking a result must save
@@ -101,13 +100,13 @@ func (c *Conversation) TrimHard() (Trimmed, error) {
 	return t, err
 }
 
-// Compact trims to a quarter of the budget, the last steps included, between two turns. Uncompact
-// undoes it. Errors are those of Trim, except *FullError.
+// Compact makes room for a message that did not fit: it trims to half, the last steps included, between two turns.
+// Uncompact undoes it. Errors are those of Trim, except *FullError.
 func (c *Conversation) Compact() (Trimmed, error) {
 	before := c.meter.tokens(c.size)
-	goal := smallest * before
+	goal := nextShare * before
 	if budget := float64(c.Budget()); budget > 0 {
-		goal = min(goal, smallest*budget)
+		goal = min(goal, nextShare*budget)
 	}
 	return c.trim(trimming{before: before, goal: goal, limit: goal, all: true})
 }

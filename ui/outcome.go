@@ -99,8 +99,8 @@ const costStep = 5
 // OnNotice implements agent.Callbacks: the screen shows it, and each 5 dollars that the
 // requests add up to.
 func (c callbacks) OnNotice(n agent.Notice) {
-	if n.Kind == agent.NoticeCompacted {
-		n.Text += "; /compact show shows it, /uncompact takes it back"
+	if n.Hint != "" {
+		n.Text += "; " + n.Hint
 	}
 	c.Screen.OnNotice(n)
 	if n.Kind != agent.NoticeUsage || n.Request == nil || n.Request.CostUSD == nil {
