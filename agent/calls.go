@@ -306,7 +306,7 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 		c.giveUp(p)
 	case onLayer: // Its changes are not known before it is killed.
 		why := "interrupted; its changes are discarded"
-		e.result.Text += "[" + why + "]\n"
+		lead(&e.result, why)
 		c.response.Denied = append(c.response.Denied, p.denial(why, false))
 	}
 	if ran && p.job == nil {

@@ -248,7 +248,7 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 			return nil
 		}
 	}
-	result.Text += "[moved away, since programs run or obey it automatically: " + names + because(answer.Reason) + "]\n"
+	lead(result, "moved away, since programs run or obey it automatically: "+names+because(answer.Reason))
 	c.response.Denied = append(c.response.Denied,
 		p.denial("moved away, since programs run or obey it automatically: "+names, errors.Is(err, ErrNobody)))
 	switch {
@@ -372,7 +372,7 @@ func (c *calls) outputDirs() (dirs []string) {
 func (c *calls) followUp(ctx context.Context, p *pending, result *tool.Result) error {
 	stop, err := guard(func() (error, error) { return c.followUpConfined(ctx, p, result), nil })
 	if err != nil {
-		result.Text += "[its changes were discarded: " + err.Error() + "]\n"
+		lead(result, "its changes were discarded: "+err.Error())
 		result.IsError = true
 		return nil
 	}
@@ -387,7 +387,7 @@ func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.R
 		return nil
 	}
 	if limit := p.confined.Limit(); limit != "" {
-		result.Text += "[it was ended at a limit: " + limit + "]\n"
+		lead(result, "it was ended at a limit: "+limit)
 	}
 	switch p.decision.Place {
 	case permission.PlaceSandbox, permission.PlaceBackground:

@@ -329,8 +329,9 @@ func TestALayerThatCannotBeAppliedIsNotSaidToBe(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	result, _ := c.runs(t, "uniq a.txt", permission.ModeAsk, cb)
-	if !strings.Contains(result, "nothing was applied: ") || !strings.Contains(result, "a.txt") ||
+	result, r := c.runs(t, "uniq a.txt", permission.ModeAsk, cb)
+	if !strings.Contains(result, "[nothing was applied: ") || !strings.Contains(result, "repeat it on the files as they are now]\n") ||
+		len(r.Denied) != 1 ||
 		!strings.Contains(result, "error=true") || strings.Contains(result, "changes were applied") {
 		t.Error(result)
 	}

@@ -46,7 +46,7 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.C
 		c.discarded(p, j, "the turn was stopped", false, result)
 		return false, context.Cause(ctx)
 	case over != nil:
-		j.Verdict, result.IsError = permission.Refuse, true
+		j.Verdict, j.Without, result.IsError = permission.Refuse, nil, true
 		c.discarded(p, j, over.Error(), false, result)
 		return false, c.keeper.tally.end()
 	case j.Verdict == permission.Run:
@@ -109,9 +109,14 @@ func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, g
 	}
 	left, lost, err := c.keeper.applyLayer(ctx, "run "+cmp.Or(p.call.Access.Command, p.call.Access.Object), j.Effects, changes, effectsIn(git), journal.Then{Paths: git.touches(), Do: git.replay})
 	if err != nil {
-		c.warn(result, "nothing was applied: "+err.Error())
+		why := "nothing was applied: " + err.Error()
+		if errors.Is(err, journal.ErrConflict) {
+			why += "; repeat it on the files as they are now"
+		}
+		c.warn(result, why)
 		result.Summary += ", nothing applied"
 		result.IsError = true
+		c.response.Denied = append(c.response.Denied, p.denial(why, false))
 		return false
 	}
 	c.background.protectRunning(c.cb)
@@ -125,18 +130,17 @@ func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, g
 	result.Text += "[its changes were applied: " + summary + "]\n"
 	result.Summary += ", applied: " + summary
 	if len(left) > 0 {
-		result.Text += "[except for: " + text.UpTo(mostNamed, left) + "]\n"
-		c.cb.notice(NoticeWarning, "not applied: "+text.UpTo(mostNamed, left))
+		c.warn(result, "not applied: "+text.UpTo(mostNamed, left))
 	}
 	if len(lost) > 0 {
 		c.cb.notice(NoticeWarning, "cannot be undone: "+strings.Join(lost, ", "))
 	}
-	var never []string
-	for _, e := range j.Effects.By[permission.Never] {
-		never = append(never, e.String())
-	}
-	if len(never) > 0 {
-		c.warn(result, "never applied: "+text.UpTo(mostNamed, never))
+	if never := j.Effects.Rows(false, permission.Never); len(never) > 0 {
+		said := text.UpTo(mostNamed, never)
+		c.warn(result, said)
+		d := p.denial(said, false)
+		d.Changes = never
+		c.response.Denied = append(c.response.Denied, d)
 	}
 	return true
 }
@@ -147,7 +151,7 @@ func (c *calls) discarded(p *pending, j permission.Judgement, why string, nobody
 	if d == nil {
 		return
 	}
-	result.Text += "[" + text + "]\n"
+	lead(result, text)
 	result.Summary += ", changes discarded"
 	if j.Verdict != permission.Ask {
 		c.cb.notice(NoticeWarning, text)
@@ -155,9 +159,12 @@ func (c *calls) discarded(p *pending, j permission.Judgement, why string, nobody
 	c.response.Denied = append(c.response.Denied, *d)
 }
 
+// lead puts a text before a command's output: behind a long one, and an exit status of 0, a loss is overlooked.
+func lead(result *tool.Result, text string) { result.Text = "[" + text + "]\n" + result.Text }
+
 // warn warns the model and the user.
 func (c *calls) warn(result *tool.Result, text string) {
-	result.Text += "[" + text + "]\n"
+	lead(result, text)
 	c.cb.notice(NoticeWarning, text)
 }
 
@@ -178,9 +185,13 @@ func discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *
 		return nil, ""
 	}
 	said = "changes discarded" + because(why)
-	return &Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: said + " (" + j.Effects.Summary() + ")",
+	step := ""
+	if without := j.Without; len(without) > 0 && (nobody || j.Verdict == permission.Refuse) {
+		step = "; nothing was kept: repeat it without " + text.UpTo(mostNamed, without) + ", and the rest is applied"
+	}
+	return &Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: said + " (" + j.Effects.Summary() + ")" + step,
 			Rule: j.Rule, Nobody: nobody, Changes: rows},
-		said + " (" + text.UpTo(mostNamed, rows) + ")"
+		said + " (" + text.UpTo(mostNamed, rows) + ")" + step
 }
 
 func (c *calls) facts(ctx context.Context, changes confine.Changes, git *gitEffects) permission.Facts {
@@ -337,7 +348,7 @@ func (p *pending) unjudged(policy *permission.Policy, changes confine.Changes) p
 		facts.Git = []permission.GitRow{{Class: permission.Content, Text: "data of the repository"}}
 	}
 	j := policy.Judge(context.Background(), p.call.Access, p.decision, list, facts)
-	j.Verdict = permission.Refuse
+	j.Verdict, j.Without = permission.Refuse, nil
 	return j
 }
 

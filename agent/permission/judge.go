@@ -59,6 +59,8 @@ type Judgement struct {
 	Reasons []Reason
 	Effects Effects
 	Rule    string // the narrowest rule that would let them land; "" where none can
+	// Without names the effects for whose sake the others do not land unasked; nil where there are no others.
+	Without []string
 }
 
 // Reason is all reasons in words.
@@ -72,6 +74,7 @@ func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, chan
 	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects}
 	w.denies, w.asks = p.forWriting(p.DenyRules), p.forWriting(p.AskRules)
 	w.lookUp(changes)
+	sort := sorted{lands: p.lands(d)}
 	for _, c := range changes {
 		if ctx.Err() != nil {
 			break
@@ -79,11 +82,12 @@ func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, chan
 		if facts.Repository != nil && facts.Repository(c.Path) {
 			continue // its row stands for it
 		}
-		j.Class = max(j.Class, w.add(c))
+		sort.add(w.add(c), false, below(p.Root, c.Path))
 	}
 	for _, row := range facts.Git {
-		j.Class = max(j.Class, w.addGit(row))
+		sort.add(w.addGit(row), row.Stops, row.Text)
 	}
+	j.Class = sort.strictest
 	none := len(j.Effects.Apply) == 0 && j.Effects.Git == 0
 	stops := slices.IndexFunc(facts.Git, func(row GitRow) bool { return row.Stops })
 	switch {
@@ -94,18 +98,45 @@ func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, chan
 	case p.Mode == ModePlan:
 		return j.because(Refuse, Reason{Code: PlanMode})
 	case stops >= 0:
+		j.Without = sort.without()
 		return j.because(Refuse, Reason{Code: NotReplayed, Object: facts.Git[stops].Text})
 	case none:
 		return j.because(Refuse, Reason{Code: NeverApplied, Object: j.Effects.By[Never][0].Path})
-	case j.Class <= p.lands(d):
+	case j.Class <= sort.lands:
 		return j.because(Run, d.Reasons...)
 	case j.Lasts() && p.keptFor(access, j.Effects.Apply):
 		return j.because(Run, Reason{Code: KeptForLine})
 	}
+	j.Without = sort.without()
 	if j.Class <= Content {
 		j.Rule = d.Narrow
 	}
 	return j.because(Ask, Reason{Code: EffectsAsked, Object: j.Effects.Short()[0]})
+}
+
+// sorted are the classes of a line's effects.
+type sorted struct {
+	lands, strictest Class
+	others           bool // Files or commits would land.
+	stop             []string
+}
+
+func (s *sorted) add(class Class, stops bool, name string) {
+	s.strictest = max(s.strictest, class)
+	switch {
+	case stops || class > s.lands:
+		s.stop = append(s.stop, name)
+	case class >= Content:
+		s.others = true
+	}
+}
+
+// without names the effects that stop the others.
+func (s *sorted) without() []string {
+	if !s.others {
+		return nil
+	}
+	return s.stop
 }
 
 // Lasts reports whether a yes may hold for the same line later in the session.
