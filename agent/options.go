@@ -199,10 +199,11 @@ type SubAgent struct {
 	Tools       []string // the names of those it may have; nil for all that a sub-agent may have
 	// Model makes the model that answers; nil for that of the agent that calls.
 	Model func() (Model, error)
+	// ReadOnly has it in plan mode, whatever the mode of the agent that calls.
+	ReadOnly bool
 
-	own      []tool.Tool // It has these tools besides.
-	readOnly bool        // It is in plan mode, whatever the agent's.
-	plain    bool        // It is given no instructions of the project.
+	own   []tool.Tool // It has these tools besides.
+	plain bool        // It is given no instructions of the project.
 }
 
 // Fallback is a model that answers in place of one that fails for now.

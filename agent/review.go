@@ -283,7 +283,7 @@ func (r *reviewer) look(ctx context.Context, p reviewPart, n, of int) (err error
 		name = fmt.Sprintf("review %d", n)
 	}
 	w := &subAgentCall{turn: r.turn, name: name}
-	sub, err := r.turn.subAgent(name, SubAgent{Prompt: reviewPrompt, Tools: reviewTools, own: []tool.Tool{r.tool()}, readOnly: true, plain: r.plain})
+	sub, err := r.turn.subAgent(name, SubAgent{Prompt: reviewPrompt, Tools: reviewTools, own: []tool.Tool{r.tool()}, ReadOnly: true, plain: r.plain})
 	if err != nil {
 		return err
 	}

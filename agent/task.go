@@ -181,7 +181,7 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	})
 	opt.Tools = append(opt.Tools, kind.own...)
 	opt.Env, opt.Policy, opt.Model = &env, t.session.opt.Policy.ForSubAgent(), model
-	if kind.readOnly {
+	if kind.ReadOnly {
 		opt.Policy.Mode = permission.ModePlan
 	}
 	opt.Limits.MaxTime = 0 // the turn's clock ends it

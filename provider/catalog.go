@@ -161,6 +161,20 @@ func (c *Catalog) Has(provider, model string) bool {
 	return ok
 }
 
+// Newest is the id of the newest model of a provider that a short word such as sonnet means, or "".
+func (c *Catalog) Newest(provider, word string) string {
+	f, _ := FactsOf(provider)
+	prefix, ok := f.Short[strings.TrimSuffix(word, "[1m]")] // Claude Code's mark of a long window
+	if !ok {
+		return ""
+	}
+	models := c.Models(provider) // The newest of a family stand first.
+	if i := slices.IndexFunc(models, func(m ModelInfo) bool { return strings.HasPrefix(m.ID, prefix) }); i >= 0 {
+		return models[i].ID
+	}
+	return ""
+}
+
 // DefaultModel is the model of a provider chosen without one, or "".
 func DefaultModel(provider string) string {
 	f, _ := FactsOf(provider)

@@ -44,11 +44,13 @@ type Facts struct {
 	// AnyModel names the one model of a server without DefaultModel; "" where one must be named.
 	AnyModel string
 	// Vendor is how routers call it before the slash of a model's id, or "".
-	Vendor       string
-	Families     []Family // the first that fits a model decides
-	NewSee       bool     // models of it that are unknown yet can be taken to see
-	VendorModels bool     // its own ids are vendor/model, and the vendor may be called as it is
-	Billed       bool     // it reports the cost of each reply
+	Vendor   string
+	Families []Family // the first that fits a model decides
+	// Short are words for the newest of its models whose ids begin so, as files for its own tools have them.
+	Short        map[string]string
+	NewSee       bool // models of it that are unknown yet can be taken to see
+	VendorModels bool // its own ids are vendor/model, and the vendor may be called as it is
+	Billed       bool // it reports the cost of each reply
 
 	// Convention is its name in the conventions of OpenTelemetry; "" is Name.
 	Convention string
@@ -113,6 +115,7 @@ var Known = sync.OnceValue(func() []Facts {
 				Headers: map[string]string{"Anthropic-Version": "2023-06-01"},
 			},
 			DefaultModel: "claude-sonnet-5-5", Vendor: "anthropic", NewSee: true,
+			Short: map[string]string{"sonnet": "claude-sonnet-", "opus": "claude-opus-", "haiku": "claude-haiku-", "fable": "claude-fable-"},
 			Families: []Family{
 				{Prefix: "claude-3", MaxOutput: 4_096, Images: true},
 				{Prefix: "claude-", MaxOutput: 32_000, Images: true, Reasoning: true},

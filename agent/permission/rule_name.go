@@ -28,27 +28,30 @@ const (
 
 // namedTool is a tool that rules can name, whether or not it is there now.
 type namedTool struct {
-	name    string
-	arg     ruleArg
-	foreign string // Claude Code's names of such a tool, in lower case; its rules for one speak for all of the kind
-	writes  bool   // it writes files
+	name   string
+	arg    ruleArg
+	others string // the names of such a tool in Claude Code, Gemini CLI and opencode, in lower case
+	rule   string // the tool that a rule for one of these means, since it speaks for all of the kind; "" for this one
+	writes bool   // it writes files
 }
 
 var namedTools = []namedTool{
-	{name: "bash", arg: ruleCommand},
-	{name: "read", arg: rulePath, foreign: "read grep glob ls notebookread"},
-	{name: "ls", arg: rulePath}, {name: "glob", arg: rulePath}, {name: "grep", arg: rulePath},
-	{name: "lsp", arg: rulePath},
+	{name: "bash", arg: ruleCommand, others: "bash run_shell_command"},
+	{name: "read", arg: rulePath, others: "read notebookread read_file read_many_files"},
+	{name: "ls", arg: rulePath, others: "ls list list_directory", rule: "read"}, {name: "glob", arg: rulePath, others: "glob", rule: "read"},
+	{name: "grep", arg: rulePath, others: "grep search_file_content grep_search", rule: "read"},
+	{name: "lsp", arg: rulePath, others: "lsp"},
 	{name: "map", arg: rulePath},
-	{name: "write", arg: rulePath, foreign: "write edit multiedit notebookedit", writes: true},
-	{name: "edit", arg: rulePath, writes: true}, {name: "apply_patch", arg: rulePath, writes: true},
-	{name: "notebook_edit", arg: rulePath, writes: true},
-	{name: "web_fetch", arg: ruleHost, foreign: "webfetch"}, {name: "web_search", foreign: "websearch"},
-	{name: "task", foreign: "agent"}, {name: "shell", foreign: "bashoutput killshell killbash"},
-	{name: "todo", foreign: "todowrite todoread"}, {name: "enter_plan_mode", foreign: "enterplanmode"},
-	{name: "exit_plan_mode", foreign: "exitplanmode"}, {name: "ask_user", foreign: "askuserquestion"},
-	{name: "random_number"}, {name: "mcp_find"}, {name: "skill", foreign: "skill"},
-	{name: "remember"},
+	{name: "write", arg: rulePath, others: "write write_file", writes: true},
+	{name: "edit", arg: rulePath, others: "edit multiedit replace", rule: "write", writes: true},
+	{name: "apply_patch", arg: rulePath, others: "patch edit multiedit replace", rule: "write", writes: true},
+	{name: "notebook_edit", arg: rulePath, others: "notebookedit", rule: "write", writes: true},
+	{name: "web_fetch", arg: ruleHost, others: "webfetch"}, {name: "web_search", others: "websearch google_web_search"},
+	{name: "task", others: "agent task"}, {name: "shell", others: "bashoutput killshell killbash"},
+	{name: "todo", others: "todowrite todoread write_todos"}, {name: "enter_plan_mode", others: "enterplanmode"},
+	{name: "exit_plan_mode", others: "exitplanmode"}, {name: "ask_user", others: "askuserquestion question"},
+	{name: "random_number"}, {name: "mcp_find"}, {name: "skill", others: "skill activate_skill slashcommand"},
+	{name: "remember", others: "save_memory"},
 }
 
 var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_.-]+\*?$`)
@@ -73,7 +76,7 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 		t, ok = toolNamed(strings.ToLower(r.Tool), false)
 	}
 	if ok {
-		r.Tool = t.name
+		r.Tool = cmp.Or(t.rule, t.name)
 		return t.arg, nil
 	}
 	why := fmt.Sprintf("there is no tool %.60s", r.Tool)
@@ -261,10 +264,28 @@ func FileRule(glob, dir string) (Rule, error) {
 	return r, err
 }
 
-// toolNamed finds a tool by its name, or by Claude Code's.
-func toolNamed(name string, foreign bool) (namedTool, bool) {
+// ToolsNamed are the tools that a name in the list of an agent means, also one of another program's, and whatever
+// stands between parentheses behind it: none for a name that is not known.
+func ToolsNamed(name string) (names []string) {
+	name, _, _ = strings.Cut(strings.TrimSpace(name), "(")
+	if strings.HasPrefix(name, mcpPrefix) {
+		return []string{"mcp_find", "mcp_call"}
+	}
+	for _, t := range namedTools {
+		if t.name == name || line.In(t.others, strings.ToLower(name)) {
+			names = append(names, t.name)
+		}
+	}
+	if slices.Contains(names, "bash") { // The output of a line in the background is had by shell.
+		names = append(names, "shell")
+	}
+	return names
+}
+
+// toolNamed finds a tool by its name, or by another program's.
+func toolNamed(name string, others bool) (namedTool, bool) {
 	i := slices.IndexFunc(namedTools, func(t namedTool) bool {
-		return !foreign && t.name == name || foreign && line.In(t.foreign, strings.ToLower(name))
+		return !others && t.name == name || others && line.In(t.others, strings.ToLower(name))
 	})
 	if i < 0 {
 		return namedTool{}, false

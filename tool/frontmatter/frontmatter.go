@@ -15,8 +15,11 @@ import (
 )
 
 // Head has the values of a front matter by key: a string for a scalar, however it is written, and a
-// []string for a list of them. Other values are left out.
+// []string for a list of them. The content of a Table is left out.
 type Head map[string]any
+
+// Table stands for a value that is a table.
+type Table struct{}
 
 // plain finds values without quotes that YAML may refuse: people write a colon in a description, and
 // [ISSUE] [PRIORITY] as the hint for arguments. A list or table is no such value.
@@ -99,6 +102,8 @@ func values(document *yaml.Node, keys []string) Head {
 				list = append(list, element.Value)
 			}
 			head[key] = list
+		case value.Kind == yaml.MappingNode:
+			head[key] = Table{}
 		}
 	}
 	return head

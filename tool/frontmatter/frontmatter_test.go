@@ -42,7 +42,7 @@ func TestSplit(t *testing.T) {
 		"broken": {file: "---\nname: a\ndescription: [\n---\nx", body: "x", head: head{"name": "a"},
 			err: "line 3: the value of description is not valid YAML"},
 		"a control character": {file: "---\ndescription: \"\x01\"\nname: a\n---\nx", body: "x", err: "line 2: the value of description is not valid YAML"},
-		"a table":             {file: "---\nname: a\ndescription: {b: c}\n---\nx", body: "x", head: head{"name": "a"}},
+		"a table":             {file: "---\nname: a\ndescription: {b: c}\n---\nx", body: "x", head: head{"name": "a", "description": frontmatter.Table{}}},
 		"an alias":            {file: "---\nx: &b [1]\nname: a\ndescription: *b\n---\nx", body: "x", head: head{"name": "a"}},
 		"no table":            {file: "---\n- name: a\n---\nx", body: "x"},
 		"dashes in text":      {file: "---\nname: a\n---\n---- x\n---\n", body: "---- x\n---\n", head: head{"name": "a"}},

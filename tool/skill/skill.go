@@ -63,6 +63,9 @@ type Item struct {
 	Model       string   // the model that a command or an agent asks for; "" for any
 	Agent       string   // the agent that a command is for; "" for none
 	Tools       []string // an agent's tools as they are written; nil for all
+	Without     []string // the tools that an agent must not have, as they are written
+	Plan        bool     // an agent that only reads, whatever the mode
+	Unused      []string // the keys of its head that would restrict it, and that have no meaning here
 	// NoModel means that the model must not load a skill, NoUser that it is no slash command.
 	NoModel, NoUser bool
 	Place           Place
@@ -374,7 +377,7 @@ func (p Place) item(rel string, buf []byte) (Item, error) {
 		return i, fmt.Errorf("%s: %w", i.Source(), errTooLong)
 	}
 	head, _, err := split(rel, data, "name", "description", "argument-hint", "model", "agent", "tools",
-		"disable-model-invocation", "user-invocable")
+		"disallowedTools", "disallowed-tools", "permissionMode", "hooks", "disable-model-invocation", "user-invocable")
 	if err != nil {
 		return i, fmt.Errorf("%s %w", i.Source(), err)
 	}
@@ -397,7 +400,14 @@ func (p Place) item(rel string, buf []byte) (Item, error) {
 		if name := line(head["name"]); validName(name) {
 			i.Name = name
 		}
-		i.Tools = words(head["tools"])
+		i.Tools, i.Without = words(head["tools"]), append(words(head["disallowedTools"]), words(head["disallowed-tools"])...)
+		i.Plan = line(head["permissionMode"]) == "plan"
+	}
+	for _, key := range []string{"hooks", "tools", "disallowedTools", "disallowed-tools"} {
+		_, table := head[key].(frontmatter.Table)
+		if table || p.Kind != Agent && key != "tools" && head[key] != nil {
+			i.Unused = append(i.Unused, key)
+		}
 	}
 	switch {
 	case !validName(i.Name):
@@ -433,13 +443,23 @@ func truth(v any, otherwise bool) bool {
 	return otherwise
 }
 
-// words are the elements of a list, or those of a text between commas and spaces; nil for neither.
+// words are the elements of a list, or those of a text between commas and spaces that stand in no
+// parentheses; nil for neither.
 func words(v any) []string {
 	switch v := v.(type) {
 	case []string:
 		return v
 	case string:
-		return strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
+		depth := 0
+		return strings.FieldsFunc(v, func(r rune) bool {
+			switch r {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+			return depth <= 0 && (r == ',' || r == ' ')
+		})
 	}
 	return nil
 }
@@ -518,7 +538,7 @@ func (l *Library) Skipped(kind Kind) []string {
 	return l.wrong[kind]
 }
 
-// Shadowed says of a kind which files another one hides, a line each.
+// Shadowed says of a kind which files another one hides, and what restricts nothing in one, a line each.
 func (l *Library) Shadowed(kind Kind) []string {
 	l.Items(kind)
 	if l == nil {
@@ -556,6 +576,9 @@ func (l *Library) look(kind Kind) {
 					l.shadow[kind] = append(l.shadow[kind], i.Source()+" is hidden by "+items[first].Source())
 				}
 				continue
+			}
+			for _, key := range i.Unused {
+				l.shadow[kind] = append(l.shadow[kind], i.Source()+": its "+key+" has no meaning here, and restricts nothing")
 			}
 			by[i.Name] = len(items)
 			items = append(items, i)

@@ -390,7 +390,7 @@ func (m *models) choiceOf(name string) config.Choice {
 	if first, rest, ok := strings.Cut(name, "/"); ok && m.cfg.IsProvider(first) && rest != "" {
 		return config.Choice{Provider: first, Model: rest}
 	}
-	return config.Choice{Provider: m.choice.Provider, Model: name}
+	return config.Choice{Provider: m.choice.Provider, Model: cmp.Or(m.catalog.Newest(m.choice.Provider, name), name)}
 }
 
 // goOnWith lets the provider and model of a session answer in it again, unless a

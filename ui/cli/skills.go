@@ -15,6 +15,7 @@ import (
 	"artoo/provider"
 	"artoo/tool/names"
 	"artoo/tool/skill"
+	"artoo/tool/text"
 	"artoo/ui"
 )
 
@@ -125,8 +126,10 @@ func (x *extensions) repositoryPlaces() (places []skill.Place) {
 }
 
 // fileAgents are the agents of Markdown files, without those that the settings replace. all are the
-// names of all tools. An agent whose model is not known has the caller's.
+// names of all tools. An agent whose model is not known has the caller's. What an agent asks for and
+// does not get is said in one line.
 func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
+	var missing []string
 	for _, i := range a.extensions.skills.Items(skill.Agent) {
 		if !i.Place.Fixed && slices.ContainsFunc(a.cfg.Agents, func(t config.AgentTable) bool { return t.Name == i.Name }) {
 			continue
@@ -136,21 +139,66 @@ func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
 			a.warn(err.Error())
 			continue
 		}
-		s := agent.SubAgent{Name: i.Name, Description: i.Description, Prompt: body}
-		if i.Tools != nil {
-			s.Tools = []string{}
-		}
-		for _, name := range i.Tools {
-			if r, err := permission.ParseRule(name); err == nil && slices.Contains(all, r.Tool) {
-				s.Tools = append(s.Tools, r.Tool)
-			}
-		}
-		if choice := a.models.choiceOf(i.Model); i.Model != "" && !isProgram(choice.Provider) && a.models.catalog.Has(choice.Provider, choice.Model) {
+		s := agent.SubAgent{Name: i.Name, Description: i.Description, Prompt: body, ReadOnly: i.Plan}
+		var lacks []string
+		s.Tools, lacks = agentTools(i, all)
+		choice := a.models.choiceOf(i.Model)
+		switch {
+		case i.Model == "":
+		case isProgram(choice.Provider) || !a.models.catalog.Has(choice.Provider, choice.Model):
+			lacks = append(lacks, "the model "+i.Model)
+		default:
 			s.Model = func() (agent.Model, error) { return a.models.model(choice) }
+		}
+		if lacks != nil {
+			missing = append(missing, i.Name+" ("+strings.Join(lacks, ", ")+")")
 		}
 		list = append(list, s)
 	}
+	if missing != nil {
+		a.warn("agents that ask for what is not here: " + text.UpTo(3, missing))
+	}
 	return list
+}
+
+// agentTools are the tools of an agent, of all that there are; nil for all. lacks names those that are
+// not known, and limits on a part of a tool, which have no meaning here.
+func agentTools(i skill.Item, all []string) (tools, lacks []string) {
+	everything := i.Tools == nil || slices.ContainsFunc(i.Tools, func(name string) bool { return name == "*" || name == "all" })
+	if !everything {
+		tools = []string{}
+	}
+	take := func(names []string, each func(tool string)) {
+		for _, name := range names {
+			named := permission.ToolsNamed(name)
+			if slices.Contains(all, name) {
+				named = append(named, name)
+			}
+			if named == nil && name != "*" {
+				lacks = append(lacks, name)
+			}
+			for _, t := range named {
+				each(t)
+			}
+		}
+	}
+	if !everything {
+		take(i.Tools, func(t string) { tools = append(tools, t) })
+		if at := slices.IndexFunc(i.Tools, func(name string) bool { return strings.Contains(name, "(") }); at >= 0 {
+			lacks = append(lacks, "the limit "+i.Tools[at])
+		}
+	}
+	if i.Without != nil && everything {
+		tools = slices.Clone(all)
+	}
+	for _, name := range i.Without {
+		if strings.Contains(name, "(") { // It denies a part of the tool alone.
+			lacks = append(lacks, "the limit "+name)
+			continue
+		}
+		take([]string{name}, func(t string) { tools = slices.DeleteFunc(tools, func(have string) bool { return have == t }) })
+	}
+	return tools, lacks
 }
 
 // invocation is the skill or command that a prompt calls; ok is false where it calls none. The
