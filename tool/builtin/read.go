@@ -228,7 +228,7 @@ type page struct {
 // showText shows lines of a text, and notes them in seen. With whole it counts all lines.
 func showText(t files.Place, r io.Reader, size int64, in readInput, whole bool, seen *files.ReadState) (tool.Result, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
-	head, _ := buffered.Peek(4) // an error comes again with the first line
+	head, _ := buffered.Peek(files.HeadSize) // an error comes again with the first line
 	set := files.CharsetOf(head)
 	if _, err := buffered.Discard(len(set.Mark())); err != nil {
 		return tool.Result{}, t.Errorf(err, "")

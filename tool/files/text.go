@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"net/http"
 	"strings"
@@ -22,23 +23,26 @@ const (
 	utf8Marked
 	utf16Little
 	utf16Big
+	utf16LittleBare // without its mark
+	utf16BigBare
 )
 
 // Mark is the byte order mark at the start of such a file, "" for none.
 func (c Charset) Mark() string {
-	return [...]string{"", "\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}[c]
+	return [...]string{"", "\xef\xbb\xbf", "\xff\xfe", "\xfe\xff", "", ""}[c]
 }
 
 func (c Charset) String() string {
-	return [...]string{"UTF-8", "UTF-8 with a byte order mark", "UTF-16LE", "UTF-16BE"}[c]
+	return [...]string{"UTF-8", "UTF-8 with a byte order mark", "UTF-16LE", "UTF-16BE",
+		"UTF-16LE without a byte order mark", "UTF-16BE without a byte order mark"}[c]
 }
 
 // Wide is the codec of a UTF-16 charset without its mark, nil for UTF-8.
 func (c Charset) Wide() encoding.Encoding {
 	switch c {
-	case utf16Little:
+	case utf16Little, utf16LittleBare:
 		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
-	case utf16Big:
+	case utf16Big, utf16BigBare:
 		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	}
 	return nil
@@ -54,7 +58,30 @@ func CharsetOf(head []byte) Charset {
 			return c
 		}
 	}
+	head = head[:min(len(head), HeadSize)]
+	switch {
+	case len(head) < 8 || len(head)%2 != 0 || bytes.IndexByte(head, 0) < 0:
+	case mostlyASCII(head, binary.LittleEndian):
+		return utf16LittleBare
+	case mostlyASCII(head, binary.BigEndian):
+		return utf16BigBare
+	}
 	return Plain
+}
+
+// mostlyASCII reports whether head is a text of 16-bit units: half of them or more are printable ASCII or line
+// breaks, and none is a control character, as those of a binary file are.
+func mostlyASCII(head []byte, order binary.ByteOrder) bool {
+	ascii := 0
+	for i := 0; i < len(head); i += 2 {
+		switch unit := order.Uint16(head[i:]); {
+		case unit >= ' ' && unit < 0x7f, unit == '\t', unit == '\n', unit == '\r', unit == '\f':
+			ascii++
+		case unit < 0xa0:
+			return false
+		}
+	}
+	return ascii*4 >= len(head)
 }
 
 // HeadSize is how many bytes of a file decide its type; git takes as many.
@@ -98,6 +125,24 @@ type Text struct {
 }
 
 var errBadUTF16 = errors.New("is not valid UTF-16, and would not come out as it was")
+
+// ErrBinary is the error for a file that is no text.
+var ErrBinary = errors.New("is a binary file, not text")
+
+// TextOf is a whole file as models read it; ErrBinary for one that is no text.
+func TextOf(raw []byte) (string, error) {
+	if BinaryType(raw) != "" {
+		return "", ErrBinary
+	}
+	t, err := Decode(raw)
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsRune(t.Body, 0) {
+		return "", ErrBinary
+	}
+	return t.Body, nil
+}
 
 // Decode reads a text file; encode is its exact inverse.
 func Decode(raw []byte) (Text, error) {

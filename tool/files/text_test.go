@@ -35,6 +35,8 @@ func TestDecodeText(t *testing.T) {
 		{"mark", "\xef\xbb\xbfa\r\n", "a\n", utf8Marked, true},
 		{"utf-16le", wide(binary.LittleEndian, "ä\r\n😀"), "ä\n😀", utf16Little, true},
 		{"utf-16be", wide(binary.BigEndian, "ä\n"), "ä\n", utf16Big, false},
+		{"utf-16le without a mark", wide(binary.LittleEndian, "rüles\r\nx")[2:], "rüles\nx", utf16LittleBare, true},
+		{"utf-16be without a mark", wide(binary.BigEndian, "rules\n")[2:], "rules\n", utf16BigBare, false},
 		{"latin 1", "caf\xe9\r\n", "caf\xe9\n", Plain, true},
 		{"a second mark is text", "\xef\xbb\xbf\ufeffa", "\ufeffa", utf8Marked, false},
 		{"a second mark is text in UTF-16", wide(binary.LittleEndian, "\ufeffa"), "\ufeffa", utf16Little, false},
@@ -95,6 +97,18 @@ func TestBinaryType(t *testing.T) {
 	} {
 		if got := BinaryType([]byte(head)); got != want {
 			t.Errorf("%.20q: %q, want %q", head, got, want)
+		}
+	}
+}
+
+// A binary file stays one although every second byte of it is 0, and so does a text with a NUL in it.
+func TestTextOfLeavesBinaryFilesAlone(t *testing.T) {
+	for raw, want := range map[string]error{
+		"a\x00b\x00c\x00d\x00": nil, "a\x00\x01\x00c\x00d\x00": ErrBinary, "\x01\x00\x02\x00\x03\x00\x04\x00": ErrBinary,
+		strings.Repeat("a", HeadSize) + "\x00": ErrBinary, "caf\xe9": nil, "\xff\xfe\x00\x00a\x00\x00\x00": ErrBinary,
+	} {
+		if got, err := TextOf([]byte(raw)); err != want {
+			t.Errorf("%.20q: %q, %v", raw, got, err)
 		}
 	}
 }
