@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/agent/instructions"
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
@@ -339,17 +340,16 @@ func (a *Agent) take(s *conversation.Session) error {
 		a.session.system = ""
 		a.session.openServers()
 	}
-	system, settings, instructions := a.session.opt.System, a.session.settingsNow(), []instruction(nil)
+	system, settings, found := a.session.opt.System, a.session.settingsNow(), []instruction(nil)
 	if w != nil {
-		var left []string
+		var cut string
 		var err error
-		if instructions, left, err = w.instructions(); err != nil {
+		if found, cut, err = w.instructions(a.session.opt.Env.Files); err != nil {
 			return err
 		}
-		for _, n := range left {
-			a.session.notify(n)
-		}
-		system = w.systemPrompt(settings, instructions, a.session.opt.Env.Environ)
+		a.session.warnOf(found)
+		a.session.notifyOnce(cut)
+		system = w.systemPrompt(settings, inForce(found), a.session.opt.Env.Environ)
 	}
 	if s == nil && !a.session.opt.Sessions.Ephemeral {
 		s = a.session.opt.Sessions.Store.Create(conversation.Header{
@@ -406,7 +406,7 @@ func (a *Agent) take(s *conversation.Session) error {
 	if s != nil && s.Resumed() && a.session.opt.Skills != nil {
 		a.session.loaded = a.session.loadedIn(history)
 	}
-	a.notes.begin(a.session, settings, instructions, s != nil && s.Resumed())
+	a.notes.begin(a.session, settings, found, s != nil && s.Resumed())
 	return nil
 }
 
@@ -418,6 +418,8 @@ type ContextUse struct {
 	Free     int
 	Messages int
 	Parts    []ContextPart // Their sum is about Used.
+	// Files are the instruction files that were found, those that are not used too.
+	Files []instructions.File
 }
 
 // ContextPart is a part of the request to the model.
@@ -431,7 +433,7 @@ func (a *Agent) Context() ContextUse {
 	a.session.takeFound()
 	c := a.session.conv
 	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.session.model.Info.Context,
-		Messages: c.MessageCount()}
+		Messages: c.MessageCount(), Files: slices.Concat(a.notes.found, a.notes.nested)}
 	sizes, sum := a.contextSizes(), 0
 	for _, n := range sizes {
 		sum += n

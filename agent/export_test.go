@@ -30,7 +30,6 @@ type (
 var (
 	SystemPrompt     = systemPrompt
 	Programs         = usualPrograms
-	Instructions     = instructionsOf
 	InstructionsNote = instructionsChanged
 )
 

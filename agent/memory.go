@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"artoo/agent/instructions"
 	"artoo/tool/atomicfile"
 	"artoo/tool/edit"
 	"artoo/tool/files"
@@ -37,7 +37,7 @@ func (ms Memories) PlanInstruction(text string) (Memory, error) {
 	if w == nil {
 		return Memory{}, errors.New("there is no project whose instructions could be added to")
 	}
-	path, err := w.nearestInstructions()
+	path, err := w.nearestInstructions(ms.a.session.opt.Env.Files)
 	if err != nil {
 		return Memory{}, err
 	}
@@ -48,8 +48,8 @@ func (ms Memories) PlanInstruction(text string) (Memory, error) {
 	if !utf8.Valid(m.before) {
 		return m, fmt.Errorf("%s is no text in UTF-8", path)
 	}
-	if m.after = withLine(m.before, text); len(m.after) > instructionsLimit {
-		return m, fmt.Errorf("%s would have more than the %d KB that are read of instructions", path, instructionsLimit>>10)
+	if m.after = withLine(m.before, text); len(m.after) > instructions.Limit {
+		return m, fmt.Errorf("%s would have more than the %d KB that are read of instructions", path, instructions.Limit>>10)
 	}
 	name := path
 	if rel, err := filepath.Rel(w.Project.Root, path); err == nil && filepath.IsLocal(rel) {
@@ -60,21 +60,17 @@ func (ms Memories) PlanInstruction(text string) (Memory, error) {
 }
 
 // nearestInstructions is the file that a line is added to; a link is followed.
-func (w *Workspace) nearestInstructions() (string, error) {
-	base, dirs := w.Project.Root, downTo(w.Project.Root, w.Project.Dir)
+func (w *Workspace) nearestInstructions(seen *files.Files) (string, error) {
+	base, places := w.Project.Root, w.instructionPlaces(seen)
 	if w.NoProject {
-		if base, dirs = w.ConfigDir, []string{"."}; base == "" {
+		if base = w.ConfigDir; base == "" {
 			return "", errors.New("the project's instructions are not read, and there is no directory for the user's own")
 		}
+	} else {
+		places.Config = ""
 	}
-	for _, dir := range slices.Backward(dirs) {
-		_, path, err := firstInstruction(base, dir, 1)
-		if err != nil {
-			return "", err
-		}
-		if path != "" {
-			return filepath.EvalSymlinks(path)
-		}
+	if path := instructions.Nearest(places); path != "" {
+		return filepath.EvalSymlinks(path)
 	}
 	path := filepath.Join(base, "AGENTS.md")
 	if _, err := os.Lstat(path); err == nil {

@@ -25,6 +25,8 @@ type modelNotes struct {
 	settings     settings
 	known        string        // the settings as the model knows them, see settings.key; "" where they are others
 	instructions []instruction // The model knows these.
+	found        []instruction // all files that were found, those that are not used too
+	nested       []instruction // those of directories that were touched later
 	git          <-chan string // It gives the state that git reports as the session begins; nil once the model has it.
 }
 
@@ -36,8 +38,8 @@ func (s settings) in(mode permission.Mode) settings {
 	return s
 }
 
-func (n *modelNotes) begin(s *session, now settings, instructions []instruction, resumed bool) {
-	*n = modelNotes{settings: now}
+func (n *modelNotes) begin(s *session, now settings, found []instruction, resumed bool) {
+	*n = modelNotes{settings: now, found: found}
 	w := s.opt.Workspace
 	if w == nil || now.knownFrom(s.system, s.conv.Messages()) {
 		n.known = now.key()
@@ -48,13 +50,16 @@ func (n *modelNotes) begin(s *session, now settings, instructions []instruction,
 	if !resumed {
 		n.git = w.gitState(s.opt.Env.Environ)
 	}
-	for i := range instructions {
-		if !strings.Contains(s.system, strings.TrimSpace(instructions[i].Text)) {
-			instructions[i].Text = "" // a resumed session began with another text
+	n.instructions = inForce(found)
+	for i, f := range n.instructions {
+		if !strings.Contains(s.system, strings.TrimSpace(f.Text)) {
+			n.instructions[i].Text = "" // a resumed session began with another text
 		}
 	}
-	n.instructions = instructions
-	s.guide = w.guide(instructions)
+	s.guide = w.guide(s.opt.Env.Files, n.instructions, func(nested []instruction) {
+		n.nested = append(n.nested, nested...)
+		s.warnOf(nested)
+	})
 }
 
 // knownFrom reports whether the newest note of a history, or else the prompt, has these settings
@@ -113,13 +118,15 @@ func (n *modelNotes) next(s *session) (notes []provider.Part) {
 		}
 		b.git = nil
 	}
-	texts, _, err := w.instructions()
+	found, _, err := w.instructions(s.opt.Env.Files)
 	if err != nil {
 		tell(provider.NoteInstructions, fmt.Sprintf("(The instruction files can no longer be read: %v.)", err))
 		return notes
 	}
+	texts := inForce(found)
 	tell(provider.NoteInstructions, instructionsChanged(b.instructions, texts))
-	b.instructions = texts
+	b.instructions, b.found = texts, found
+	s.warnOf(found)
 	return notes
 }
 

@@ -314,6 +314,7 @@ type Limits struct {
 type Workspace struct {
 	Project   repository.Project
 	ConfigDir string    // the user's own AGENTS.md is here; may be ""
+	Home      string    // where ~ leads in an import of an instruction file; may be ""
 	Memory    string    // the user's file of lines about the project, absolute; "" keeps none
 	NoProject bool      // read no instructions of the project
 	Replace   string    // the user's own system prompt; "" for artoo's

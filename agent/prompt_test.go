@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -196,102 +195,6 @@ func link(t *testing.T, to string, path ...string) {
 	t.Helper()
 	if err := os.Symlink(to, filepath.Join(path...)); err != nil {
 		t.Skipf("no links here: %v", err)
-	}
-}
-
-func TestInstructions(t *testing.T) {
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	config, root := filepath.Join(base, "config"), filepath.Join(base, "p")
-	write(t, "mine", config, "AGENTS.md")
-	write(t, "secret", base, "secret.md")
-	write(t, "root agents", root, "AGENTS.md")
-	write(t, "root claude", root, "CLAUDE.md")
-	write(t, "a", root, "a", "AGENT.md")
-	write(t, "a claude", root, "a", "CLAUDE.md")
-	write(t, "", root, "a", "AGENTS.md", "x") // a directory of that name
-	write(t, "b claude", root, "a", "b", "CLAUDE.md")
-	write(t, " \n\t", root, "blank", "AGENTS.md")
-	write(t, "caf\xe9 \xff", root, "bytes", "AGENTS.md")
-	write(t, "PASSWORD=x", root, "env", ".env")
-	write(t, "shared", root, "docs", "agents.MD")
-	for _, dir := range []string{"none", "out", "outdir", "env", "in", "loop", "gone"} {
-		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
-	}
-	link(t, filepath.Join("..", "..", "secret.md"), root, "out", "AGENTS.md")
-	link(t, base, root, "outdir", "away")
-	link(t, ".env", root, "env", "AGENTS.md")
-	link(t, filepath.Join("..", "docs", "agents.MD"), root, "in", "AGENTS.md")
-	link(t, "AGENTS.md", root, "loop", "AGENTS.md")
-	link(t, "nothing.md", root, "gone", "AGENTS.md")
-	for _, c := range []struct {
-		config, dir string
-		want        []string
-	}{
-		{"", ".", []string{"root agents"}},
-		{config, ".", []string{"mine", "root agents"}},
-		{filepath.Join(base, "missing"), ".", []string{"root agents"}},
-		{"", "a", []string{"root agents", "a"}},
-		{"", filepath.Join("a", "b"), []string{"root agents", "a", "b claude"}},
-		{"", "none", []string{"root agents"}},
-		{"", "blank", []string{"root agents"}},
-		{"", "bytes", []string{"root agents", "caf\uFFFD \uFFFD"}},
-		{"", "out", []string{"root agents"}},
-		{"", filepath.Join("outdir", "away"), []string{"root agents"}},
-		{"", "env", []string{"root agents"}},
-		{"", "in", []string{"root agents", "shared"}},
-		{"", "loop", []string{"root agents"}},
-		{"", "gone", []string{"root agents"}},
-		{"", filepath.Join("..", "elsewhere"), []string{"root agents"}},
-	} {
-		list, cut, err := agent.Instructions(c.config, root, filepath.Join(root, c.dir))
-		if err != nil || cut {
-			t.Errorf("%s: cut %v, error %v", c.dir, cut, err)
-		}
-		var got []string
-		for _, i := range list {
-			got = append(got, i.Text)
-			if !filepath.IsAbs(i.Path) || !utf8.ValidString(i.Text) {
-				t.Errorf("%s: %+v", c.dir, i)
-			}
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.dir, diff)
-		}
-	}
-	if list, _, err := agent.Instructions(config, "", ""); err != nil || len(list) != 1 || list[0].Text != "mine" {
-		t.Errorf("without a project: %+v, %v", list, err)
-	}
-	if list, _, err := agent.Instructions("", "", ""); err != nil || len(list) != 0 {
-		t.Errorf("with nothing: %+v, %v", list, err)
-	}
-}
-
-func TestInstructionsAreCutAt32KB(t *testing.T) {
-	root := t.TempDir()
-	for _, c := range []struct {
-		first, second string
-		sizes         []int
-		cut           bool
-	}{
-		{strings.Repeat("a", 20<<10), strings.Repeat("b", 12<<10), []int{20 << 10, 12 << 10}, false},
-		{strings.Repeat("a", 20<<10), strings.Repeat("b", 12<<10+1), []int{20 << 10, 12 << 10}, true},
-		{strings.Repeat("a", 32<<10), "b", []int{32 << 10}, true},
-		{strings.Repeat("a", 64<<10), "b", []int{32 << 10}, true},
-		{strings.Repeat("a", 32<<10-1), "é", []int{32<<10 - 1}, true}, // no half characters
-		{strings.Repeat("a", 32<<10), "", []int{32 << 10}, false},
-	} {
-		write(t, c.first, root, "AGENTS.md")
-		write(t, c.second, root, "d", "AGENTS.md")
-		list, cut, err := agent.Instructions("", root, filepath.Join(root, "d"))
-		must(t, err)
-		var sizes []int
-		for _, i := range list {
-			sizes = append(sizes, len(i.Text))
-		}
-		if diff := cmp.Diff(c.sizes, sizes); diff != "" || cut != c.cut {
-			t.Errorf("%d and %d bytes: cut %v\n%s", len(c.first), len(c.second), cut, diff)
-		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"artoo/agent/instructions"
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/changes"
@@ -155,6 +156,7 @@ func (r *reviewer) parts() (parts []reviewPart) {
 			parts[last].files = append(parts[last].files, name)
 		}
 	}
+	instructs := r.instructs()
 	for _, f := range r.set.Files {
 		name := r.set.Name(f.Path)
 		if why := r.left(f); why != "" {
@@ -162,7 +164,7 @@ func (r *reviewer) parts() (parts []reviewPart) {
 			continue
 		}
 		r.review.Files++
-		r.plain = r.plain || isInstructionFile(f.Path) || f.From != "" && isInstructionFile(f.From)
+		r.plain = r.plain || instructs(f.Path) || f.From != "" && instructs(f.From)
 		head := "=== " + name + ", " + string(f.Kind)
 		if f.From != "" {
 			head += " from " + r.set.Name(f.From)
@@ -264,9 +266,18 @@ func hunkTexts(h changes.Hunk, mask func(string) string, most int) (pieces []str
 	return append(pieces, b.String())
 }
 
-// isInstructionFile reports whether agents obey a file of this path.
-func isInstructionFile(path string) bool {
-	return slices.Contains(instructionNames(), filepath.Base(filepath.FromSlash(path)))
+// instructs returns a func that reports whether agents obey a file: by its name, or since an instruction file imports it.
+func (r *reviewer) instructs() func(path string) bool {
+	var found []instruction
+	w := r.turn.session.opt.Workspace
+	if w != nil {
+		found = w.Instructions(r.turn.session.opt.Env.Files)
+	}
+	return func(path string) bool {
+		return instructions.Named(path) || slices.ContainsFunc(found, func(f instruction) bool {
+			return f.Path == filepath.Join(r.set.Root, filepath.FromSlash(path))
+		})
+	}
 }
 
 // reviewTools are the tools that a review has besides its own.

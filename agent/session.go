@@ -177,6 +177,14 @@ func (s *session) notify(text string) {
 	}
 }
 
+// notifyOnce notifies the user of something once in a run; of "" never.
+func (s *session) notifyOnce(text string) {
+	if text != "" && !slices.Contains(s.notified, text) {
+		s.notified = append(s.notified, text)
+		s.notify(text)
+	}
+}
+
 func (s *session) foreignRules() string { return s.model.rules(s.opt.Policy.Mode) }
 
 func (s *session) setModel(m Model) {

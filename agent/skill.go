@@ -108,14 +108,6 @@ func (s *session) takeSkills() {
 	}
 }
 
-// notifyOnce notifies the user of something once in a run.
-func (s *session) notifyOnce(text string) {
-	if !slices.Contains(s.notified, text) {
-		s.notified = append(s.notified, text)
-		s.notify(text)
-	}
-}
-
 // openSkill makes a skill's directory readable. A repository's lies in the project.
 func (s *session) openSkill(i skill.Item) error {
 	files := s.opt.Env.Files

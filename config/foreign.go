@@ -132,7 +132,7 @@ func Files() []Foreign {
 		{"~/.local/state/artoo/history", "lines typed at the prompt"},
 		{"~/.local/state/artoo/trust.json", "project settings that were trusted or refused"},
 		{"AGENTS.md", "instructions, in the project's root and the directories down to the working one; " +
-			"AGENT.md and CLAUDE.md too"},
+			"AGENT.md, CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md too"},
 		{".artoo/config.toml", "the project's own settings, once they are trusted"},
 	}
 }

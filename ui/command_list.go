@@ -122,6 +122,11 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 		rows = append(rows, []string{"free", conversation.Tokens(c.Free), strconv.Itoa(c.Free*100/c.Budget) + "% of the budget"})
 	}
 	t.columns(rows)
+	rows = nil
+	for _, f := range c.Files {
+		rows = append(rows, []string{oneLine(f.Name), oneLine(f.Said)})
+	}
+	t.columns(rows)
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"artoo/tool/files"
 	"artoo/tool/frontmatter"
 	"artoo/tool/text"
 )
@@ -224,6 +225,11 @@ const geminiExt = ".toml"
 
 // split returns the parsed head of a file, and the body.
 func split(rel string, data []byte, keys ...string) (frontmatter.Head, string, error) {
+	body, err := files.TextOf(data)
+	if err != nil {
+		return nil, "", err
+	}
+	data = []byte(body)
 	if path.Ext(rel) != geminiExt {
 		return frontmatter.Split(data, keys...)
 	}
@@ -253,6 +259,9 @@ func (p Place) head(rel string, buf []byte) (data []byte, size int, err error) {
 	for ; ; n = mostBytes {
 		if data, size, err = p.read(rel, n, buf); err != nil {
 			return nil, 0, err
+		}
+		if files.CharsetOf(data).Wide() != nil && n < mostBytes {
+			continue
 		}
 		if end := bytes.Index(data, []byte("\n---")); end > 0 {
 			if next := bytes.IndexByte(data[end+1:], '\n'); next >= 0 {

@@ -1,12 +1,14 @@
 package skill_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -94,18 +96,28 @@ func TestParsingIsLenient(t *testing.T) {
 	}
 }
 
+// wide is a text in UTF-16 with its mark.
+func wide(text string) (raw []byte) {
+	for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+		raw = binary.LittleEndian.AppendUint16(raw, unit)
+	}
+	return raw
+}
+
 func TestCommandsAndAgents(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
 		"fix.md":          "---\ndescription: Fix it\nargument-hint: [issue] [priority]\nmodel: sonnet\nagent: review\n---\nFix $1.\n",
 		"git/commit.md":   "Commit.\n",
 		"git/README":      "no command",
+		"wide.md":         string(wide("---\r\ndescription: From PowerShell\r\n---\r\nGo.")),
+		"binary.md":       "\x00\x01",
 		"git/.hidden.md":  "no command",
 		"agents/check.md": "---\nname: check\ndescription: Looks\ntools: Read, Grep\nmodel: inherit\n---\nYou look.\n",
 	})
 	l := skill.New([]skill.Place{{Kind: skill.Command, Dir: dir, Name: "commands", Prefix: "b:"},
 		{Kind: skill.Agent, Dir: filepath.Join(dir, "agents"), Name: "agents"}}, nil)
-	if diff := cmp.Diff([]string{"b:agents:check: Looks", "b:fix: Fix it", "b:git:commit: "}, named(l.Items(skill.Command))); diff != "" {
+	if diff := cmp.Diff([]string{"b:agents:check: Looks", "b:fix: Fix it", "b:git:commit: ", "b:wide: From PowerShell"}, named(l.Items(skill.Command))); diff != "" {
 		t.Error(diff)
 	}
 	fix, _ := l.Find(skill.Command, "b:fix")

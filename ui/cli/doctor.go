@@ -152,6 +152,7 @@ func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
 	}
 	all := []doctor.Check{terminal, shell, git, project, doctor.CheckConfig(d.app.cfg.File, warnings, invalid),
 		doctor.CheckPolicy(d.app.cfg.Policy.String()), doctor.CheckHooks(d.app.extensions.hookPrograms()), doctor.CheckFiles(d.places())}
+	all = append(all, doctor.CheckInstructions(d.app.workspace.instructions()))
 	if d.app.extensions.skills != nil {
 		all = append(all, doctor.CheckSkills(d.app.extensions.skippedSkills()))
 	}

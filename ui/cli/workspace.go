@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/agent/instructions"
 	"artoo/tool"
 	"artoo/tool/extension"
 	"artoo/tool/journal"
@@ -97,6 +98,7 @@ func (w *workspace) forAgent() *agent.Workspace {
 		Replace: w.cfg.System, Append: w.cfg.AppendSystem,
 		Headless: w.extensions.unanswered(), Began: w.began, AddDirs: added, Asked: w.extensions.reopened,
 	}
+	made.Home, _ = os.LookupEnv("HOME")
 	if dir, err := w.cfg.Paths.ConfigDir(); err == nil {
 		made.ConfigDir = dir
 	}
@@ -111,6 +113,17 @@ func (w *workspace) forAgent() *agent.Workspace {
 		made.ReadDirs = append(made.ReadDirs, b.Root)
 	}
 	return made
+}
+
+// instructions are the instruction files that are there for the working directory, used or not.
+func (w *workspace) instructions() ([]instructions.File, error) {
+	made := w.forAgent()
+	seen, err := made.OpenFiles(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer seen.Close()
+	return made.Instructions(seen), nil
 }
 
 // canCap is an error if the run's changes are capped, and commands or servers could pass the caps here.

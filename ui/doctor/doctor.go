@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"artoo/agent/instructions"
 )
 
 // Level says how a thing stands.
@@ -27,6 +29,8 @@ type Finding struct {
 	Topic string `json:"topic"` // one word: terminal, shell, git …
 	Text  string `json:"text"`
 	Fix   string `json:"fix,omitempty"` // the next step; "" when nothing is wrong
+	// Instructions is the instruction file that the finding is about; nil for other findings.
+	Instructions *instructions.File `json:"instructions,omitempty"`
 }
 
 // Check looks at one thing.

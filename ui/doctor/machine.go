@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"artoo/agent/instructions"
 	"artoo/provider"
 	"artoo/tool/sandbox"
 	"artoo/tool/text"
@@ -422,4 +423,24 @@ func CheckServers(servers []MCPServer) Check {
 		}
 		return list
 	}
+}
+
+// CheckInstructions lists the instruction files that are there, used or not.
+func CheckInstructions(list []instructions.File, err error) Check {
+	if err != nil {
+		return found(Finding{Level: Warn, Topic: "instructions", Text: err.Error(), Fix: "correct the setting"})
+	}
+	var all []Finding
+	for _, f := range list {
+		finding := ok("instructions", "%s: %s", f.Name, f.Said)
+		if f.Wrong() {
+			finding.Level, finding.Fix = Warn, f.Try
+		}
+		finding.Instructions = &f
+		all = append(all, finding)
+	}
+	if all == nil {
+		all = []Finding{ok("instructions", "none: there is no AGENTS.md for this directory")}
+	}
+	return found(all...)
 }
