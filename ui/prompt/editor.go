@@ -36,14 +36,14 @@ const historyEntries = 1000
 type editor struct {
 	*readline.RuneBuffer
 	big     []string // the collapsed texts
-	kill    []rune
+	kills   [][]rune // newest last
 	history []entry
 	at      int            // the entry that is shown; len(history) for the new line
 	drafts  map[int][]rune // the new line, and entries that were changed, while others are shown
 
-	changes  []snapshot // the line before each change that can be undone, oldest first
-	typing   bool       // the last change was typing, at its place
-	argument lastArgument
+	changes []snapshot // the line before each change that can be undone, oldest first
+	typing  bool       // the last change was typing, at its place
+	last    put
 }
 
 // entry is a line of the history.
@@ -52,12 +52,15 @@ type entry struct {
 	line []rune // nil for one of another session that was not called back yet
 }
 
-// lastArgument is the word that Alt-. put into the line, and that the key puts an older one
-// for.
-type lastArgument struct {
+// put is what Alt-. or a yank put into the line, and an older one may take the place of.
+type put struct {
+	kind  keyKind // keyLastArgument or keyYank; the zero put has neither
 	after snapshot
-	back  int // how many lines back it was found; 0 for none
+	back  int // how many lines or kills back it was found
 }
+
+// maxKills is how many kills can be yanked.
+const maxKills = 20
 
 func newEditor(history []string) *editor {
 	silent := &readline.Config{FuncIsTerminal: func() bool { return false }} // it never draws
@@ -71,7 +74,7 @@ func newEditor(history []string) *editor {
 
 func (e *editor) reset() {
 	e.Set(nil)
-	e.at, e.drafts, e.argument = len(e.history), map[int][]rune{}, lastArgument{}
+	e.at, e.drafts, e.last = len(e.history), map[int][]rune{}, put{}
 	e.forgetChanges()
 }
 
@@ -138,7 +141,7 @@ func (e *editor) splice(from, to int, runes ...rune) {
 }
 
 func (e *editor) insert(text string, pasted bool) {
-	e.argument = lastArgument{}
+	e.last = put{}
 	if pasted {
 		e.write(e.collapse(text, pastedBit), false)
 	} else {
@@ -164,7 +167,34 @@ func (e *editor) remove(from, to int, keep bool) {
 	e.splice(from, to)
 }
 
-func (e *editor) keep(from, to int) { e.kill = e.Runes()[from:to] }
+func (e *editor) keep(from, to int) {
+	e.kills = append(e.kills, e.Runes()[from:to])
+	e.kills = e.kills[max(len(e.kills)-maxKills, 0):]
+}
+
+// killed is the kill so many before the newest, beginning again after the oldest; nil without any.
+func (e *editor) killed(back int) []rune {
+	if len(e.kills) == 0 {
+		return nil
+	}
+	return e.kills[len(e.kills)-1-back%len(e.kills)]
+}
+
+func (e *editor) yank(back int) {
+	e.write(e.killed(back), false)
+	e.last = put{keyYank, e.snapshot(), back}
+}
+
+// yankPop puts an older kill in the place of the one that was just yanked. It reports false after
+// anything else.
+func (e *editor) yankPop() bool {
+	was := e.last
+	if was.kind != keyYank || !was.after.same(e.snapshot()) || !e.undo() {
+		return false
+	}
+	e.yank(was.back + 1)
+	return true
+}
 
 // collapse gives big text as one rune, and other text rune by rune, with the bits.
 func (e *editor) collapse(text string, bits rune) []rune {
@@ -319,8 +349,8 @@ func (e *editor) recall(by int) {
 // of the next older one. It reports false where no line has another.
 func (e *editor) insertArgument() bool {
 	back := 0
-	if e.argument.after.same(e.snapshot()) {
-		back = e.argument.back
+	if e.last.kind == keyLastArgument && e.last.after.same(e.snapshot()) {
+		back = e.last.back
 	}
 	again := back > 0
 	for back++; back <= len(e.history); back++ {
@@ -332,7 +362,7 @@ func (e *editor) insertArgument() bool {
 			e.undo()
 		}
 		e.write(word, false)
-		e.argument = lastArgument{e.snapshot(), back}
+		e.last = put{keyLastArgument, e.snapshot(), back}
 		return true
 	}
 	return false

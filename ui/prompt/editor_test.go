@@ -27,6 +27,7 @@ func typeKeys(e *editor, keys string) {
 
 var editMarks = map[rune]keyKind{
 	'←': keyLeft, '→': keyRight, '↑': keyUp, '↓': keyDown, '«': keyWordLeft, '»': keyWordRight, '⌦': keyDelete, '…': keyLastArgument,
+	'ÿ': keyYankPop, 'Ü': keyUpper, 'Ł': keyLower, 'Ç': keyCapital, 'Ŧ': keyTransposeWords,
 }
 
 // Each key, from a line to the next.
@@ -46,6 +47,17 @@ func TestKeysEditTheLine(t *testing.T) {
 		{"kill takes what stands between blanks", "see a/b-c.go\x17", "see |"},
 		{"kill in another script", "привет мир\x17", "привет |"},
 		{"yank", "one two\x17\x01\x19", "two|one "},
+		{"yank an older kill", "one two three\x17\x17\x19ÿ", "one three|"},
+		{"yank around to the newest", "one two three\x17\x17\x19ÿÿ", "one two |"},
+		{"no older kill after another key", "one two three\x17\x17\x19xÿ", "one two x|"},
+		{"undo of a yank", "one\x17ab\x19\x1f", "ab|"},
+		{"upper", "one two««Ü", "ONE| two"},
+		{"lower", "ÉÀA b««Ł", "éàa| b"},
+		{"capital", "oNE two««Ç", "One| two"},
+		{"capital behind a word", "one two«←Ç", "one Two|"},
+		{"transpose words", "one two«Ŧ", "two one|"},
+		{"transpose the last words", "one, two. Ŧ", "two, one|. "},
+		{"transpose one word", "oneŦ", "one|"},
 		{"word left", "one two-three««x", "one x|two-three"},
 		{"word in another script", "привет мир«x", "привет x|мир"},
 		{"word right", "one two\x01»x", "onex| two"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"artoo/ui/sanitize"
 )
@@ -35,6 +36,7 @@ type keyboard struct {
 	vi      *vi       // nil with emacs' keys
 	search  *search   // nil but while the history is searched
 	sought  string    // the last pattern
+	awaits  keyKind   // keyQuote, keyFind or keyFindBack until the next key
 	escaped time.Time // when an Esc came that may be the first of two; zero after another key
 	kept    *kept     // the line a key took away to have something done
 }
@@ -179,6 +181,9 @@ func (kb *keyboard) messageKey(k key, at time.Time) {
 	if kb.search != nil && kb.searchKey(k) {
 		return
 	}
+	if kb.awaits != keyText && kb.character(k) {
+		return
+	}
 	if kb.vi != nil && kb.viKey(k) {
 		return
 	}
@@ -200,6 +205,8 @@ func (kb *keyboard) messageKey(k key, at time.Time) {
 		kb.ctrlC()
 	case keyEscape:
 		kb.escape(k, at)
+	case keyQuote, keyFind, keyFindBack:
+		kb.awaits = k.kind
 	case keyTab, keySearch, keySearchBack, keyMode, keyOutput, keyEdit:
 		kb.special(k.kind)
 	case keySuspend, keyQuit, keyClear:
@@ -209,6 +216,32 @@ func (kb *keyboard) messageKey(k key, at time.Time) {
 			kb.canvas.beep()
 		}
 	}
+}
+
+// character takes the character that Ctrl-V or Ctrl-] waits for. It reports false for a key that is
+// none, which keeps its meaning.
+func (kb *keyboard) character(k key) bool {
+	awaits := kb.awaits
+	kb.awaits = keyText
+	switch k.kind {
+	case keyText:
+	case keyTab:
+		k.text = "\t"
+	case keyEnter, keyNewline:
+		k.text = "\n"
+	default:
+		return false
+	}
+	if awaits == keyQuote {
+		kb.ed.insert(k.text, false)
+		return true
+	}
+	r, size := utf8.DecodeRuneInString(k.text)
+	if !kb.ed.find(r, awaits == keyFindBack) {
+		kb.canvas.beep()
+	}
+	kb.ed.insert(k.text[size:], false)
+	return true
 }
 
 func (kb *keyboard) enter() {

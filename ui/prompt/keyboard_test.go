@@ -52,6 +52,26 @@ func TestAltIsNoEscape(t *testing.T) {
 	}
 }
 
+// Ctrl-V and Ctrl-Q take the next key as its character, Ctrl-] goes to one.
+func TestAKeyIsTakenAsItsCharacter(t *testing.T) {
+	for _, tt := range []struct{ keys, want string }{
+		{"a\x16\tb", "a\tb|"},
+		{"a\x11\rb", "a\nb|"},
+		{"abcabc\x01\x1dc", "ab|cabc"},
+		{"abcabc\x01\x1dc\x1dc", "abcab|c"},
+		{"abcabc\x1b\x1da", "abc|abc"},
+		{"abc\x01\x1dxy", "y|abc"},
+		{"abc\x01\x1d\x05d", "abcd|"},
+	} {
+		b := newBare(t, nil, nil)
+		b.read("")
+		b.keys(tt.keys)
+		if b.line() != tt.want {
+			t.Errorf("%q: %q, want %q", tt.keys, b.line(), tt.want)
+		}
+	}
+}
+
 // In a turn Esc is Ctrl-C, and the other keys beep.
 func TestEscapeStopsATurn(t *testing.T) {
 	b := newBare(t, nil, nil)

@@ -38,7 +38,15 @@ const (
 	keyKillWordLeft
 	keyKillWordRight
 	keyYank
+	keyYankPop // Alt-Y: after a yank, an older kill in its place
 	keyTranspose
+	keyTransposeWords
+	keyUpper // Alt-U, Alt-L, Alt-C: the word's letters
+	keyLower
+	keyCapital
+	keyQuote        // Ctrl-V, Ctrl-Q: the next key stands for its character
+	keyFind         // Ctrl-]: to the next of the character that is typed then
+	keyFindBack     // Alt-Ctrl-]
 	keyUndo         // Ctrl-_
 	keyLastArgument // Alt-.
 	keyTab          // completes
@@ -67,13 +75,15 @@ var (
 	controlKeys = [0x80]keyKind{
 		0x01: keyHome, 0x02: keyLeft, 0x03: keyInterrupt, 0x04: keyEOF, 0x05: keyEnd, 0x06: keyRight, 0x07: keyEdit,
 		0x08: keyBackspace, 0x09: keyTab, 0x0a: keyNewline, 0x0b: keyKillEnd, 0x0c: keyClear, 0x0d: keyEnter, 0x0e: keyNext,
-		0x0f: keyOutput, 0x10: keyPrev, 0x12: keySearch, 0x13: keySearchBack, 0x14: keyTranspose, 0x15: keyKillStart,
-		0x17: keyKillWordLeft, 0x19: keyYank, 0x1a: keySuspend, 0x1c: keyQuit, 0x1f: keyUndo, 0x7f: keyBackspace,
+		0x0f: keyOutput, 0x10: keyPrev, 0x11: keyQuote, 0x12: keySearch, 0x13: keySearchBack, 0x14: keyTranspose, 0x15: keyKillStart,
+		0x16: keyQuote, 0x17: keyKillWordLeft, 0x19: keyYank, 0x1a: keySuspend, 0x1c: keyQuit, 0x1d: keyFind, 0x1f: keyUndo, 0x7f: keyBackspace,
 	}
 	chordKeys = [0x20]keyKind{0x05: keyEdit, 0x15: keyUndo}
 	metaKeys  = [0x80]keyKind{
 		'b': keyWordLeft, 'B': keyWordLeft, 'f': keyWordRight, 'F': keyWordRight, 'd': keyKillWordRight,
-		'D': keyKillWordRight, '.': keyLastArgument,
+		'D': keyKillWordRight, '.': keyLastArgument, 'y': keyYankPop, 'Y': keyYankPop, 't': keyTransposeWords,
+		'T': keyTransposeWords, 'u': keyUpper, 'U': keyUpper, 'l': keyLower, 'L': keyLower, 'c': keyCapital,
+		'C': keyCapital, 0x1d: keyFindBack,
 		0x08: keyKillWordLeft, 0x7f: keyKillWordLeft, 0x17: keyKillWordLeft, '\r': keyNewline, '\n': keyNewline,
 	}
 )

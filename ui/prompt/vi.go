@@ -252,7 +252,8 @@ func swapCase(line []rune, from, to int) []rune {
 const maxPut = 1 << 16
 
 func (v *vi) put(e *editor, before bool, n int) bool {
-	if len(e.kill) == 0 || len(e.kill)*n > maxPut {
+	kill := e.killed(0)
+	if len(kill) == 0 || len(kill)*n > maxPut {
 		return false
 	}
 	var text []rune
@@ -260,7 +261,7 @@ func (v *vi) put(e *editor, before bool, n int) bool {
 		if v.lines && i > 0 {
 			text = append(text, '\n')
 		}
-		text = append(text, e.kill...)
+		text = append(text, kill...)
 	}
 	line, pos := e.line(), e.Pos()
 	at, cursor := pos, 0

@@ -11,8 +11,8 @@ import (
 
 // do carries out an editing key. It reports false for a key that did nothing.
 func (e *editor) do(kind keyKind) bool {
-	if kind != keyLastArgument {
-		e.argument = lastArgument{}
+	if kind != keyLastArgument && kind != keyYankPop {
+		e.last = put{}
 	}
 	before := e.snapshot()
 	line, pos := e.line(), e.Pos()
@@ -42,7 +42,13 @@ func (e *editor) do(kind keyKind) bool {
 			e.splice(from, to, slices.Concat(all[pos:to], all[from:pos])...)
 		}
 	case keyYank:
-		e.write(e.kill, true)
+		e.yank(0)
+	case keyYankPop:
+		return e.yankPop()
+	case keyTransposeWords:
+		e.transposeWords(line, pos)
+	case keyUpper, keyLower, keyCapital:
+		e.recase(kind, line, pos)
 	case keyNewline:
 		e.insert("\n", false)
 	case keyUndo:
@@ -79,6 +85,58 @@ func (e *editor) do(kind keyKind) bool {
 		e.move(skipRight(line, skipRight(line, pos, noWord), isWord))
 	}
 	return !e.snapshot().same(before)
+}
+
+// transposeWords puts the word at the cursor before the one that stands left of it; behind the last
+// word, those two.
+func (e *editor) transposeWords(line []rune, pos int) {
+	if pos = skipRight(line, pos, noWord); pos == len(line) {
+		pos = skipLeft(line, pos, noWord)
+	}
+	to := skipRight(line, pos, isWord)
+	from := skipLeft(line, to, isWord)
+	leftTo := skipLeft(line, from, noWord)
+	leftFrom := skipLeft(line, leftTo, isWord)
+	if leftFrom < leftTo {
+		all := e.Runes()
+		e.splice(leftFrom, to, slices.Concat(all[from:to], all[leftTo:from], all[leftFrom:leftTo])...)
+	}
+}
+
+// recase changes the letters from the cursor to the word's end.
+func (e *editor) recase(kind keyKind, line []rune, pos int) {
+	from := skipRight(line, pos, noWord)
+	to := skipRight(line, from, isWord)
+	word := e.Runes()[from:to]
+	for i, r := range line[from:to] {
+		now := unicode.ToLower(r)
+		switch {
+		case r&collapsedBit != 0:
+			continue
+		case kind == keyCapital && i == 0:
+			now = unicode.ToTitle(r)
+		case kind == keyUpper:
+			now = unicode.ToUpper(r)
+		}
+		word[i] += now - r
+	}
+	e.splice(from, to, word...)
+}
+
+// find moves to the next r, or to the one before. It reports false where there is none.
+func (e *editor) find(r rune, back bool) bool {
+	line, pos := e.line(), e.Pos()
+	step := 1
+	if back {
+		step = -1
+	}
+	for at := pos + step; at >= 0 && at < len(line); at += step {
+		if line[at] == r {
+			e.move(at)
+			return true
+		}
+	}
+	return false
 }
 
 // The motions below see characters of several runes, words of any script, and lines.
