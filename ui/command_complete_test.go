@@ -37,7 +37,12 @@ func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := slices.MinFunc(earlier, strings.Compare)
-	term := &Terminal{opt: Options{Agent: a, Program: &testProgram{agent: a}, Models: &testProgram{agent: a}, Options: prompt.Options{Clock: prompt.Clock{}.OrReal()}}}
+	bin := t.TempDir()
+	if err := os.WriteFile(bin+"/grow", nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := func(string) string { return bin }
+	term := &Terminal{opt: Options{Agent: a, Program: &testProgram{agent: a}, Models: &testProgram{agent: a}, Options: prompt.Options{Clock: prompt.Clock{}.OrReal(), Env: env}}}
 	term.outputs.add(output{verb: "run", object: "ls"})
 	for text, want := range map[string][]string{
 		"/he|":       {"/help |"},
@@ -70,6 +75,13 @@ func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 		"/copy o|":            {"/copy osc52|"},
 		"/quit n|":            nil,
 		"/nothing n|":         nil,
+		"!cat g|":             {"!cat go.mod |"},
+		"!cat g| x":           {"!cat go.mod| x"},
+		"!!ls s|":             {"!!ls src/|"},
+		"!cat <g|":            {"!cat <go.mod |"},
+		"!g|":                 {"!grow |"},
+		"!ls && g|":           {"!ls && grow |"},
+		"!cat 'g|":            nil,
 		"look at @|":          {"look at @go.mod |", "look at @src/|"},
 		"(@g|":                {"(@go.mod |"},
 		"/edit @|":            {"/edit @go.mod |", "/edit @src/|"},

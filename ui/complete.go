@@ -2,6 +2,8 @@ package ui
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +14,8 @@ import (
 	"artoo/ui/prompt"
 )
 
-// completions implements prompt.Completer: commands, their arguments, and after an @ files.
+// completions implements prompt.Completer: commands, their arguments, after an @ files, and in a ! line
+// programs and files.
 func (t *Terminal) completions(text string, cursor int) prompt.Completion {
 	cursor = min(max(cursor, 0), len(text))
 	before := text[:cursor]
@@ -24,7 +27,94 @@ func (t *Terminal) completions(text string, cursor int) prompt.Completion {
 			}
 		}
 	}
+	if strings.HasPrefix(before, "!") {
+		path := ""
+		if t.opt.Env != nil {
+			path = t.opt.Env("PATH")
+		}
+		return t.access().completeShell(before, path, text[cursor:])
+	}
 	return t.access().complete(text, cursor, completeWait)
+}
+
+// shellSpecial are the characters that a shell reads as something else than themselves.
+const shellSpecial = " \t\n'\"\\$`&|;<>()*?[]{}!#~="
+
+// completeShell proposes files for the last word of a line for the shell, and for a word that names a
+// program those in the directories of path. A word in quotes has no proposals.
+func (a fileAccess) completeShell(before, path, after string) prompt.Completion {
+	line := strings.TrimLeft(strings.TrimLeft(before, "!"), " ")
+	word, from, first := lastWord(line)
+	if strings.ContainsAny(word, `'"`) || a.env.Files == nil {
+		return prompt.Completion{}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completeWait)
+	defer cancel()
+	end := " "
+	if strings.HasPrefix(after, " ") {
+		end = ""
+	}
+	c := prompt.Completion{From: len(before) - len(line) + from, To: len(before)}
+	word = strings.ReplaceAll(word, `\`, "")
+	if first && !strings.Contains(word, "/") {
+		for _, name := range programs(ctx, path, word) {
+			c.Candidates = append(c.Candidates, prompt.Candidate{Text: name + end})
+		}
+		return c
+	}
+	dir, entries := a.entries(ctx, word)
+	for _, e := range entries {
+		text := escapeRunes(dir+e.Path, shellSpecial)
+		if e.Dir {
+			text += "/"
+		} else {
+			text += end
+		}
+		c.Candidates = append(c.Candidates, prompt.Candidate{Text: text})
+	}
+	return c
+}
+
+// lastWord is the word at the end of a line for the shell, where it begins, and whether it names the program.
+func lastWord(line string) (word string, from int, first bool) {
+	for i := len(line) - 1; i >= 0; i-- {
+		if strings.IndexByte(" \t\n|&;<>()=", line[i]) >= 0 && (i == 0 || line[i-1] != '\\') {
+			from = i + 1
+			break
+		}
+	}
+	ahead := strings.TrimRight(line[:from], " \t")
+	return line[from:], from, ahead == "" || strings.IndexByte("|&;(\n", ahead[len(ahead)-1]) >= 0
+}
+
+// programs are the names that begin with prefix in the directories of path, maxNames at most. A directory
+// that cannot be read proposes nothing, as in a shell.
+func programs(ctx context.Context, path, prefix string) (names []string) {
+	for _, dir := range filepath.SplitList(path) {
+		entries, err := os.ReadDir(dir)
+		if err != nil || ctx.Err() != nil {
+			continue
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), prefix) && !e.IsDir() {
+				names = append(names, e.Name())
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return names[:min(len(names), maxNames)]
+}
+
+func escapeRunes(text, special string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune(special, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // completeCommand proposes commands by their names or aliases, and behind the name whole
