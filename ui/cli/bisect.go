@@ -24,7 +24,10 @@ func newBisect(l commandLine) *cobra.Command {
 	c := l.command("bisect [-r ID] 'COMMAND'", "find the step of a session that broke a command, on throwaway layers; needs no model",
 		common("no_project"))
 	c.Args = l.words(1, 1, "which command?")
-	b := bisectCommand{l.app, l.textFlag(c, "resume", "r", "ID", "the session; without it the one that changed the project last")}
+	session := &flagValue{arg: "ID"}
+	c.PersistentFlags().VarP(session, "resume", "r", "the session; without it the one that changed the project last")
+	b := bisectCommand{l.app, &session.text}
+	l.offer(c, "resume", l.offerKnown(-1, "resume"))
 	c.RunE = func(c *cobra.Command, words []string) error { return b.run(c.Context(), words[0]) }
 	return c
 }

@@ -144,16 +144,8 @@ func (l commandLine) known(key string) (words []candidate) {
 		for _, name := range slices.Compact(names) {
 			words = append(words, candidate{word: name})
 		}
-	case "model": // the models of the set provider; else those of all, after the provider's name
-		prefix := func(name string) string { return name + "/" }
-		if cfg.Provider != "" {
-			names, prefix = []string{cfg.Provider}, func(string) string { return "" }
-		}
-		for _, name := range names {
-			for _, m := range modelsOf(nil, cfg, name, nil) {
-				words = append(words, candidate{word: prefix(name) + m.ID})
-			}
-		}
+	case "model":
+		words = knownModels(cfg, names)
 	case "resume":
 		dir, err := config.FindPaths().Sessions()
 		if err != nil {
@@ -171,4 +163,24 @@ func (l commandLine) known(key string) (words []candidate) {
 		}
 	}
 	return words
+}
+
+// knownModels are the models of the set provider; else those of all providers, after the provider's name,
+// and by themselves where their names say whose they are.
+func knownModels(cfg *config.Config, names []string) (words []candidate) {
+	if cfg.Provider != "" {
+		names = []string{cfg.Provider}
+	}
+	var alone []candidate
+	for _, name := range names {
+		for _, m := range modelsOf(nil, cfg, name, nil) {
+			if cfg.Provider == "" {
+				words = append(words, candidate{word: name + "/" + m.ID})
+			}
+			if cfg.Provider != "" || !strings.Contains(m.ID, "/") {
+				alone = append(alone, candidate{word: m.ID})
+			}
+		}
+	}
+	return append(words, alone...)
 }

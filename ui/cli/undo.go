@@ -61,7 +61,7 @@ type undoCommand struct {
 func newUndo(l commandLine) *cobra.Command {
 	c := l.command("undo [ID] [-n N] [--redo] [--list] [--yes]",
 		"revert changes made here by the last session, or by session ID; needs no model", common())
-	c.Args = l.words(0, 1, "")
+	c.Args, c.ValidArgsFunction = l.words(0, 1, ""), l.offerKnown(1, "resume")
 	u := undoCommand{
 		app: l.app, json: jsonFlag(c), redo: c.Flags().Bool("redo", false, "redo undone turns"),
 		list:  c.Flags().Bool("list", false, "list each session's changes"),
