@@ -40,7 +40,10 @@ type places struct {
 // system are the system's directories, and those of others that programs need.
 var system = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/opt", "/nix", "/gnu",
 	"/snap", "/sys", "/run/current-system", "/var/lib/dpkg", "/var/lib/apt", "/var/lib/rpm", "/var/lib/pacman",
-	"/var/lib/alternatives", "/var/lib/texmf", "/var/cache/fontconfig"}
+	"/var/lib/alternatives", "/var/lib/ca-certificates", "/var/lib/texmf", "/var/cache/fontconfig"}
+
+// resolvers names the servers that resolve host names.
+const resolvers = "/etc/resolv.conf"
 
 // nameServer sends resolvers to an address that nothing has, so that they fail at once.
 const nameServer = "nameserver 192.0.2.1\n"
@@ -81,6 +84,13 @@ func (s *Sandbox) locate() (places, error) {
 		return p, s.grants(&p)
 	}
 	p.systemSteps()
+	if s.config.Network {
+		for _, file := range naming() {
+			p.add(launcher.OpRead, file, file, "")
+		}
+	} else if file, err := filepath.EvalSymlinks(resolvers); err == nil {
+		p.add(launcher.OpFile, "", file, nameServer)
+	}
 	p.deviceSteps(s.facts.HidesProcess)
 	if err := p.tempSteps(s.config); err != nil {
 		return p, err
@@ -163,9 +173,18 @@ func (p *places) systemSteps() {
 			p.add(launcher.OpRead, dir, dir, "")
 		}
 	}
-	if file, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
-		p.add(launcher.OpFile, "", file, nameServer)
+}
+
+// naming are the files by which programs find the addresses of hosts, where links of /etc lead to them from directories
+// that commands see to one that they do not see: /run/systemd/resolve, /run/NetworkManager, /mnt/wsl.
+func naming() (files []string) {
+	for _, file := range []string{resolvers, "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"} {
+		real, err := filepath.EvalSymlinks(file)
+		if err == nil && !within(real, system) {
+			files = append(files, real)
+		}
 	}
+	return files
 }
 
 // deviceSteps make /proc and a small /dev.
@@ -233,6 +252,9 @@ func (s *Sandbox) cacheSteps(p *places) error {
 // grants are the paths Landlock grants besides the project. Caches are artoo's alone.
 func (s *Sandbox) grants(p *places) error {
 	p.granted = slices.Concat(system, []string{"/proc"}, p.read)
+	if s.config.Network {
+		p.granted = append(p.granted, naming()...)
+	}
 	temp := filepath.Join(s.config.Temp, "tmp")
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return err

@@ -11,11 +11,22 @@ import (
 //go:embed profile.sb
 var profileHead string
 
+// profileNetwork allows a command the machine's network, and the services that resolve names, find proxies and check
+// certificates.
+const profileNetwork = `(allow network*)
+(allow mach-lookup (global-name "com.apple.mDNSResponder") (global-name "com.apple.trustd") (global-name "com.apple.trustd.agent")
+ (global-name "com.apple.SystemConfiguration.configd") (global-name "com.apple.SystemConfiguration.DNSConfiguration"))
+(allow file-read* (literal "/private/var/run/resolv.conf"))
+`
+
 // profile is a command's profile for sandbox-exec of macOS: all is denied except the paths named; of two
 // rules that fit, the later one counts. It has not been run on a Mac yet.
 func profile(config Config, options Options, denied, protected []string) string {
 	var b strings.Builder
 	b.WriteString(profileHead)
+	if config.Network {
+		b.WriteString(profileNetwork)
+	}
 	read := slices.Concat([]string{config.Root}, config.Read, config.Write, config.Toolchains)
 	if config.Common != "" {
 		read = append(read, config.Common)

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,16 @@ func TestTheProfileForMacOS(t *testing.T) {
 		}
 		if got != string(want) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+func TestACommandWithTheNetworkHasItOnMacOS(t *testing.T) {
+	const all = "(allow network*)\n"
+	for _, network := range []bool{true, false} {
+		got := profile(Config{Root: "/Users/u/p", Temp: "/private/tmp/artoo-1", Network: network}, Options{Job: true, Whole: true}, nil, nil)
+		if strings.Contains(got, all) != network || strings.Contains(got, "com.apple.mDNSResponder") != network {
+			t.Errorf("network %v:\n%s", network, got)
 		}
 	}
 }
