@@ -23,6 +23,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/environ"
 	"artoo/tool/extension"
 	"artoo/tool/shell"
 	"artoo/tool/text"
@@ -288,7 +289,7 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 		}
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir, cmd.Env = root, extension.Environ(h.environ, k.PassEnv...)
+	cmd.Dir, cmd.Env = root, environ.OfExtension(h.environ, k.PassEnv...)
 	if k.Claude {
 		for name, value := range variables {
 			cmd.Env = append(cmd.Env, name+"="+value)

@@ -217,7 +217,7 @@ type Fallback struct {
 // Hooks are the commands that run at events of a session.
 type Hooks struct {
 	List []extension.Hook // They run in this order.
-	// Environ is artoo's own environment, of which hooks get the variables that extension.Environ keeps.
+	// Environ is artoo's own environment, of which hooks get the variables that environ.OfExtension keeps.
 	Environ []string
 	// Approved explains, before each run, why the hook of a repository must not run any more; nil
 	// lets all run. Any goroutine calls it.

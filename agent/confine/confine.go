@@ -322,7 +322,7 @@ type Config struct {
 // inside is the sandbox's configuration, with the files and caches of the session.
 func (c Config) inside() (sandbox.Config, error) {
 	config := c.Config
-	config.Read = append(slices.Clone(c.Read), c.gitConfig())
+	config.Read = slices.Concat(c.Read, c.certificates(), []string{c.gitConfig()})
 	if c.Late != nil {
 		config.Read = append(config.Read, c.Late()...)
 	}
@@ -431,6 +431,7 @@ var userCaches = []struct{ name, home, moved, below, variable string }{
 	{"cargo-registry", ".cargo", "CARGO_HOME", "registry", ""},
 	{"cargo-git", ".cargo", "CARGO_HOME", "git", ""},
 	{"npm", ".npm", "npm_config_cache", "_cacache", ""},
+	{"npx", ".npm", "npm_config_cache", "_npx", ""},
 	{"yarn", ".cache", "XDG_CACHE_HOME", "yarn", "YARN_CACHE_FOLDER"},
 	{"pnpm", ".local/share", "XDG_DATA_HOME", "pnpm/store", ""},
 	{"pip", ".cache", "XDG_CACHE_HOME", "pip", "PIP_CACHE_DIR"},
@@ -530,13 +531,56 @@ func writeSetting(b *bytes.Buffer, key, value string) {
 	fmt.Fprintf(b, "[%s]\n\t%s = \"%s\"\n", section, name, quoted)
 }
 
+// certificatesOf calls each for the absolute paths of a variable that names root certificates, and returns the variable
+// with the paths that each returned. Other variables stay as they are.
+func certificatesOf(kv string, each func(path string) string) string {
+	name, value, _ := strings.Cut(kv, "=")
+	if !environ.IsCertificates(name) {
+		return kv
+	}
+	paths := filepath.SplitList(value)
+	for i, path := range paths {
+		if filepath.IsAbs(path) {
+			paths[i] = each(path)
+		}
+	}
+	return name + "=" + strings.Join(paths, string(filepath.ListSeparator))
+}
+
+// realPath is a path without links, which may lead nowhere in the sandbox; one that is not there stays.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// certificates are the files and directories of root certificates that the user's variables name. One that holds the
+// home or the project is none.
+func (c Config) certificates() (list []string) {
+	for _, kv := range c.Environ {
+		certificatesOf(kv, func(path string) string {
+			real := realPath(path)
+			if !names.Within(real, realPath(c.Home)) && !names.Within(real, c.Root) {
+				list = append(list, real)
+			}
+			return path
+		})
+	}
+	return list
+}
+
 // environ is the environment of a command in the sandbox: git takes the settings above and no
-// locks to look, nothing caches beside sources, and sockets of other programs are not named.
+// locks to look, nothing caches beside sources, sockets of other programs are not named, and certificates are by their
+// real paths.
 func (c Config) environ(variables []string) []string {
 	variables = slices.DeleteFunc(slices.Clone(variables), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return environ.IsSocket(name) && !slices.Contains(c.Pass, name)
 	})
+	for i, kv := range variables {
+		variables[i] = certificatesOf(kv, realPath)
+	}
 	return append(slices.Clip(variables),
 		"GIT_CONFIG_GLOBAL="+c.gitConfig(), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
 		"PYTHONDONTWRITEBYTECODE=1")

@@ -2,11 +2,13 @@ package confine
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"artoo/tool/sandbox"
+	"artoo/tool/shell"
 )
 
 // rust-analyzer has cargo check find most problems: that needs a place for its build, which is not the project's and is
@@ -34,5 +36,35 @@ func TestALanguageServerBuildsBesideTheProject(t *testing.T) {
 	left, err := os.ReadDir(root)
 	if _, at := os.Stat(filepath.Join(home, ".cache")); err != nil || len(left) != 1 || at == nil {
 		t.Errorf("the project holds %v (%v), and the home's caches are %v", left, err, at)
+	}
+}
+
+// A confined program trusts the certificates that the user's variables name, also where a link leads to them. A variable
+// that names the home, or holds no certificates, shows nothing.
+func TestConfinedProgramsReadTheCertificatesThatVariablesName(t *testing.T) {
+	facts, ok := factsHere(t)
+	if !ok || !facts.HidesFiles {
+		return
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	home := filepath.Join(base, "home")
+	for _, name := range []string{"corp/real.pem", "certs/one.pem", ".ssh/key"} {
+		put(t, filepath.Join(home, name), name+"\n")
+	}
+	put(t, filepath.Join(base, "project", "a"), "")
+	must(t, os.Symlink(filepath.Join(home, "corp", "real.pem"), filepath.Join(home, "corp.pem")))
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NODE_EXTRA_CA_CERTS=" + home + "/corp.pem",
+		"SSL_CERT_DIR=" + home + "/certs:/etc/ssl/certs", "REQUESTS_CA_BUNDLE=" + home, "OTHER=" + home + "/.ssh/key"}
+	c := New(Config{Config: sandbox.Config{Root: filepath.Join(base, "project"), Home: home}, Environ: environ}, facts)
+	defer c.Close()
+	for _, start := range []shell.Start{c.StartServer, func(cmd *exec.Cmd) (shell.Started, error) { return c.StartMCP(cmd, false) }} {
+		end := runs(t, func(cmd *exec.Cmd) (shell.Started, error) {
+			cmd.Env, cmd.Dir = environ, filepath.Join(base, "project")
+			return start(cmd)
+		}, `cat "$NODE_EXTRA_CA_CERTS" "${SSL_CERT_DIR%%:*}/one.pem"; cat "$OTHER" || echo hidden`)
+		if want := "corp/real.pem\ncerts/one.pem\n"; !strings.HasPrefix(string(end.Output), want) || !strings.HasSuffix(string(end.Output), "hidden\n") {
+			t.Errorf("%s", end.Output)
+		}
 	}
 }

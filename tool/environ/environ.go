@@ -47,6 +47,24 @@ func ChildEnviron(environ []string, hold Withholding) (env []string, withheld []
 	return env, slices.Compact(withheld)
 }
 
+// OfExtension is the environment of a server or hook: of variables, which is as os.Environ gives it, the
+// search path, the home, the locale, temporary and XDG directories, proxies, root certificates, and the
+// variables that pass names.
+func OfExtension(variables []string, pass ...string) (kept []string) {
+	for _, entry := range variables {
+		name, _, _ := strings.Cut(entry, "=")
+		upper := strings.ToUpper(name)
+		switch {
+		case slices.Contains([]string{"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR"}, name),
+			strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "XDG_"),
+			slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}, upper),
+			IsCertificates(name), slices.Contains(pass, name):
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
+
 // WithoutKeys is environ without the keys of model providers, which stand in the
 // variables that keys names: for the user's programs that artoo starts by itself,
 // such as an editor or a pager.
@@ -125,6 +143,19 @@ func IsCredential(name string) bool {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// IsCertificates reports whether the variable has programs trust root certificates: those of a file or of directories
+// that it names, or those of the system.
+func IsCertificates(name string) bool {
+	switch strings.ToUpper(name) {
+	case "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA", "NPM_CONFIG_CAFILE", "REQUESTS_CA_BUNDLE",
+		"CURL_CA_BUNDLE", "PIP_CERT", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "DENO_CERT", "DENO_TLS_CA_STORE", "CARGO_HTTP_CAINFO",
+		"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "AWS_CA_BUNDLE", "NIX_SSL_CERT_FILE", "HTTPLIB2_CA_CERTS",
+		"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE":
+		return true
 	}
 	return false
 }

@@ -125,3 +125,11 @@ func TestTheVariablesOfCommandsAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// A hook's environment has the variables that programs need, and those passed on.
+func TestAHookGetsFewVariables(t *testing.T) {
+	got := OfExtension([]string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "https_proxy=p", "XDG_RUNTIME_DIR=/r", "USER=u", "SECRET=s", "ARTOO_API_KEY=k", "TOKEN=t", "SSL_CERT_FILE=c"}, "TOKEN")
+	if want := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "https_proxy=p", "XDG_RUNTIME_DIR=/r", "TOKEN=t", "SSL_CERT_FILE=c"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}

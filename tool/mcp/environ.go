@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/tool/environ"
 	"artoo/tool/extension"
 )
 
-// environOf is the environment of a server: that of extension.Environ, and the variables that its
+// environOf is the environment of a server: that of environ.OfExtension, and the variables that its
 // settings set.
 func environOf(all, pass []string, set map[string]string, expand func(string) (string, error)) ([]string, error) {
-	env := slices.DeleteFunc(extension.Environ(all, pass...), func(kv string) bool {
+	env := slices.DeleteFunc(environ.OfExtension(all, pass...), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		_, replaced := set[name]
 		return replaced

@@ -12,7 +12,6 @@ import (
 
 	"artoo/agent"
 	"artoo/config/trust"
-	"artoo/tool/environ"
 	"artoo/tool/extension"
 	"artoo/tool/text"
 	"artoo/ui"
@@ -35,7 +34,7 @@ func (x *extensions) hooks() agent.Hooks {
 			list = append(list, h)
 		}
 	}
-	return agent.Hooks{List: list, Environ: environ.WithoutKeys(os.Environ(), x.cfg.KeyVariables()...), Approved: func(h extension.Hook) error {
+	return agent.Hooks{List: list, Environ: x.ownEnviron(), Approved: func(h extension.Hook) error {
 		if h.Source == extension.SourceRepository && !x.approved(trust.OfHook(x.project.Root, h)) {
 			return errors.New("it has changed since you approved it; artoo trust shows it")
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -74,15 +75,26 @@ func (m *keyMarks) use() redact.Salt {
 
 func (m *keyMarks) mark(key string) string { return m.use().Mark(key) }
 
-// childEnviron is the environment of commands, and the credentials that it leaves out.
-func (s *session) childEnviron() (env, withheld []string) {
-	all := os.Environ()
+// startEnviron is the environment that the programs of a session get a part of: artoo's own, with the search path of the
+// user's shell. The certificates of ca_file are those of node, too, which alone adds such a file to its own.
+func (s *session) startEnviron() []string {
+	const extra = "NODE_EXTRA_CA_CERTS="
+	all, has := os.Environ(), false
 	for i, kv := range all {
 		if strings.HasPrefix(kv, "PATH=") {
 			all[i] = "PATH=" + s.path
 		}
+		has = has || strings.HasPrefix(kv, extra)
 	}
-	return environ.ChildEnviron(all, environ.Withholding{Keys: append(s.cfg.KeyVariables(), telemetry.KeyVariables()...), Pass: s.cfg.PassEnv,
+	if file, err := filepath.Abs(s.cfg.CAFile); s.cfg.CAFile != "" && err == nil && !has {
+		all = append(all, extra+file)
+	}
+	return all
+}
+
+// childEnviron is the environment of commands, and the credentials that it leaves out.
+func (s *session) childEnviron() (env, withheld []string) {
+	return environ.ChildEnviron(s.startEnviron(), environ.Withholding{Keys: append(s.cfg.KeyVariables(), telemetry.KeyVariables()...), Pass: s.cfg.PassEnv,
 		Holds: func(value string) bool {
 			return redact.Holds(value) || slices.ContainsFunc(s.cfg.SeenKeys(), func(key string) bool {
 				return key != "" && strings.Contains(value, key)

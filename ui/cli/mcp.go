@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -133,13 +132,7 @@ func (a *app) mcpConfig(servers []extension.Server) mcp.Config {
 	if err != nil || bool(a.cfg.Ephemeral) {
 		state = ""
 	}
-	environ := os.Environ()
-	for i, kv := range environ {
-		if strings.HasPrefix(kv, "PATH=") {
-			environ[i] = "PATH=" + a.path
-		}
-	}
-	return mcp.Config{Servers: servers, State: state, Root: a.project.Root, Environ: environ, Version: a.process.build().Version,
+	return mcp.Config{Servers: servers, State: state, Root: a.project.Root, Environ: a.startEnviron(), Version: a.process.build().Version,
 		HTTP: a.models.http, Tokens: a.cfg.MCPLogins(), Metadata: a.cfg.MCPClientMetadata,
 		Notice: a.warn, Approved: a.extensions.approvedServer}
 }

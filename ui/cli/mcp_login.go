@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -152,7 +151,7 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 
 // ownEnviron is the environment of the programs that artoo starts by itself: without keys.
 func (s *session) ownEnviron() []string {
-	return environ.WithoutKeys(os.Environ(), s.cfg.KeyVariables()...)
+	return environ.WithoutKeys(s.startEnviron(), s.cfg.KeyVariables()...)
 }
 
 func (c *mcpCommand) login(ctx context.Context, words []string) error {
