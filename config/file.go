@@ -52,11 +52,8 @@ func fileOption(key string) *Option {
 // applySection reads the options of a section; in [provider] also the tables of providers.
 func (l loader) applySection(t *table, section string) {
 	for _, o := range Options() {
-		if o.NoFile || o.Section != section {
-			continue
-		}
 		key, found := "", false
-		for _, k := range append([]string{o.Key}, o.Aliases...) {
+		for _, k := range o.keysIn(section) {
 			if _, ok := t.get(k); !ok {
 				continue
 			}
@@ -65,7 +62,11 @@ func (l loader) applySection(t *table, section string) {
 			}
 			key, found = k, true
 		}
-		if found {
+		before := l.cfg.origins[o.Key]
+		switch {
+		case found && before.rank == fromFile:
+			t.doc.wrong(t.at(key), t.name(key)+" says the same as "+before.text, "keep one of the two lines")
+		case found:
 			l.applyKey(t, key, &o)
 		}
 	}

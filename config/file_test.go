@@ -144,6 +144,8 @@ func TestFileErrors(t *testing.T) {
 		{"list of hooks", "[[hooks]]\non = \"stop\"\ncommand = \"x\"\nrun = \"x\"\n", []string{"line 4: no such key: hooks[0].run"}},
 		{"same thing twice", "[agent]\nmax_context_tokens = 1\ncontext_budget = 2\n",
 			[]string{"line 3: agent.context_budget says the same as agent.max_context_tokens"}},
+		{"same thing in two sections", "[agent]\napproval_mode = \"edits\"\n[permissions]\napproval = \"ask\"\n",
+			[]string{"line 4: permissions.approval says the same as"}},
 		{"bad address", "[provider.x]\nbase_url = \"x.org\"\n",
 			[]string{"line 2: provider.x.base_url is not an address"}},
 		{"bad key source", "[provider.openai]\napi_key_source = \"vault\"\n",
@@ -200,10 +202,13 @@ func TestAKeyOutsideItsSectionIsAnError(t *testing.T) {
 			continue
 		}
 		for _, key := range append([]string{o.Key}, o.Aliases...) {
+			if strings.Contains(key, ".") {
+				continue
+			}
 			line := key + " = " + o.exampleTOML("") + "\n"
 			places := []string{"", "[permision]\n", "[agent.permissions]\n"}
 			for _, section := range sections {
-				if section != o.Section {
+				if !slices.Contains(o.keysIn(section), key) {
 					places = append(places, "["+section+"]\n")
 				}
 			}
@@ -259,5 +264,12 @@ func TestReadableKeysWarn(t *testing.T) {
 		if len(c.Warnings) != want || want == 1 && !strings.Contains(c.Warnings[0], "chmod 600") {
 			t.Errorf("mode %o: warnings %q", mode, c.Warnings)
 		}
+	}
+}
+
+// The mode is taken in [agent] too, as a file of another program's has it.
+func TestTheModeInTheSectionAgent(t *testing.T) {
+	if c := mustFile(t, "[agent]\napproval_mode = \"edits\"\n"); c.Approval != "edits" || len(c.Warnings) > 0 {
+		t.Errorf("%s, %q", c.Approval, c.Warnings)
 	}
 }

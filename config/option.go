@@ -44,7 +44,7 @@ type Option struct {
 	Default     string // its text in the file; "" for none
 	DefaultNote string // shown instead of Default where that says too little
 	Choices     []string
-	Aliases     []string // other keys accepted in the file
+	Aliases     []string // other keys accepted in the file; with a dot, in another section
 	Meaning     string   // a line or two for people, lower case, without full stop
 
 	synonym string  // another word for a choice, "other=choice"; "" for none
@@ -76,6 +76,20 @@ var Options = sync.OnceValue(func() (all []Option) {
 	}
 	return all
 })
+
+// keysIn are the keys of the option in a section of the file, its own name first.
+func (o *Option) keysIn(section string) (keys []string) {
+	for _, key := range append([]string{o.Key}, o.Aliases...) {
+		in, bare, elsewhere := strings.Cut(key, ".")
+		if !elsewhere {
+			in, bare = o.Section, key
+		}
+		if in == section && !o.NoFile {
+			keys = append(keys, bare)
+		}
+	}
+	return keys
+}
 
 // describe reads the tags of a setting's field.
 func describe(f reflect.StructField) Option {

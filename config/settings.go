@@ -71,7 +71,7 @@ type Settings struct {
 
 	_ heading `section:"permissions" group:"Permissions"`
 
-	Approval string `split_words:"true" toml:"approval,approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"changes kept without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
+	Approval string `split_words:"true" toml:"approval,approval_mode,agent.approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"changes kept without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
 	Allow    List   `split_words:"true" toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
 	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls to ask about in every mode"`
 	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls to refuse; wins over --ask and --allow"`

@@ -70,7 +70,10 @@ func docRow(o config.Option) string {
 	if !o.NoFile {
 		key = "`" + o.Section + "." + o.Key + "`"
 		for _, a := range slices.Sorted(slices.Values(o.Aliases)) {
-			key += ", `" + o.Section + "." + a + "`"
+			if !strings.Contains(a, ".") {
+				a = o.Section + "." + a
+			}
+			key += ", `" + a + "`"
 		}
 	}
 	meaning := o.Meaning
