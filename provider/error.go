@@ -51,7 +51,9 @@ type Error struct {
 	Elsewhere bool
 	// Empty says that the reply holds nothing at all, as some servers answer a request that is too long.
 	Empty bool
-	Err   error // the cause; may be nil
+	// Missing is the end mark that a reply lacks whose stream ended without an error, "" for any other failure.
+	Missing string
+	Err     error // the cause; may be nil
 }
 
 // CodeNoImages is the Code of an error about a model that takes no images.

@@ -75,6 +75,15 @@ type retrying struct {
 	began  time.Time     // the current try
 	asked  bool          // another key was requested
 	doubt  string        // why an earlier try was not taken
+	came   came          // by the current try
+	alike  bool          // the last two tries ended without their mark at the same place
+}
+
+// came is what a try brought of a reply.
+type came struct {
+	said    string // text and reasoning
+	calls   int    // their bytes
+	missing string // see Error.Missing
 }
 
 // try sends the request once, and waits if it may be sent again.
@@ -84,12 +93,16 @@ func (s *retrying) try(ctx context.Context, yield func(Event, error) bool) (agai
 	if s.absent == 0 {
 		s.since = s.began
 	}
-	shown, err := s.pass(ctx, s.req, yield)
+	shown, part, err := s.pass(ctx, s.req, yield)
 	if err == nil {
 		return false
 	}
 	last := describe(err)
 	s.used = s.used.Add(last.Usage)
+	before := s.came
+	s.came = part
+	s.came.missing = last.Missing
+	s.alike = last.Missing != "" && (part.said != "" || part.calls > 0) && s.came == before
 	if ctx.Err() != nil {
 		yield(nil, s.canceled(ctx, last))
 		return false
@@ -115,19 +128,29 @@ func (s *retrying) try(ctx context.Context, yield func(Event, error) bool) (agai
 	return true
 }
 
-// pass yields the events of one try. It returns whether deltas were among them, and its
+// pass yields the events of one try. It returns whether deltas were among them, the part that came, and its
 // error; nil if the reply is complete or the caller stopped.
-func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, error) bool) (shown bool, failed error) {
+func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, error) bool) (
+	shown bool, part came, failed error,
+) {
+	var said strings.Builder
 	for e, err := range s.Provider.Stream(ctx, req) {
 		if err != nil {
-			return shown, err
+			part.said = said.String()
+			return shown, part, err
 		}
 		switch done := e.(type) {
-		case TextDelta, ReasoningDelta:
+		case TextDelta:
 			shown = true
+			said.WriteString(done.Text)
+		case ReasoningDelta:
+			shown = true
+			said.WriteString(done.Text)
+		case CallDelta:
+			part.calls += len(done.Tool) + done.Bytes
 		case Done:
 			if e := s.doubtful(done); e != nil {
-				return shown, e
+				return shown, part, e
 			}
 			again := done.Doubt != "" && done.Doubt == s.doubt
 			if text := done.Doubt + ": it is taken as it is"; again || done.Unread {
@@ -135,19 +158,19 @@ func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, erro
 					text = done.Doubt + ", and so it did when asked again: it is taken as it is"
 				}
 				if !yield(Notice{Text: text, Warning: true}, nil) {
-					return shown, nil
+					return shown, part, nil
 				}
 			}
 			done.Tries = s.n
 			done.Usage = s.used.Add(done.Usage)
 			yield(done, nil)
-			return shown, nil
+			return shown, part, nil
 		}
 		if !yield(e, nil) {
-			return shown, nil
+			return shown, part, nil
 		}
 	}
-	return shown, &Error{Kind: KindNetwork, Provider: "provider", Message: "the reply broke off before its end",
+	return shown, part, &Error{Kind: KindNetwork, Provider: "provider", Message: "the reply broke off before its end",
 		Err: io.ErrUnexpectedEOF}
 }
 
@@ -184,7 +207,7 @@ func describe(err error) *Error {
 
 // plan decides about a failed try; ok means to send again after next.Wait.
 func (s *retrying) plan(e *Error) (next Retry, ok bool) {
-	if !e.Temporary() || s.MaxTime < 0 {
+	if !e.Temporary() || s.MaxTime < 0 || s.alike {
 		return Retry{}, false
 	}
 	most := cmp.Or(max(s.Tries, 0), retryTries)
@@ -229,6 +252,10 @@ func (s *retrying) final(e *Error) *Error {
 	out.Usage = s.used
 	if s.n > 1 {
 		out.Message = fmt.Sprintf("%s, after %d tries", strings.TrimRight(e.why(), " .\n"), s.n)
+	}
+	if s.alike {
+		out.Kind, out.Message = KindProvider, "the reply ended without "+e.Missing+", twice at the same place"
+		out.Hint = "-v to see the reply; the server, or a gateway before it, must end each one with " + e.Missing
 	}
 	busy := e.Kind == KindRateLimit || e.Kind == KindOverloaded
 	if e.RetryAfter > 0 && (busy || e.Temporary()) {

@@ -110,6 +110,11 @@ func (d *decoder) Feed(data string) (wire.Progress, error) {
 			d.finish(*ev.Delta.StopReason, ev.Delta.StopDetails)
 		}
 		d.count(ev.Usage)
+		if d.stop != "" && !d.Open() {
+			return wire.Complete, nil
+		}
+	case "content_block_stop":
+		d.EndBlock(ev.Index)
 	case "message_stop":
 		d.ended = true
 		return wire.End, nil
@@ -217,11 +222,20 @@ func (d *decoder) finish(reason string, details *stopDetails) {
 	}
 }
 
+// whole reports whether the reply came to its end. Gateways leave out one of its two marks: the other suffices where no
+// block is open.
+func (d *decoder) whole() bool {
+	if d.stop != "" {
+		return d.ended || !d.Open()
+	}
+	return (d.ended || d.IsOver()) && d.Closed()
+}
+
 // Done implements wire.Decoder.
 func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage, Detail: d.detail}
-	if !d.ended || d.stop == "" {
-		return done, wire.ErrCut
+	if !d.whole() {
+		return done, wire.Missing("message_stop")
 	}
 	done.Message = d.Message(d.Gathered())
 	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)

@@ -12,6 +12,7 @@ type decoder struct {
 	wire.Reply
 	model string // the address named it, and no event does
 	stop  string
+	ended bool // messageStop came, or metadata, which only follows it
 }
 
 // event has one field, by its type.
@@ -31,6 +32,9 @@ type event struct {
 			Reasoning *replyThinking `json:"reasoningContent"`
 		} `json:"delta"`
 	} `json:"contentBlockDelta"`
+	BlockStop *struct {
+		Index int `json:"contentBlockIndex"`
+	} `json:"contentBlockStop"`
 	Stop *struct {
 		Reason string `json:"stopReason"`
 	} `json:"messageStop"`
@@ -82,11 +86,14 @@ func (d *decoder) Feed(data string) (wire.Progress, error) {
 		default:
 			d.Text(&d.Block(ev.Delta.Index, wire.FormText).Text, delta.Text)
 		}
+	case ev.BlockStop != nil:
+		d.EndBlock(ev.BlockStop.Index)
 	case ev.Stop != nil:
-		d.stop = ev.Stop.Reason
+		d.stop, d.ended = ev.Stop.Reason, true
 		return wire.Complete, failed(d.stop)
 	case ev.Metadata != nil:
 		d.count(ev.Metadata.Usage)
+		d.ended = true
 		return wire.End, nil
 	}
 	return wire.More, nil
@@ -157,8 +164,8 @@ func failed(stop string) error {
 // Done implements wire.Decoder.
 func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage}
-	if d.stop == "" {
-		return done, wire.ErrCut
+	if d.stop == "" && !((d.ended || d.IsOver()) && d.Closed()) {
+		return done, wire.Missing("messageStop")
 	}
 	done.Message = d.Message(d.Gathered())
 	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)

@@ -14,6 +14,9 @@ type decoder struct {
 	wire.Reply
 	stop   string // the word for the end
 	detail string
+
+	events, counts int  // those that came, and of them those with the count of tokens
+	counted        bool // the last one has it
 }
 
 type response struct {
@@ -108,6 +111,10 @@ func (d *decoder) take(r *response, raw []byte) error {
 		return e
 	}
 	d.count(r.Usage)
+	d.events++
+	if d.counted = r.Usage != nil && r.Usage.Candidates > 0; d.counted {
+		d.counts++
+	}
 	if r.Feedback != nil && r.Feedback.BlockReason != "" && r.Feedback.BlockReason != "BLOCK_REASON_UNSPECIFIED" {
 		return blocked(r.Feedback.BlockReason, r.Feedback.Message)
 	}
@@ -183,11 +190,18 @@ func (d *decoder) call(c *replyCall, signature string) {
 // formThought marks a thought: a text part that says that it is one.
 const formThought = "thought"
 
-// Done implements wire.Decoder. A reply without a finishReason broke off.
+// forgotten reports whether a reply is whole without a finishReason: at [DONE], or where only the last of several
+// events counts the tokens. Google's own servers count them in each.
+func (d *decoder) forgotten() bool {
+	last := d.counted && d.counts == 1 && d.events > 1
+	return (d.IsOver() || last) && d.Closed()
+}
+
+// Done implements wire.Decoder. A reply without a finishReason broke off, unless it is forgotten.
 func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage, Detail: d.detail}
-	if d.stop == "" {
-		return done, wire.ErrCut
+	if d.stop == "" && !d.forgotten() {
+		return done, wire.Missing("finishReason")
 	}
 	if len(d.Parts) == 0 && wire.Stop(d.stop, false) == provider.StopComplete {
 		// A slip of these models: the same request mostly gets an answer.

@@ -78,7 +78,7 @@ func (d *decoder) take(l *line, data string) error {
 			d.Parts = append(d.Parts, p)
 		}
 	}
-	if l.Done {
+	if l.Done || l.DoneReason != "" {
 		d.EndAnswer()
 		return d.end(l)
 	}
@@ -116,8 +116,8 @@ func (d *decoder) end(l *line) error {
 // Done implements wire.Decoder.
 func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage}
-	if d.stop == "" {
-		return done, wire.ErrCut
+	if d.stop == "" && !(d.IsOver() && d.Closed()) {
+		return done, wire.Missing(`"done":true`)
 	}
 	done.Message = d.Message(d.Gathered())
 	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)

@@ -212,7 +212,7 @@ func TestTheWordForTheEnd(t *testing.T) {
 	}
 	for name, end := range map[string][]string{
 		"half a call": {half, done}, "perhaps before another call": {whole},
-		"a text, and no count":  {`{"content":"x"}`, done},
+		"counts along the way":  {whole, `!{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"completion_tokens":5}}`},
 		"a text, and no [DONE]": {`{"content":"x"}`, counted}, "nothing": {counted, done},
 	} {
 		if e := provider.AsError(ask(t, "compatible", stream(end...)).Err); e == nil || !e.Temporary() {

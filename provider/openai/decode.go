@@ -19,7 +19,7 @@ type decoder struct {
 	details  details
 	refusal  strings.Builder
 	stop     string
-	over     bool // [DONE] came
+	counted  bool // the last chunk held the count of tokens and nothing else
 	repeated wire.Repeated
 }
 
@@ -60,13 +60,9 @@ type delta struct {
 
 // Feed implements wire.Decoder.
 func (d *decoder) Feed(data string) (wire.Progress, error) {
-	if strings.TrimSpace(data) == "[DONE]" {
-		d.over = true
-		d.EndAnswer()
-		return wire.End, nil
-	}
 	if text, _, ok := d.repeated.Text(data); ok && d.stop == "" {
 		d.Answer(text)
+		d.counted = false
 		return wire.More, nil
 	}
 	var c chunk
@@ -98,6 +94,13 @@ func (c *chunk) onlyText() bool {
 		!wire.Present(d.ReasoningText) && len(d.ReasoningDetails)+len(d.ToolCalls) == 0
 }
 
+// says reports whether a choice holds a piece of the reply.
+func (c choice) says() bool {
+	d := c.Delta
+	return c.Message != nil || d != nil && (d.Refusal != "" || plain(d.Content) != "" || wire.Present(d.ReasoningContent) ||
+		wire.Present(d.Reasoning) || len(d.ReasoningDetails)+len(d.ToolCalls) > 0)
+}
+
 // Whole implements wire.Decoder.
 func (d *decoder) Whole(data []byte) error {
 	var c chunk
@@ -125,6 +128,7 @@ func (d *decoder) take(c *chunk, data []byte) error {
 		}
 	}
 	d.Begin(c.Model, "")
+	d.counted = !slices.ContainsFunc(c.Choices, choice.says)
 	d.count(c.Usage)
 	if c.XGroq != nil {
 		d.count(c.XGroq.Usage)
@@ -302,7 +306,7 @@ const formDetails = "reasoning_details"
 func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage, Detail: d.refusal.String()}
 	if d.stop == "" && !d.forgotten() {
-		return done, wire.ErrCut
+		return done, wire.Missing("finish_reason")
 	}
 	opaque, err := d.details.marshal()
 	if err != nil {
@@ -324,14 +328,14 @@ func (d *decoder) Done() (provider.Done, error) {
 	return done, nil
 }
 
-// forgotten reports whether a reply is whole without a finish_reason (NIM, GLM, Snowflake): whole
-// calls need [DONE] or the count of tokens, a text both.
+// forgotten reports whether a reply is whole without a finish_reason (NIM, GLM, Snowflake): at [DONE], where the
+// arguments of all calls have come, or for calls at the count of tokens.
 func (d *decoder) forgotten() bool {
-	counted := d.Usage != (provider.Usage{})
+	counted := d.counted && d.Usage != (provider.Usage{})
 	if len(d.calls.list) > 0 {
-		return d.calls.whole() && (d.over || counted)
+		return d.calls.whole() && (d.IsOver() || counted)
 	}
-	return d.over && counted && len(d.Parts) > 0
+	return d.IsOver() && (d.Closed() || counted && len(d.Parts) > 0)
 }
 
 type fragment struct {

@@ -139,7 +139,7 @@ func TestWhenAReplyIsComplete(t *testing.T) {
 		kind   provider.ErrorKind
 	}{
 		{"no [DONE]", []string{text, stop}, provider.StopComplete, ""},
-		{"only [DONE]", []string{text, done}, "", provider.KindNetwork},
+		{"only [DONE]", []string{text, done}, provider.StopComplete, ""},
 		{"whole calls without a finish_reason", []string{text, whole, done}, provider.StopToolUse, ""},
 		{"the same without [DONE], perhaps before another call", []string{whole}, "", provider.KindNetwork},
 		{"half a call without a finish_reason", []string{whole, half, done}, "", provider.KindNetwork},

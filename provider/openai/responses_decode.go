@@ -71,9 +71,6 @@ const (
 
 // Feed implements wire.Decoder.
 func (d *responsesDecoder) Feed(data string) (wire.Progress, error) {
-	if strings.TrimSpace(data) == "[DONE]" { // gateways add it out of habit
-		return wire.More, nil
-	}
 	var ev responsesEvent
 	if err := wire.Decode([]byte(data), &ev); err != nil {
 		return wire.More, wire.Nonsense("an event of the reply", err)
@@ -90,7 +87,7 @@ func (d *responsesDecoder) Feed(data string) (wire.Progress, error) {
 	}
 	d.Begin(model, "")
 	switch ev.Type {
-	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
+	case "response.completed", "response.done", "response.incomplete", "response.failed", "response.cancelled":
 		if ev.Response == nil {
 			ev.Response = &responsesReply{}
 		}
@@ -172,7 +169,7 @@ func (d *responsesDecoder) finish(r *responsesReply, event string) error {
 		d.stop = r.Incomplete.Reason
 	case r.Status == "completed" && d.most > 0 && d.Usage.Output >= d.most:
 		d.stop = stopAtLimit // llama.cpp calls it completed all the same
-	case r.Status == "completed":
+	case r.Status == "completed", r.Status == "done":
 		d.stop = stopCompleted
 	case r.Status == "incomplete":
 		d.stop = stopCutShort
@@ -203,8 +200,12 @@ func (d *responsesDecoder) count(u *responsesUsage) {
 // Done implements wire.Decoder.
 func (d *responsesDecoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage}
+	if d.stop == "" && d.IsOver() && d.closed() { // gateways leave out response.completed
+		d.stop = stopCompleted
+		d.dropCustomCalls()
+	}
 	if d.stop == "" {
-		return done, wire.ErrCut
+		return done, wire.Missing("response.completed")
 	}
 	var parts []provider.Part
 	for _, o := range d.items {
@@ -240,6 +241,19 @@ func (d *responsesDecoder) Done() (provider.Done, error) {
 	done.Message = m
 	done.Stop, done.Detail = responsesStop(d.stop, calls, d.refusal.String(), m.Text() == "")
 	return done, nil
+}
+
+// closed reports whether the reply says something, and all its items are done.
+func (d *responsesDecoder) closed() bool {
+	said := false
+	for _, o := range d.items {
+		call := o.kind == "function_call"
+		if !o.done || call && !json.Valid([]byte(cmp.Or(o.args.String(), "{}"))) {
+			return false
+		}
+		said = said || call || o.kind == "message" && !wire.Blank(o.text.String())
+	}
+	return said || d.refusal.Len() > 0
 }
 
 // Held implements wire.Decoder.

@@ -113,14 +113,12 @@ func TestFramingOfEveryKindIsRead(t *testing.T) {
 	wantParts(t, askOpenAI(t, providertest.Stream(body).InChunks(1)), provider.Text{Text: "漢字 😀"})
 }
 
-// TestAStreamThatJustEnds: nothing but a terminal event makes a
-// reply complete, calls that are whole do not.
+// TestAStreamThatJustEnds: nothing but a terminal event or [DONE] makes a reply complete, calls that are whole do not.
 func TestAStreamThatJustEnds(t *testing.T) {
 	whole := respond(begun, fcAdded(0, "c1"), fcDelta(0, "{}"),
 		`output_item.done ,"output_index":0,"item":{"type":"function_call","id":"fc_0","call_id":"c1","name":"read","arguments":"{}"}`)
 	for name, reply := range map[string]providertest.Reply{
 		"after a call": whole, "reset": whole.Ends(providertest.Reset),
-		"after [DONE]": providertest.Stream(string(whole.Body) + "data: [DONE]\n\n"),
 		"after text": respond(begun, `output_text.delta ,"output_index":0,"delta":"x"`,
 			`output_text.done ,"output_index":0,"text":"x"`),
 		"at once": respond(begun), "in progress": providertest.JSON(200,

@@ -90,11 +90,14 @@ func (c *call) fault(err error) *provider.Error {
 	case errors.Is(err, ErrCut), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		e := &provider.Error{Kind: provider.KindNetwork, Message: ErrCut.Error(),
 			Err: fmt.Errorf("%w: %w", ErrCut, io.ErrUnexpectedEOF)}
+		var mark Missing
 		switch {
 		case c.resp == nil:
 			e.Message = "the server closed the connection without an answer"
 		case !c.started && errors.Is(err, ErrCut):
 			e.Message, e.Empty = "the server's reply is empty", true
+		case errors.As(err, &mark):
+			e.Message, e.Missing = mark.Error(), string(mark)
 		}
 		return e
 	}

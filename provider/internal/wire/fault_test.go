@@ -51,6 +51,8 @@ func (w *words) Events() []provider.Event { return w.events }
 
 func (w *words) Held() int { return w.held }
 
+func (w *words) Over() {}
+
 func (w *words) Done() (provider.Done, error) {
 	if !w.ended {
 		return provider.Done{Usage: provider.Usage{Input: 3}}, ErrCut

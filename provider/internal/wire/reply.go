@@ -22,7 +22,8 @@ type Piece struct {
 	Whole    string          // its arguments, if none came piece by piece
 	Opaque   string
 
-	index int // see Reply.Block
+	index int  // see Reply.Block
+	open  bool // a block whose end has not come
 }
 
 // The forms that all wires have.
@@ -38,6 +39,7 @@ type Reply struct {
 	Parts   []*Piece         // have the model's order
 
 	begun bool
+	over  bool // [DONE] came
 	think Thinker
 
 	provider, model string
@@ -79,9 +81,45 @@ func (r *Reply) Part(form, opaque string) *Piece {
 func (r *Reply) Block(index int, form string) *Piece {
 	i, found := slices.BinarySearchFunc(r.Parts, index, func(p *Piece, index int) int { return cmp.Compare(p.index, index) })
 	if !found {
-		r.Parts = slices.Insert(r.Parts, i, &Piece{Form: form, index: index})
+		r.Parts = slices.Insert(r.Parts, i, &Piece{Form: form, index: index, open: true})
 	}
 	return r.Parts[i]
+}
+
+// EndBlock takes the end of the block with the server's index.
+func (r *Reply) EndBlock(index int) {
+	for _, p := range r.Parts {
+		if p.index == index {
+			p.open = false
+		}
+	}
+}
+
+// Open reports whether the end of a block has not come.
+func (r *Reply) Open() bool {
+	return slices.ContainsFunc(r.Parts, func(p *Piece) bool { return p.open })
+}
+
+// Over implements Decoder.
+func (r *Reply) Over() {
+	r.EndAnswer()
+	r.over = true
+}
+
+// IsOver reports whether [DONE] came.
+func (r *Reply) IsOver() bool { return r.over }
+
+// Closed reports whether the reply says something, and all of it is whole: a mark for its end may then lack the reason.
+func (r *Reply) Closed() bool {
+	said := false
+	for _, p := range r.Parts {
+		args := cmp.Or(p.Text.String(), p.Whole, "{}")
+		if p.Form == FormCall && !json.Valid([]byte(args)) {
+			return false
+		}
+		said = said || p.Form == FormCall || p.Form == FormText && !Blank(p.Text.String())
+	}
+	return said && !r.Open()
 }
 
 // Answer adds a piece of the answer; marked reasoning in it becomes reasoning of the form FormThinking. EndAnswer adds

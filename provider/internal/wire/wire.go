@@ -50,6 +50,8 @@ const (
 type Decoder interface {
 	// Feed takes the data of one event.
 	Feed(data string) (Progress, error)
+	// Over takes [DONE], which gateways write on every wire; nothing follows it.
+	Over()
 	// Whole takes a reply that came as one document, since the server ignored stream:true.
 	Whole(data []byte) error
 	// Events are those of the last Feed or Whole, valid until the next one.
@@ -88,6 +90,15 @@ var ErrReplyTooLarge = fmt.Errorf("the reply is larger than any can be: more tha
 
 // ErrCut says that the stream ended before its terminal event.
 var ErrCut = errors.New("the stream ended before the reply was complete")
+
+// Missing is an ErrCut of a stream that ended without an error: it is the mark that was to come.
+type Missing string
+
+// Error names the mark.
+func (m Missing) Error() string { return ErrCut.Error() + ": no " + string(m) + " came" }
+
+// Is makes it an ErrCut.
+func (m Missing) Is(target error) bool { return target == ErrCut }
 
 // How long a complete reply may deliver a usage event, and its connection end by itself.
 const (
@@ -187,14 +198,16 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 				return true, ErrReplyTooLarge
 			}
 		}
+		if strings.TrimSpace(data) == "[DONE]" {
+			dec.Over()
+			return c.emit(dec.Events(), yield), nil
+		}
 		p, err := dec.Feed(pair.join(data))
 		if !c.emit(dec.Events(), yield) {
 			return false, nil
 		}
 		switch {
 		case err != nil && progress != More && !json.Valid([]byte(data)):
-			return true, nil
-		case err != nil && strings.TrimSpace(data) == "[DONE]": // gateways write it on every wire
 			return true, nil
 		case err != nil:
 			return true, err
