@@ -569,7 +569,7 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 	case end.Stop == shell.StopTimeout:
 		return fmt.Sprintf("ended after %s\n%s", checkLimit, said), nil
 	case end.Exit.Code != 0 || end.Exit.Signal != "":
-		return fmt.Sprintf("%s\n%s", exitWords(end.Exit), said), nil
+		return fmt.Sprintf("%s\n%s", exitWords(end), said), nil
 	}
 	return said, nil
 }

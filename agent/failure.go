@@ -216,9 +216,10 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-func exitWords(e shell.Exit) string {
-	if e.Signal != "" {
-		return "ended by " + e.Signal
+func exitWords(end shell.Result) string {
+	if end.Exit.Signal != "" {
+		return "ended by " + end.Exit.Signal
 	}
-	return fmt.Sprintf("exit status %d", e.Code)
+	of, others := shell.OfPipe(end.Pipe, func(int) string { return "" })
+	return fmt.Sprintf("exit status %d%s%s", end.Exit.Code, of, others)
 }

@@ -39,9 +39,12 @@ func (t *turn) unmet(ctx context.Context) (again bool, err error) {
 	case err != nil:
 		return failed(KindInternal, err, "")
 	case end.Exit.Code == 126 || end.Exit.Code == 127:
-		return failed(KindUsage, fmt.Errorf("%s: %s", exitWords(end.Exit), text.FirstLine(strings.TrimSpace(string(end.Output)))),
+		return failed(KindUsage, fmt.Errorf("%s: %s", exitWords(end), text.FirstLine(strings.TrimSpace(string(end.Output)))),
 			"a command that runs in the sandbox")
 	case end.Stop == shell.StopNone && end.Exit == shell.Exit{}:
+		if how := exitWords(end); slices.ContainsFunc(end.Pipe, shell.Part.Failed) {
+			t.cb.notice(NoticeWarning, "--until "+until.Command+": "+how+"; set -o pipefail counts all commands of a pipeline")
+		}
 		return false, nil
 	}
 	state, err := until.State(ctx)
@@ -51,7 +54,7 @@ func (t *turn) unmet(ctx context.Context) (again bool, err error) {
 	if t.unchanged++; state != t.state {
 		t.unchanged, t.state = 0, state
 	}
-	how := exitWords(end.Exit)
+	how := exitWords(end)
 	if end.Stop == shell.StopTimeout {
 		how = "ended after " + end.Limit.String()
 	}
@@ -72,10 +75,12 @@ func (c *calls) runUntil(ctx context.Context, line string) (end shell.Result, er
 	if c.session.opt.Sandbox == nil {
 		return end, errors.New("nothing confines it here")
 	}
-	cmd := exec.Command(shell.Find(), "-c", line)
+	path := shell.Find()
+	cmd := exec.Command(path, "-c", line)
 	cmd.Dir, cmd.Env = c.session.opt.Env.Dir, slices.Clone(c.env.Environ)
 	var confined confine.Confined
 	run := shell.Command{Cmd: cmd, Limit: c.env.ShellTimeoutMax, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: c.env.Kill,
+		Pipeline: shell.LastPipeline(line, path),
 		Start: func(cmd *exec.Cmd) (_ shell.Started, err error) {
 			hidden, err := c.session.hidden(cmd, false)
 			if err != nil {

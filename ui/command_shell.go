@@ -69,13 +69,19 @@ const exitedWell = "exit status 0"
 // runShell runs a command line with the user's whole environment, and the terminal for its
 // input if there is one. how is "" when it did not begin.
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
-	command := exec.CommandContext(ctx, cmp.Or(t.children.variable("SHELL"), "/bin/sh"), "-c", line)
+	name := cmp.Or(t.children.variable("SHELL"), "/bin/sh")
+	pipeline := shell.LastPipeline(line, name)
+	command := exec.CommandContext(ctx, name, "-c", pipeline.Ask(line))
 	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.children.withPath(t.opt.Environ)
 	command.WaitDelay = shellPipeWait
 	command.Cancel = func() error { return stopCommand(command, true) }
 	keys := make(interrupts, 1)
 	run := func() error {
 		how, err = t.runShown(command, out, keys)
+		if command.ProcessState != nil {
+			of, others := shell.OfPipe(out.statuses(pipeline, command.ProcessState.ExitCode()), func(int) string { return "" })
+			how += of + others
+		}
 		return err
 	}
 	if t.children.hasTerminal() {
@@ -276,6 +282,13 @@ func (o *shellOutput) kept() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.keep.String()
+}
+
+// statuses are those of the line's last pipeline. Call it after end.
+func (o *shellOutput) statuses(p shell.Pipeline, code int) []shell.Part {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return p.Statuses(o.clean, code)
 }
 
 type cleanLines struct{ *shellOutput }

@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -72,9 +71,7 @@ type commandShell struct {
 // unconfines reports whether a call may ask to run unconfined.
 func (s commandShell) unconfines() bool { return s.Confined && s.Ask }
 
-func (s commandShell) isBash() bool {
-	return strings.HasPrefix(strings.ToLower(filepath.Base(s.Path)), "bash")
-}
+func (s commandShell) isBash() bool { return shell.IsBash(s.Path) }
 
 func (s commandShell) description() string {
 	how, warning := "bash -c", ""
@@ -199,7 +196,8 @@ func (s commandShell) run(ctx context.Context, env *tool.Env, in bashInput, out 
 	cmd := exec.Command(s.Path, s.args(in.Command)...)
 	cmd.Dir = place.Abs
 	cmd.Env = append(env.Environ[:len(env.Environ):len(env.Environ)], "PWD="+place.Abs)
-	c := shell.Command{Cmd: cmd, Start: env.Start, Limit: limit, Waits: s.waits, Live: out, Kill: env.Kill}
+	c := shell.Command{Cmd: cmd, Start: env.Start, Limit: limit, Waits: s.waits, Live: out, Kill: env.Kill,
+		Pipeline: shell.LastPipeline(in.Command, s.Path)}
 	if in.Background {
 		return startJob(ctx, env, &c, in.Timeout != 0, remark)
 	}
@@ -242,7 +240,9 @@ func howItEnded(e shell.Result) (words, summary string, failed bool) {
 		return "killed by signal " + signal, "killed by " + signal + " in " + took, true
 	}
 	code := e.Exit.Code
-	return fmt.Sprintf("exit status %d%s", code, meaning(code)), fmt.Sprintf("exit %d in %s", code, took), code != 0
+	of, others := shell.OfPipe(e.Pipe, meaning)
+	return fmt.Sprintf("exit status %d%s%s%s", code, of, meaning(code), others),
+		fmt.Sprintf("exit %d%s%s in %s", code, of, others, took), code != 0
 }
 
 // HowItEnded is how a command ended, in a few words for the user.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -41,6 +42,8 @@ type Command struct {
 	// has it stopped.
 	Late      *Jobs
 	LateLimit time.Duration
+	// Pipeline is that of the command line, which is the last argument of Cmd.
+	Pipeline Pipeline
 }
 
 // Start starts a command whose streams are files in a session of its own.
@@ -63,6 +66,7 @@ type Result struct {
 	// room behind it for remarks.
 	Output  []byte
 	Exit    Exit
+	Pipe    []Part // the commands of the line's last pipeline, nil if not known
 	Stop    Stop
 	Limit   time.Duration
 	Took    time.Duration
@@ -79,14 +83,14 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	output := NewSpool(maxOutput)
+	output, line := NewSpool(maxOutput), c.line()
 	r, err := c.begin(output, c.Live)
 	if err != nil {
 		return Result{}, err
 	}
 	stop := r.await(ctx.Done(), c.Limit)
 	if stop == StopTimeout && c.Late != nil {
-		if so, job := c.Late.take(r, output, c.line(), c.LateLimit-c.Limit); job != nil {
+		if so, job := c.Late.take(r, output, line, c.LateLimit-c.Limit); job != nil {
 			return Result{Output: so, Job: job, Limit: c.Limit, Took: time.Since(r.begun)}, nil
 		}
 	}
@@ -96,7 +100,7 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	return end, nil
 }
 
-// line is the command line, for users.
+// line is the command line, for users, until begin.
 func (c *Command) line() string { return c.Cmd.Args[len(c.Cmd.Args)-1] }
 
 // running is a command between its beginning and its end, for one goroutine.
@@ -108,6 +112,8 @@ type running struct {
 	in      *intake
 	drained chan struct{} // closed when all of that was read
 	begun   time.Time
+
+	pipeline Pipeline
 }
 
 // begin starts the command. Its output goes to output and, if it is not nil, to screen.
@@ -118,6 +124,9 @@ func (c *Command) begin(output, screen io.Writer) (*running, error) {
 	}
 	widen(r)
 	c.Cmd.Stdout, c.Cmd.Stderr = w, w
+	if c.Pipeline.names != nil {
+		c.Cmd.Args = append(slices.Clip(c.Cmd.Args[:len(c.Cmd.Args)-1]), c.Pipeline.Ask(c.line()))
+	}
 	start := c.Start
 	if start == nil {
 		start = StartHere
@@ -129,7 +138,7 @@ func (c *Command) begin(output, screen io.Writer) (*running, error) {
 		r.Close()
 		return nil, err
 	}
-	run := &running{started: started, waits: c.Waits, kill: c.Kill, pipe: r, begun: begun,
+	run := &running{started: started, waits: c.Waits, kill: c.Kill, pipe: r, begun: begun, pipeline: c.Pipeline,
 		in: newIntake(output), drained: make(chan struct{})}
 	if screen != nil {
 		run.in.show(screen, c.Waits.Live)
@@ -158,6 +167,7 @@ func (r *running) end(why Stop, cancel <-chan struct{}) (end Result) {
 	r.in.close()
 	end.Took = time.Since(r.begun)
 	end.Exit = r.started.Exit()
+	end.Pipe = r.pipeline.Statuses(r.in.clean, end.Exit.Code)
 	return end
 }
 

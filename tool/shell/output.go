@@ -267,7 +267,9 @@ type Cleaner struct {
 	state  cleanState
 	wiped  bool // a carriage return came: the next character restarts the line
 	length int
-	last   byte // the byte before, in a string sequence
+	last   byte   // the byte before, in a string sequence
+	said   []byte // the beginning of the string sequence
+	pipe   []int  // the statuses of a pipeline that bash reported, see Pipeline
 }
 
 type cleanState byte
@@ -287,6 +289,8 @@ const (
 	maxCleanLine = 64 << 10
 	// maxSequence ends a string sequence that does not end: binary data begins one by chance.
 	maxSequence = 4 << 10
+	// maxHeard is how much of a string sequence is looked at, in bytes.
+	maxHeard = 32
 )
 
 // NewCleaner makes a Cleaner that writes to out.
@@ -474,7 +478,7 @@ func (c *Cleaner) escape(b byte) {
 	case b == '[':
 		c.state = cleanCSI
 	case b == ']' || b == 'P' || b == 'X' || b == '^' || b == '_':
-		c.state, c.length, c.last = cleanString, 0, 0
+		c.state, c.length, c.last, c.said = cleanString, 0, 0, c.said[:0]
 	case b >= 0x20 && b <= 0x2f:
 		c.state = cleanInter
 	case b == 0x1b:
@@ -496,9 +500,12 @@ func (c *Cleaner) skip(b byte) {
 		c.state = cleanStringEscape
 	case b == 0x07 || b == 0x18 || b == 0x1a || b == 0x9c && before == 0xc2:
 		c.state = cleanText
+		c.heard()
 	case b == '\n' || c.length > maxSequence:
 		c.state = cleanText
 		c.text(b)
+	case len(c.said) < maxHeard:
+		c.said = append(c.said, b)
 	}
 }
 
