@@ -118,7 +118,6 @@ func (c *calls) unanswered(p *pending, err error, reason string) {
 
 // askAfter asks about a command that has run.
 func (c *calls) askAfter(ctx context.Context, p *pending, q Question) (Answer, error) {
-	p.asked = true
 	p.asks.number++
 	p.asks.of = max(p.asks.of, p.asks.number)
 	q.Call, q.Dir, q.Number, q.Of = p.call, c.session.opt.Env.Dir, p.asks.number, p.asks.of
@@ -127,7 +126,6 @@ func (c *calls) askAfter(ctx context.Context, p *pending, q Question) (Answer, e
 
 // ask asks until there is a clear answer. The error ends the turn: an interrupt, or the user's wish.
 func (a *prompter) ask(ctx context.Context, p *pending) error {
-	p.asked = true
 	a.number++
 	a.of = max(a.of, a.number)
 	for {

@@ -28,16 +28,15 @@ import (
 )
 
 // run gives every call of a reply exactly one result, in the model's order. Neighbouring calls that
-// only read run side by side. All are prepared first, to number the questions, and once more only
-// where a call or a question before them may have changed the state they see.
+// only read run side by side. All are prepared first, to number the questions, and again when their turn
+// comes: on the state that the calls before them left.
 func (c *calls) run(ctx context.Context, calls []provider.ToolCall) error {
 	all := c.prepareAll(ctx, calls)
-	stale := c.session.parent != nil // Other sub-agents may change the files that were seen.
 	for i := 0; i < len(all); {
 		batch := all[i : i+sideBySide(all[i:])]
+		stale := i > 0 || c.session.parent != nil // Other sub-agents may change the files that were seen.
 		stop, lost := c.runBatch(ctx, calls, batch, stale)
 		i += len(batch)
-		stale = stale || slices.ContainsFunc(batch, func(p *pending) bool { return p.asked || !p.final && !p.reads })
 		if stop == nil {
 			stop = context.Cause(ctx)
 		}

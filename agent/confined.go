@@ -26,8 +26,9 @@ import (
 // environment is that of a call's tool: commands start where it was decided.
 func (c *calls) environment(p *pending) *tool.Env {
 	env := *c.env
+	env.Digest = p.call.Access.Digest
 	if p.tool.Kind == tool.KindServer {
-		env.Forms, env.Definition = c.forms(p), p.call.Access.Definition
+		env.Forms = c.forms(p)
 		return &env
 	}
 	if p.tool.Kind == tool.KindNetwork {
@@ -35,7 +36,7 @@ func (c *calls) environment(p *pending) *tool.Env {
 		return &env
 	}
 	if p.decision.Place == permission.PlaceHost || c.session.opt.Sandbox == nil {
-		return c.env
+		return &env
 	}
 	if p.decision.Place == permission.PlaceReadOnly {
 		env.Jobs = nil

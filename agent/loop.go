@@ -171,7 +171,6 @@ type pending struct {
 	result  provider.ToolResult
 	outcome CallResult
 	reads   bool       // it changes nothing
-	asked   bool       // the user was asked about it
 	final   bool       // the outcome is, the call does not run
 	edited  string     // how the user changed the input, for the model
 	paged   bool       // the tool kept to the limit of a page itself

@@ -52,8 +52,9 @@ type Access struct {
 	// Changed is set for KindServer: how the tool's definition differs from the one that was
 	// accepted, as a diff; no allow rule covers such a call. "" for an accepted one.
 	Changed string
-	// Definition is a digest of the tool's definition, set for KindServer: the one that is decided on.
-	Definition string
+	// Digest is of what is decided on besides the input: the definition of a server's tool, or the present and the new
+	// content of files. "" where there is neither.
+	Digest string
 	// MovesSecret says in words that a secret, or the text beside it, would change: that is asked about whatever the
 	// mode and the rules. "" if not.
 	MovesSecret string

@@ -44,8 +44,8 @@ type Env struct {
 	// during a call; the loop sets it for each call, and nil cancels each.
 	MCP   *mcp.Manager
 	Forms func(ctx context.Context, r mcp.Request) (mcp.Answer, error)
-	// Definition is Access.Definition of the call, which the loop sets; "" is that of the tool as it was made.
-	Definition string
+	// Digest is Access.Digest of the call that was decided on; the loop sets it for each call.
+	Digest string
 	// KeepFile keeps data that a tool gave in the session's directory for outputs, and returns the
 	// file's absolute path; extension begins with a dot. nil keeps nothing.
 	KeepFile func(tool, extension string, data []byte) (path string, err error)

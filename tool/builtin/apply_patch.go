@@ -66,12 +66,9 @@ func planPatch(ctx context.Context, env *tool.Env, in patchInput) (tool.Access, 
 	if err != nil {
 		return access, err
 	}
-	planned(env.Files, &access, planKey(in), steps...)
+	planned(&access, steps...)
 	return access, nil
 }
-
-// planKey separates patches from paths among the kept plans.
-func planKey(in patchInput) string { return "\x00" + in.Input }
 
 func runPatch(ctx context.Context, env *tool.Env, in patchInput, _ io.Writer) (tool.Result, error) {
 	files, err := edit.ParsePatch(in.Input)
@@ -82,7 +79,7 @@ func runPatch(ctx context.Context, env *tool.Env, in patchInput, _ io.Writer) (t
 	if err != nil {
 		return tool.Result{}, err
 	}
-	if err := commit(env.Files, planKey(in), steps...); err != nil {
+	if err := commit(env, steps...); err != nil {
 		return tool.Result{}, fmt.Errorf("%w\n(nothing of the patch was applied)", err)
 	}
 	var b strings.Builder

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -94,8 +95,8 @@ func (c *change) diff() string {
 	return fmt.Sprintf("--- %s\n+++ %s\n", c.unified.From, c.unified.To)
 }
 
-// planned adds the changes of a call to its access, and keeps them for commit.
-func planned(f *files.Files, access *tool.Access, key string, changes ...change) {
+// planned adds the changes of a call to its access.
+func planned(access *tool.Access, changes ...change) {
 	for _, c := range changes {
 		access.Diff += c.diff()
 		access.Added, access.Removed = access.Added+c.added, access.Removed+c.removed
@@ -106,17 +107,17 @@ func planned(f *files.Files, access *tool.Access, key string, changes ...change)
 		}
 		access.Outcomes = append(access.Outcomes, tool.Outcome{Path: c.Abs, Data: c.new, Gone: c.op == 'D'})
 	}
-	f.Seen.Plan(key, digest(changes))
+	access.Digest = digest(changes)
 }
 
 // digest hashes the present and the new content of the changes.
-func digest(changes []change) [sha256.Size]byte {
+func digest(changes []change) string {
 	h := sha256.New()
 	for _, c := range changes {
 		fmt.Fprintf(h, "%c %q %q %x %v %d %x\n", c.op, c.source().Abs, c.Abs, c.state.Hash, c.state.Missing, c.state.Size,
 			sha256.Sum256(c.new))
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // planChange is the Access of a call that changes the file at path as find says.
@@ -131,14 +132,14 @@ func planChange(f *files.Files, verb, path string, find func(files.Place) (chang
 	}
 	c, err := find(t)
 	if err == nil {
-		planned(f, &access, path, c)
+		planned(&access, c)
 	}
 	return access, err
 }
 
 // commitChange finds the change again and makes it if it is the one that planChange showed.
-func commitChange(f *files.Files, path string, find func(files.Place) (change, error)) (change, error) {
-	t, err := f.Resolve(path, true)
+func commitChange(env *tool.Env, path string, find func(files.Place) (change, error)) (change, error) {
+	t, err := env.Files.Resolve(path, true)
 	if err == nil {
 		err = t.Refused()
 	}
@@ -147,21 +148,21 @@ func commitChange(f *files.Files, path string, find func(files.Place) (change, e
 	}
 	c, err := find(t)
 	if err == nil {
-		err = commit(f, path, c)
+		err = commit(env, c)
 	}
 	return c, err
 }
 
-// commit makes the changes that were planned under a key, all or none: after a failure
+// commit makes the changes of a call if they are those that were decided on, all or none: after a failure
 // everything is as before, or the error names the files that could not be put back.
-func commit(f *files.Files, key string, changes ...change) error {
-	if shown, ok := f.Seen.TakePlan(key); !ok || shown != digest(changes) {
-		return errors.New("a file has changed since this call was shown and allowed, and nothing was done; read " +
+func commit(env *tool.Env, changes ...change) error {
+	if env.Digest != digest(changes) {
+		return errors.New("a file has changed since this call was allowed, and nothing was done; read " +
 			"it again and repeat the call")
 	}
 	var done []changed
 	for i := range changes {
-		c, err := changes[i].make(f)
+		c, err := changes[i].make(env.Files)
 		if err == nil {
 			done = append(done, c)
 			continue
@@ -179,7 +180,7 @@ func commit(f *files.Files, key string, changes ...change) error {
 				return changes[i].Errorf(err, "is deleted, but its content is left in the same directory: ")
 			}
 		}
-		changes[i].saw(f, c.state)
+		changes[i].saw(env.Files, c.state)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func planEdit(ctx context.Context, env *tool.Env, in editInput) (tool.Access, er
 
 func runEdit(ctx context.Context, env *tool.Env, in editInput, _ io.Writer) (tool.Result, error) {
 	var replaced int
-	c, err := commitChange(env.Files, in.Path, func(t files.Place) (c change, err error) {
+	c, err := commitChange(env, in.Path, func(t files.Place) (c change, err error) {
 		c, replaced, err = editChange(ctx, env, t, in)
 		return c, err
 	})

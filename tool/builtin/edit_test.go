@@ -56,6 +56,7 @@ func TestEdit(t *testing.T) {
 `,
 		Outcomes: []tool.Outcome{{Path: w.path("week.go"), Data: []byte(edited)}},
 	}
+	want.Digest = access.Digest
 	if diff := cmp.Diff(want, access); diff != "" {
 		t.Error(diff)
 	}

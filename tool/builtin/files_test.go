@@ -114,7 +114,9 @@ func (w *fileWorld) call(made tool.Tool, input any) (tool.Access, tool.Result, e
 	if err != nil || access.Outside || access.Denied {
 		return access, tool.Result{}, err
 	}
-	result, err := made.Run(context.Background(), w.env, raw, io.Discard)
+	env := *w.env
+	env.Digest = access.Digest
+	result, err := made.Run(context.Background(), &env, raw, io.Discard)
 	return access, result, err
 }
 

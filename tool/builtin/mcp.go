@@ -248,7 +248,7 @@ func ServerTool(m *mcp.Manager, t mcp.Tool) (tool.Tool, error) {
 		},
 		func(ctx context.Context, env *tool.Env, input json.RawMessage, out io.Writer) (tool.Result, error) {
 			decided := t
-			decided.Definition = cmp.Or(env.Definition, t.Definition)
+			decided.Definition = cmp.Or(env.Digest, t.Definition)
 			o := mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}
 			if env.KeepTask != nil {
 				o.Task = func(id string) error { return env.KeepTask(t.Full, id) }
@@ -289,7 +289,7 @@ func serverAccess(m *mcp.Manager, full string, t mcp.Tool) (tool.Access, error) 
 		t = now
 	}
 	access := tool.Access{Kind: tool.KindServer, Verb: "mcp", Object: t.Server + " " + t.Name, Server: t.Server,
-		Claims: t.Claims, Reads: t.Reads, Definition: t.Definition}
+		Claims: t.Claims, Reads: t.Reads, Digest: t.Definition}
 	for _, s := range m.Servers() {
 		if s.Name == t.Server {
 			access.Address, access.Local = cmp.Or(s.URL, shell.Quote(s.Command...)), s.URL == ""

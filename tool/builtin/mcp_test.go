@@ -171,11 +171,11 @@ func TestCallsOfServersTools(t *testing.T) {
 	if r, name, err := call(`{"tool":"mcp__s__resource","arguments":{"uri":"test://one"}}`); err != nil || name != "mcp__s__resource" || r.Text != "the text of test://one" {
 		t.Errorf("a resource: %q %+v %v", name, r, err)
 	}
-	env.Definition = "one that was decided on, and is gone"
+	env.Digest = "one that was decided on, and is gone"
 	if _, _, err := call(`{"tool":"mcp__s__echo"}`); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Errorf("another definition than the one decided on: %v", err)
 	}
-	env.Definition = ""
+	env.Digest = ""
 	if _, _, err := call(`{"tool":"mcp__t__echo"}`); err == nil {
 		t.Error("a tool of no server was called")
 	}

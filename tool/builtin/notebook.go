@@ -63,7 +63,7 @@ func planNotebook(ctx context.Context, env *tool.Env, in notebookInput) (tool.Ac
 
 func runNotebook(ctx context.Context, env *tool.Env, in notebookInput, _ io.Writer) (tool.Result, error) {
 	var c cellChange
-	written, err := commitChange(env.Files, in.Path, func(t files.Place) (_ change, err error) {
+	written, err := commitChange(env, in.Path, func(t files.Place) (_ change, err error) {
 		c, err = changeCell(ctx, env, t, in)
 		return c.change, err
 	})

@@ -193,8 +193,10 @@ func TestAPatchThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.put(w.path("last"), "somebody else's\n")
-	planned(w.env.Files, &tool.Access{}, "key", steps...)
-	err = commit(w.env.Files, "key", steps...)
+	var access tool.Access
+	planned(&access, steps...)
+	w.env.Digest = access.Digest
+	err = commit(w.env, steps...)
 	if err == nil || !strings.Contains(err.Error(), "has changed in the meantime") {
 		t.Errorf("%v", err)
 	}

@@ -36,7 +36,7 @@ func planWrite(_ context.Context, env *tool.Env, in writeInput) (tool.Access, er
 }
 
 func runWrite(_ context.Context, env *tool.Env, in writeInput, _ io.Writer) (tool.Result, error) {
-	c, err := commitChange(env.Files, in.Path, func(t files.Place) (change, error) { return writeChange(env.Files, t, in) })
+	c, err := commitChange(env, in.Path, func(t files.Place) (change, error) { return writeChange(env.Files, t, in) })
 	if err != nil {
 		return tool.Result{}, err
 	}

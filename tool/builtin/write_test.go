@@ -23,6 +23,7 @@ func TestWriteNew(t *testing.T) {
 		Diff:     "--- /dev/null\n+++ b/docs/a.md\n@@ -0,0 +1,2 @@\n+one\n+two\n",
 		Outcomes: []tool.Outcome{{Path: w.path("docs/a.md"), Data: []byte("one\ntwo\n")}},
 	}
+	want.Digest = access.Digest
 	if diff := cmp.Diff(want, access); diff != "" {
 		t.Error(diff)
 	}
@@ -109,10 +110,12 @@ func TestCommitExpectsTheSameFile(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f": ""})
 	f := w.env.Files
 	asIs := func(t files.Place) (change, error) { return writeChange(f, t, writeInput{Path: "f", Content: "new"}) }
-	if _, err := planChange(f, "write", "f", asIs); err != nil {
+	access, err := planChange(f, "write", "f", asIs)
+	if err != nil {
 		t.Fatal(err)
 	}
-	_, err := commitChange(f, "f", func(t files.Place) (change, error) {
+	w.env.Digest = access.Digest
+	_, err = commitChange(w.env, "f", func(t files.Place) (change, error) {
 		c, err := asIs(t)
 		w.put(w.path("f"), "by somebody else")
 		return c, err

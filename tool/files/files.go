@@ -621,13 +621,11 @@ func (f *Files) Beside(dir string) (*Files, error) {
 	return Open(Config{Root: dir, DenyFiles: f.deny})
 }
 
-// Seen holds the lines of files that the model knows: those it was shown, and those the plan of a call
-// that changes one showed. The zero Seen is ready; it is safe for concurrent use.
+// Seen holds the lines of files that the model knows: those it was shown, and those it wrote. The zero Seen is ready; it is safe for concurrent use.
 type Seen struct {
-	mu      sync.Mutex
-	files   map[string]ReadState
-	kept    int // bytes of the texts in files
-	planned map[string][sha256.Size]byte
+	mu    sync.Mutex
+	files map[string]ReadState
+	kept  int // bytes of the texts in files
 }
 
 // Aside returns a func that restores the model's present knowledge of the files, whatever it is shown until then.
@@ -800,25 +798,6 @@ func (s *Seen) OwnChanges() (done func()) {
 			}
 		}
 	}
-}
-
-// Plan keeps a hash of the change that a call's plan showed, under a key for its run.
-func (s *Seen) Plan(key string, shown [sha256.Size]byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.planned == nil {
-		s.planned = map[string][sha256.Size]byte{}
-	}
-	s.planned[key] = shown
-}
-
-// TakePlan returns the hash that Plan kept, once.
-func (s *Seen) TakePlan(key string) (shown [sha256.Size]byte, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	shown, ok = s.planned[key]
-	delete(s.planned, key)
-	return shown, ok
 }
 
 // State describes a file at one moment.
