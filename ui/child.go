@@ -73,9 +73,13 @@ func (c *children) pager() []string {
 	if c.opt.Profile != screen.Rich || c.opt.Piped || !c.hasTerminal() {
 		return nil
 	}
-	line, set := c.opt.Pager, c.opt.Pager != ""
+	return c.opt.pagerArgv()
+}
+
+func (c Children) pagerArgv() []string {
+	line, set := c.Pager, c.Pager != ""
 	if !set {
-		line, set = lookup(c.opt.Environ, "PAGER")
+		line, set = lookup(c.Environ, "PAGER")
 	}
 	if !set {
 		line = "less"
@@ -111,6 +115,22 @@ func (c *children) page(text string) error {
 	}
 	c.opt.Screen.Block(text)
 	return fmt.Errorf("%s: %w", argv[len(argv)-1], err)
+}
+
+// Page shows safe text in the user's pager on a terminal; false where the user wants none, or it
+// failed. An interrupt is for the pager.
+func (c Children) Page(terminal *os.File, text string) (shown bool, err error) {
+	argv := c.pagerArgv()
+	if argv == nil {
+		return false, nil
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = pagerEnviron(environ.WithoutKeys(c.Environ, c.KeyVariables...))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), terminal, terminal
+	if err := cmd.Run(); err != nil && !leftEarly(err) {
+		return false, fmt.Errorf("%s: %w", argv[len(argv)-1], err)
+	}
+	return true, nil
 }
 
 // leftEarly says whether a pager ended because the user had seen enough. A shell reports its

@@ -439,3 +439,15 @@ func TestASubcommandWithASlipIsNoPrompt(t *testing.T) {
 		}
 	}
 }
+
+// Every terminal has 80 columns: no help of a command or of a verb is wider.
+func TestNoHelpIsWiderThanATerminal(t *testing.T) {
+	root := commandLine{newApp(&session{process: Process{Docs: os.DirFS(moduleDir)}})}.commands()
+	for _, c := range append(root.Commands(), root) {
+		for line := range strings.Lines(output(t, strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), "artoo")+" --help"))) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%s --help: %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
+	"artoo/tool/spelling"
 )
 
 // width is the widest line of the help: every terminal has it.
@@ -48,7 +49,7 @@ func pageOf(c *cobra.Command) []helpSection {
 	}
 	parts := []helpSection{
 		{Title: "Usage", Column: width, Rows: [][2]string{{"artoo " + c.Use}}},
-		{Text: strings.ToUpper(c.Short[:1]) + c.Short[1:] + ".\n"},
+		{Text: strings.Join(wrap(strings.ToUpper(c.Short[:1])+c.Short[1:]+".", width), "\n") + "\n"},
 	}
 	for i, with := range append([]*cobra.Command{c}, c.Commands()...) {
 		flags := helpSection{Title: "Flags", Column: flagColumn}
@@ -175,19 +176,13 @@ func newHelp(l commandLine, root *cobra.Command) *cobra.Command {
 }
 
 func (l commandLine) help(c *cobra.Command, words []string) error {
-	topic := first(words)
-	about, _, err := c.Root().Find([]string{topic})
+	topic := strings.ToLower(strings.Join(words, " "))
+	about, rest, err := c.Root().Find(words)
 	page, readErr := fs.ReadFile(l.docs(), path.Join("docs", topic+".md"))
-	isCommand := err == nil && about.HasParent()
+	isCommand := err == nil && about.HasParent() && len(rest) == 0
 	switch {
 	case len(words) == 0:
 		return c.Root().Help()
-	case len(words) > 1, !isCommand && readErr != nil && topic != environment && topic != "topics":
-		hint := ""
-		if len(words) == 1 { // it may be a slip
-			hint = "artoo help topics, or "
-		}
-		return l.cannotTake(c, "help", words, hint)
 	case topic == environment:
 		printHelp(c.OutOrStdout(), environmentPage())
 		return nil
@@ -198,9 +193,18 @@ func (l commandLine) help(c *cobra.Command, words []string) error {
 			return err
 		}
 		page = append([]byte("\n"), page...)
+	case readErr != nil:
+		at, found := l.sectionAbout(topic)
+		if !found {
+			hint := "artoo help topics, or "
+			if near := spelling.Nearest(topic, l.topics()); near != "" {
+				hint = "artoo help " + near + ", " + hint
+			}
+			return l.cannotTake(c, "help", words, hint)
+		}
+		page = []byte(at.text + "\nThe whole page: artoo help " + at.page + "\n")
 	}
-	_, err = c.OutOrStdout().Write(page)
-	return err
+	return l.showPage(c.OutOrStdout(), string(page), topic == "topics" || isCommand && readErr != nil)
 }
 
 // docs are the pages of the documentation; a process may have none.

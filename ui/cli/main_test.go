@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the pages made from tables, and
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
 		"artoo": func() {
-			os.Exit(Main(Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit}))
+			os.Exit(Main(Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit, Docs: os.DirFS(moduleDir)}))
 		},
 		"crashing":    func() { os.Exit(crashing()) },
 		"broken":      func() { os.Exit(broken(os.Args[1])) },
