@@ -117,25 +117,19 @@ func (s *session) openSkill(i skill.Item) error {
 	return files.AllowRead(i.Dir())
 }
 
-// loadSkill makes a skill's directory readable and returns its text; had means that the model has
-// it already.
-func (s *session) loadSkill(i skill.Item) (text string, had bool, err error) {
+// loadSkill makes a skill's directory readable and returns its text, of which body is the present content;
+// had means that the model has it already.
+func (s *session) loadSkill(i skill.Item, body string) (text string, had bool, err error) {
 	if err := s.openSkill(i); err != nil {
 		return "", false, err
 	}
-	if text, err = s.skillText(i); err != nil {
-		return "", false, err
-	}
+	text = s.skillText(i, body)
 	had = s.sends(text)
 	s.loaded = append(slices.DeleteFunc(s.loaded, func(l loadedSkill) bool { return l.name == i.Name }), loadedSkill{i.Name, text})
 	return text, had, nil
 }
 
-func (s *session) skillText(i skill.Item) (string, error) {
-	body, err := i.Body()
-	if err != nil {
-		return "", err
-	}
+func (s *session) skillText(i skill.Item, body string) string {
 	dir := i.Dir()
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // The sandbox shows it there, without the links that lead to it.
@@ -153,7 +147,7 @@ func (s *session) skillText(i skill.Item) (string, error) {
 	if most := s.pageMax(); len(body) > most {
 		body = text.CutLines(body, most) + "\n[… the rest is in " + text.Printable(i.File) + ": read it]"
 	}
-	return strings.TrimSpace(s.masked(head + "]\n" + body)), nil
+	return strings.TrimSpace(s.masked(head + "]\n" + body))
 }
 
 // sends reports whether a text is in the messages to the model, except old reminders: only the newest one stays.
@@ -195,7 +189,11 @@ func (t *turn) runSkill(_ context.Context, p *pending) (tool.Result, error) {
 		}
 		return tool.Result{}, fmt.Errorf("skill: there is no skill %q; call skill with a query to find one", in.Name)
 	}
-	loaded, had, err := s.loadSkill(s.skills[at])
+	body, err := s.skills[at].Text()
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("skill: %w", err)
+	}
+	loaded, had, err := s.loadSkill(s.skills[at], body)
 	switch {
 	case err != nil:
 		return tool.Result{}, fmt.Errorf("skill: %w", err)
@@ -273,14 +271,17 @@ func (t *turn) remindOf(text string) error {
 
 // loadedIn are the skills that the user or the model loaded in a history.
 func (s *session) loadedIn(history []provider.Message) (loaded []loadedSkill) {
-	load := func(name string, byModel bool) {
+	load := func(name, text string, byModel bool) { // text is as it was sent, or "".
 		i, ok := s.opt.Skills.Find(skill.Skill, name)
 		if !ok || byModel && i.NoModel || slices.ContainsFunc(loaded, func(l loadedSkill) bool { return l.name == i.Name }) {
 			return
 		}
-		text, err := s.skillText(i)
+		body, err := i.Text()
 		if err != nil || s.openSkill(i) != nil {
 			return // It cannot be given again; a call will say why.
+		}
+		if text == "" || text == loadedAlready(i) {
+			text = s.skillText(i, body)
 		}
 		loaded = append(loaded, loadedSkill{i.Name, text})
 	}
@@ -295,13 +296,13 @@ func (s *session) loadedIn(history []provider.Message) (loaded []loadedSkill) {
 	for _, m := range history {
 		for _, part := range m.Parts {
 			if t, ok := part.(provider.Text); ok && t.Skill != "" {
-				load(t.Skill, false)
+				load(t.Skill, t.Text, false)
 			}
 		}
 		for _, c := range m.Calls() {
 			var in skillInput
 			if c.Name == Skill && !failed[c.ID] && json.Unmarshal(c.Input, &in) == nil {
-				load(in.Name, true)
+				load(in.Name, "", true)
 			}
 		}
 	}
@@ -311,14 +312,18 @@ func (s *session) loadedIn(history []provider.Message) (loaded []loadedSkill) {
 // Skills are the user's skills, commands and agents; nil for none.
 func (a *Agent) Skills() *skill.Library { return a.session.opt.Skills }
 
-// LoadSkill is the text of a skill that the user calls, for the next message. Its directory may be
-// read from then on.
-func (a *Agent) LoadSkill(i skill.Item) (provider.Text, error) {
-	text, had, err := a.session.loadSkill(i)
+// LoadSkill is the text of a skill that the user calls, for the next message, with its expanded body. Its
+// directory may be read from then on.
+func (a *Agent) LoadSkill(i skill.Item, body string) (provider.Text, error) {
+	text, had, err := a.session.loadSkill(i, body)
 	if had {
-		text = "[The skill " + i.Name + " is loaded already: its text stands above.]"
+		text = loadedAlready(i)
 	}
 	return provider.Text{Text: text, Skill: i.Name}, err
+}
+
+func loadedAlready(i skill.Item) string {
+	return "[The skill " + i.Name + " is loaded already: its text stands above.]"
 }
 
 // lineOutput is how much of a line's output becomes part of a message, in characters.

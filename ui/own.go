@@ -50,15 +50,6 @@ func FindOwn(library *skill.Library, name string) (skill.Item, bool) {
 func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Message, cb agent.Callbacks) (
 	sent agent.Message, notes []string, denied *agent.Response, err error,
 ) {
-	if in.Item.Kind == skill.Skill {
-		// A skill may describe lines that commands run; it has none.
-		said, err := a.LoadSkill(in.Item)
-		if err != nil {
-			return m, nil, nil, in.failed(err)
-		}
-		m.Attachments = append(slices.Clip(m.Attachments), said)
-		return m, nil, nil, nil
-	}
 	body, err := in.Item.Body()
 	if err != nil {
 		return m, nil, nil, in.failed(err)
@@ -87,6 +78,14 @@ func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Messag
 		if p.Line || p.Inserted {
 			inserted = append(inserted, prompt.Span{From: from, To: b.Len()})
 		}
+	}
+	if in.Item.Kind == skill.Skill {
+		said, err := a.LoadSkill(in.Item, b.String())
+		if err != nil {
+			return m, nil, nil, in.failed(err)
+		}
+		m.Attachments = append(slices.Clip(m.Attachments), said)
+		return m, nil, nil, nil
 	}
 	e := accessOf(a, false).expand(ctx, b.String(), inserted)
 	said := provider.Text{Text: fmt.Sprintf("[The user's command /%s stands for:]\n%s", in.Item.Name, strings.TrimSpace(e.Text))}

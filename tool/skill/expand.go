@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,25 +19,70 @@ type Part struct {
 }
 
 // Expand replaces the placeholders of a command's body: $ARGUMENTS and $@ by all arguments as they
-// were typed, $1 to $9 by one, ${@:N} by those from the Nth on. A placeholder without an argument
-// of that number stays; \$ is a dollar. Inserted text is not looked at again. With lines, the
-// lines !`LINE` become parts of their own, in which arguments are quoted for the shell. Arguments
-// that no placeholder takes follow the text. The error names a line in which an argument could not
-// be quoted safely.
+// were typed, $1 to $9 by one, ${@:N} by those from the Nth on. A body that has $0 or $ARGUMENTS[N]
+// counts from 0. A placeholder without an argument of that number stays; \$ is a dollar. Inserted text
+// is not looked at again. With lines, the lines !`LINE`, and blocks ```! of lines, become parts of their
+// own, in which arguments are quoted for the shell. Arguments that no placeholder takes follow the text.
+// The error names a line in which an argument could not be quoted safely.
 func Expand(body, args string, lines bool) ([]Part, error) {
-	return expander{lines: lines}.expand(body, args)
+	return expander{lines: lines, follow: true}.expand(body, args)
 }
 
-// Expand is Expand of a command's body with its lines. A bundle's can name the bundle's directory.
-// A Gemini extension's has {{args}}, one word in a line, !{LINE} and @{PATH} in their place.
+// Expand is Expand of the body of a command, or of a skill that is called as one, with its lines. A bundle's
+// can name the bundle's directory, and a skill its own. A Gemini extension's has {{args}}, one word in
+// a line, !{LINE} and @{PATH} in their place. Lines in a skill's blocks of code are examples, and arguments
+// that no placeholder takes do not follow it.
 func (i Item) Expand(body, args string) ([]Part, error) {
-	return expander{lines: true, gemini: path.Ext(i.rel) == geminiExt, root: i.Place.Root}.expand(body, args)
+	return expander{lines: true, gemini: path.Ext(i.rel) == geminiExt, dirs: i.dirs(), quoted: i.Kind == Skill, follow: i.Kind != Skill}.expand(body, args)
+}
+
+// dirs are the directories that texts of an item can name as ${NAME} or $NAME.
+func (i Item) dirs() map[string]string {
+	dirs := map[string]string{}
+	if i.Place.Root != "" {
+		dirs["CLAUDE_PLUGIN_ROOT"], dirs["extensionPath"] = i.Place.Root, i.Place.Root
+	}
+	if i.Kind == Skill {
+		dirs["CLAUDE_SKILL_DIR"] = i.Dir()
+		if real, err := filepath.EvalSymlinks(i.Dir()); err == nil {
+			dirs["CLAUDE_SKILL_DIR"] = real // The sandbox shows it there.
+		}
+	}
+	return dirs
+}
+
+// directoryAt is the directory that a text begins with the name of, and the length of the name; 0 for none.
+func directoryAt(dirs map[string]string, text string) (dir string, length int) {
+	rest, ok := strings.CutPrefix(text, "$")
+	if !ok {
+		return "", 0
+	}
+	inside, braced := strings.CutPrefix(rest, "{")
+	for name, dir := range dirs {
+		after, ok := strings.CutPrefix(inside, name)
+		switch {
+		case !ok:
+		case !braced && (after == "" || !nameByte(after[0])):
+			return dir, 1 + len(name)
+		case braced && strings.HasPrefix(after, "}"):
+			return dir, len("${}") + len(name)
+		case braced && strings.HasPrefix(after, ":-"):
+			if end := strings.IndexAny(after, "}\n"); end > 0 && after[end] == '}' {
+				return dir, len("${") + len(name) + end + 1
+			}
+		}
+	}
+	return "", 0
 }
 
 func (e expander) expand(body, args string) ([]Part, error) {
 	args = strings.ToValidUTF8(args, "\uFFFD")
 	e.args, e.words = strings.TrimSpace(args), Words(args)
+	e.from0 = countsFromZero(body)
 	for i := 0; i < len(body); {
+		if i == 0 || body[i-1] == '\n' {
+			e.fence(body[i:])
+		}
 		if line, n := e.lineAt(body, i); n > 0 {
 			quoted, err := e.line(line)
 			if err != nil {
@@ -60,15 +106,15 @@ func (e expander) expand(body, args string) ([]Part, error) {
 			continue
 		}
 		if p, n := e.placeholderAt(body[i:]); n > 0 && e.has(p) {
-			e.used = e.used || !p.root
-			e.add(Part{Text: e.value(p), Inserted: !p.root})
+			e.used = e.used || p.dir == ""
+			e.add(Part{Text: e.value(p), Inserted: p.dir == ""})
 			i += n
 			continue
 		}
 		e.plain.WriteByte(body[i])
 		i++
 	}
-	if !e.used && e.args != "" {
+	if !e.used && e.args != "" && e.follow {
 		e.plain.WriteString("\n\n")
 		e.add(Part{Text: e.args, Inserted: true})
 	}
@@ -82,13 +128,52 @@ func (e *expander) lineAt(body string, at int) (line string, length int) {
 	switch {
 	case e.gemini:
 		return bracedAt(body[at:], '!')
-	case e.lines && strings.HasPrefix(body[at:], "!`") && beginsLine(body[:at]):
+	case e.lines && strings.HasPrefix(body[at:], blockMark) && strings.TrimSpace(body[strings.LastIndexByte(body[:at], '\n')+1:at]) == "":
+		first, rest, ok := strings.Cut(body[at+len(blockMark):], "\n")
+		inside, _, closed := strings.Cut("\n"+rest, "\n```")
+		if ok && closed && strings.TrimSpace(first) == "" && strings.TrimSpace(inside) != "" {
+			return strings.Trim(inside, "\n"), len(blockMark) + len(first) + len(inside) + len("\n```")
+		}
+	case e.lines && !(e.quoted && e.open != "") && strings.HasPrefix(body[at:], "!`") && beginsLine(body[:at]):
 		line, _, ok := strings.Cut(body[at+2:], "`")
 		if ok && strings.TrimSpace(line) != "" && !strings.Contains(line, "\n") {
 			return line, len("!``") + len(line)
 		}
 	}
 	return "", 0
+}
+
+// blockMark begins a block of shell lines.
+const blockMark = "```!"
+
+// countsFromZero reports whether a body has placeholders that count arguments from 0.
+func countsFromZero(body string) bool {
+	for at := 0; ; at++ {
+		next := strings.IndexByte(body[at:], '$')
+		if next < 0 {
+			return false
+		}
+		at += next
+		rest := body[at+1:]
+		zero := strings.HasPrefix(rest, "0") && (len(rest) == 1 || !nameByte(rest[1])) || strings.HasPrefix(rest, "ARGUMENTS[")
+		if zero && (at == 0 || body[at-1] != '\\') {
+			return true
+		}
+	}
+}
+
+// fence notes where a block of code begins and ends, at the beginning of a line.
+func (e *expander) fence(text string) {
+	row, _, _ := strings.Cut(text, "\n")
+	row = strings.TrimSpace(row)
+	mark := row[:len(row)-len(strings.TrimLeft(row, "`"))]
+	switch {
+	case len(mark) < 3 || strings.HasPrefix(row, blockMark):
+	case e.open == "":
+		e.open = mark
+	case row == mark && len(mark) >= len(e.open):
+		e.open = ""
+	}
 }
 
 // bracedAt is the text in braces behind a mark that a text begins with, and the length of all; 0 for
@@ -122,11 +207,15 @@ func beginsLine(before string) bool {
 }
 
 type expander struct {
-	lines, gemini bool   // whether it has shell lines, and the form of a Gemini extension
-	root          string // the directory of the command's bundle; "" for none
+	lines, gemini bool              // whether it has shell lines, and the form of a Gemini extension
+	quoted        bool              // lines in blocks of code are text
+	follow        bool              // arguments that no placeholder takes follow the text
+	dirs          map[string]string // the directories that it can name
 	args          string
 	words         []string
-	used          bool // a placeholder took arguments
+	from0         bool   // the first argument is $0
+	open          string // the mark of the block of code that has begun; "" for none
+	used          bool   // a placeholder took arguments
 	parts         []Part
 	plain         strings.Builder // the text behind the parts
 }
@@ -145,11 +234,11 @@ func (e *expander) flush() {
 }
 
 // placeholder stands for arguments: the nth one, those from the nth on with rest, or all
-// of them as they were typed with 0. With root it stands for the bundle's directory.
+// of them as they were typed with 0. With dir it stands for that directory.
 type placeholder struct {
 	n    int
 	rest bool
-	root bool
+	dir  string
 }
 
 // placeholderAt is the placeholder that a text begins with, and its length; 0 for none.
@@ -168,22 +257,26 @@ func (e *expander) placeholderAt(text string) (p placeholder, length int) {
 		}
 		return 0
 	}
-	for _, name := range rootNames() {
-		if strings.HasPrefix(text, name) {
-			return placeholder{root: true}, len(name)
-		}
+	if dir, length := directoryAt(e.dirs, text); length > 0 {
+		return placeholder{dir: dir}, length
 	}
 	if e.gemini {
 		return p, 0
 	}
+	first := byte('1')
+	if e.from0 {
+		first = '0'
+	}
 	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	switch {
+	case e.from0 && strings.HasPrefix(rest, "ARGUMENTS[") && digit(next(10)) && next(11) == ']':
+		return placeholder{n: int(next(10)-'0') + 1}, len("$ARGUMENTS[0]")
 	case strings.HasPrefix(rest, "ARGUMENTS") && !nameByte(next(len("ARGUMENTS"))):
 		return p, 1 + len("ARGUMENTS")
 	case rest[0] == '@':
 		return p, 2
-	case rest[0] >= '1' && rest[0] <= '9' && !digit(next(1)): // $100 is a sum
-		return placeholder{n: int(rest[0] - '0')}, 2
+	case rest[0] >= first && rest[0] <= '9' && !digit(next(1)): // $100 is a sum
+		return placeholder{n: int(rest[0]-first) + 1}, 2
 	case strings.HasPrefix(rest, "{@:") && digit(next(3)):
 		end := 3
 		for n := 0; digit(next(end)) && n < 1000; end++ {
@@ -203,16 +296,13 @@ func nameByte(c byte) bool {
 
 // has reports whether a placeholder is replaced: one with a number needs such an argument.
 func (e *expander) has(p placeholder) bool {
-	if p.root {
-		return e.root != ""
-	}
-	return p.n == 0 || p.rest || p.n <= len(e.words)
+	return p.dir != "" || p.n == 0 || p.rest || p.n <= len(e.words)
 }
 
 func (e *expander) list(p placeholder) []string {
 	switch {
-	case p.root:
-		return []string{e.root}
+	case p.dir != "":
+		return []string{p.dir}
 	case p.n == 0 && e.gemini:
 		return []string{e.args}
 	case p.n == 0:
@@ -224,7 +314,7 @@ func (e *expander) list(p placeholder) []string {
 }
 
 func (e *expander) value(p placeholder) string {
-	if p.n == 0 && !p.root {
+	if p.n == 0 && p.dir == "" {
 		return e.args
 	}
 	return strings.Join(e.list(p), " ")
@@ -250,12 +340,12 @@ func (e *expander) line(line string) (string, error) {
 			b.WriteString(line[i : i+2])
 			i++
 			continue
-		case n > 0 && p.root && shellPlain(e.root):
-			b.WriteString(e.root)
+		case n > 0 && p.dir != "" && shellPlain(p.dir):
+			b.WriteString(p.dir)
 			i += n - 1
 			continue
 		case n > 0 && e.has(p):
-			e.used, replaced = e.used || !p.root, true
+			e.used, replaced = e.used || p.dir == "", true
 			if afterDollar {
 				refuse("$ before an argument")
 			}

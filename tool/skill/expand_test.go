@@ -55,6 +55,10 @@ func TestExpand(t *testing.T) {
 		"escaped for the shell":   {"!`echo \\$1`", "x", "«echo \\$1»\n\n‹x›"},
 		"behind a word":           {"wow!`id`", "", "wow!`id`"},
 		"quoted as code":          {"`!`id``", "", "`!`id``"},
+		"counted from 0":          {"$0 to $1, not \\$2, $ARGUMENTS[1] of $ARGUMENTS[7]", "a b c", "‹a› to ‹b›, not $2, ‹b› of $ARGUMENTS[7]"},
+		"a block of lines":        {"x\n```!\nid $1\ndate\n```\ny `$2`", "a b", "x\n«id 'a'\ndate»\ny `‹b›`"},
+		"a block without an end":  {"```!\nid", "", "```!\nid"},
+		"a line in a block":       {"```\nx !`id`\n```", "", "```\nx «id»\n```"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,12 +120,26 @@ func TestACommandNamesTheDirectoryOfItsBundle(t *testing.T) {
 		"within a command": {"/b", "!`echo \"$(sh ${extensionPath}/x.sh)\"`", "", "«echo \"$(sh /b/x.sh)\"»"},
 		"a path of words":  {"/a $b", "!`sh ${CLAUDE_PLUGIN_ROOT}/x.sh`", "", "«sh '/a $b'/x.sh»"},
 		"quoted":           {"/a $b", "!`sh \"${CLAUDE_PLUGIN_ROOT}/x.sh\"`", "", "«sh \"\"'/a $b'\"/x.sh\"»"},
+		"other forms":      {"/b", "$CLAUDE_PLUGIN_ROOT ${CLAUDE_PLUGIN_ROOT:-.}/x $CLAUDE_PLUGIN_ROOTS", "", "/b /b/x $CLAUDE_PLUGIN_ROOTS"},
 		"no bundle":        {"", "${CLAUDE_PLUGIN_ROOT} !`ls ${extensionPath}`", "", "${CLAUDE_PLUGIN_ROOT} «ls ${extensionPath}»"},
 	} {
 		parts, err := skill.Item{Place: skill.Place{Root: c.root}}.Expand(c.body, c.args)
 		if diff := cmp.Diff(c.want, flat(parts)); diff != "" || err != nil {
 			t.Error(name, err, diff)
 		}
+	}
+}
+
+// A skill that is called as a command runs its lines, except for examples in blocks of code.
+func TestASkillIsExpandedAsACommand(t *testing.T) {
+	t.Parallel()
+	i := skill.Item{Kind: skill.Skill, File: "/s/pdf/SKILL.md"}
+	parts, err := i.Expand("Fill $0: !`ls ${CLAUDE_SKILL_DIR}`\n````md\n```\n!`id`\n```\n````\n!`date`", "form now")
+	if diff := cmp.Diff("Fill ‹form›: «ls /s/pdf»\n````md\n```\n!`id`\n```\n````\n«date»", flat(parts)); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if parts, err := i.Expand("no placeholder", "x"); flat(parts) != "no placeholder" || err != nil {
+		t.Error(flat(parts), err)
 	}
 }
 

@@ -80,8 +80,7 @@ func (i Item) Dir() string { return filepath.Dir(i.File) }
 // Source names the file for messages.
 func (i Item) Source() string { return path.Join(i.Place.Name, i.rel) }
 
-// Body is the text below the front matter, read now unless it was trusted before. That of a command
-// is for Expand.
+// Body is the text below the front matter, read now unless it was trusted before. It is for Expand.
 func (i Item) Body() (string, error) {
 	data, size, err := i.Place.read(i.rel, mostBytes, nil)
 	if err != nil {
@@ -94,17 +93,29 @@ func (i Item) Body() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s %w", i.Source(), err)
 	}
-	body = strings.TrimSpace(body)
-	if i.Place.Root != "" && i.Kind != Command { // Expand quotes it for a command's lines.
-		for _, name := range rootNames() {
-			body = strings.ReplaceAll(body, name, i.Place.Root)
-		}
-	}
-	return body, nil
+	return strings.TrimSpace(body), nil
 }
 
-// rootNames are the names by which texts of a bundle name its directory.
-func rootNames() []string { return []string{"${CLAUDE_PLUGIN_ROOT}", "${extensionPath}"} }
+// Text is the body of a skill or an agent as the model gets it, with the directories that it names.
+func (i Item) Text() (string, error) {
+	body, err := i.Body()
+	dirs := i.dirs()
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(body, '$')
+		if at < 0 {
+			break
+		}
+		b.WriteString(body[:at])
+		dir, n := directoryAt(dirs, body[at:])
+		if n == 0 {
+			dir, n = "$", 1
+		}
+		b.WriteString(dir)
+		body = body[at+n:]
+	}
+	return b.String() + body, err
+}
 
 // Files lists up to most files of a skill's directory besides SKILL.md, relative to it and with
 // slashes, and reports whether there are more.

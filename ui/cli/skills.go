@@ -134,7 +134,7 @@ func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
 		if !i.Place.Fixed && slices.ContainsFunc(a.cfg.Agents, func(t config.AgentTable) bool { return t.Name == i.Name }) {
 			continue
 		}
-		body, err := i.Body()
+		body, err := i.Text()
 		if err != nil {
 			a.warn(err.Error())
 			continue
