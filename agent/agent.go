@@ -268,15 +268,19 @@ func (a *Agent) Background() (list []BackgroundCommand) {
 }
 
 // EndBackground ends the background commands of the present session, discards the changes on their
-// layers, and reports both.
-func (a *Agent) EndBackground() { a.endBackground(a.session.notify) }
+// layers, and reports both. It returns the lines of those that still ran.
+func (a *Agent) EndBackground() (ended []string) {
+	ended, _ = a.endBackground(a.session.notify)
+	return ended
+}
 
-func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
+func (a *Agent) endBackground(notify func(text string)) (ended []string, discarded []Denial) {
 	if a.session.opt.Env.Jobs == nil {
-		return nil
+		return nil, nil
 	}
 	var names []string
 	for _, j := range a.session.opt.Env.Jobs.Close() {
+		ended = append(ended, a.session.masked(j.Line))
 		names = append(names, fmt.Sprintf("%s (%s)", j.ID, a.session.masked(firstLine(j.Line))))
 	}
 	if len(names) > 0 {
@@ -301,7 +305,7 @@ func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
 		discarded = append(discarded, *d)
 	}
 	a.session.beginBackground()
-	return discarded
+	return ended, discarded
 }
 
 // beginBackground lets commands go on in the background, where the model can watch them.

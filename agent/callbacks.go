@@ -280,6 +280,8 @@ type Response struct {
 	Requests []RequestReport
 	Denied   []Denial
 	Answered []HookAnswer
+	// Background are the lines of background commands that still ran, and were ended with the turn or its sub-agents.
+	Background []string
 	// ToolErrors counts calls that failed.
 	ToolErrors int
 	// Model and Provider are those that answered last.

@@ -291,6 +291,9 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 	}
 	p.job = e.result.Job
 	onLayer := p.decision.Place == permission.PlaceLayer
+	if p.job != nil && c.session.once() {
+		e.result.Text += "[your last reply ends it: wait for it with shell before, if its outcome counts]\n"
+	}
 	switch {
 	case p.job != nil && onLayer:
 		e.result.Text += "[its changes count once it has ended by itself; if it is ended before, they are discarded]\n"
@@ -461,10 +464,11 @@ func (t *turn) conclude(p *pending) (err error) {
 	defer w.mu.Unlock()
 	t.response.Denied = append(t.response.Denied, w.denied...)
 	t.response.Answered = append(t.response.Answered, w.answered...)
+	t.response.Background = append(t.response.Background, w.ended...)
 	if len(w.files) > 0 {
 		p.result.Effect = &provider.Effect{Files: t.session.namesOf(w.files)}
 	}
-	w.denied, w.answered = nil, nil
+	w.denied, w.answered, w.ended = nil, nil, nil
 	return err
 }
 

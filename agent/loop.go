@@ -70,6 +70,7 @@ type subAgentCall struct {
 	requests []RequestReport // The turn has not counted these yet.
 	denied   []Denial
 	answered []HookAnswer
+	ended    []string // lines of its background commands that still ran
 	done     []string // the calls, with how each ended
 	files    []string // It changed these; absolute.
 }

@@ -133,10 +133,11 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	defer w.mu.Unlock()
 	w.denied = append(w.denied, response.Denied...)
 	w.answered = append(w.answered, response.Answered...)
+	w.ended = append(w.ended, response.Background...)
 	used := fmt.Sprintf("%s, %s", text.Count(len(w.done), "call"), conversation.Tokens(response.Usage.Total())+" tokens")
 	result := tool.Result{Text: response.Text, Summary: used}
 	if err == nil {
-		result.Text = cmp.Or(result.Text, "(the sub-agent ended without a word)")
+		result.Text = cmp.Or(result.Text, "(the sub-agent ended without a word)") + w.endedWith()
 		return result, closeErr
 	}
 	result.IsError, result.Summary = true, firstLine(err.Error())+"; "+used
@@ -150,7 +151,16 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	if transcript != "" {
 		result.Text += "Its whole transcript is in " + transcript + "\n"
 	}
+	result.Text += w.endedWith()
 	return result, closeErr
+}
+
+// endedWith names the background commands that did not come to their end, "" for none.
+func (w *subAgentCall) endedWith() string {
+	if len(w.ended) == 0 {
+		return ""
+	}
+	return "\n[ended with the sub-agent, before they were done: " + text.UpTo(mostNamed, w.ended) + "]\n"
 }
 
 // subAgent makes the agent for one call: its own conversation, the mode and rules of this moment,

@@ -332,8 +332,9 @@ func (t *turn) endOnce(ctx context.Context) error {
 		return nil
 	}
 	_, err := t.calls.followUpBackground(ctx, true)
-	t.response.Denied = append(t.response.Denied,
-		t.agent.endBackground(func(text string) { t.cb.notice(NoticeWarning, text) })...)
+	ended, discarded := t.agent.endBackground(func(text string) { t.cb.notice(NoticeWarning, text) })
+	t.response.Background = append(t.response.Background, ended...)
+	t.response.Denied = append(t.response.Denied, discarded...)
 	return err
 }
 

@@ -110,7 +110,10 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 
 // close waits for the last processes and gives the session back.
 func (a *app) close() {
-	a.agent.EndBackground() // while the session that started them is open
+	ended := a.agent.EndBackground() // while the session that started them is open
+	if r := a.outcome.response.Load(); r != nil {
+		r.Background = append(r.Background, ended...)
+	}
 	for _, done := range a.closers {
 		done()
 	}

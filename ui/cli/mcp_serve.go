@@ -62,6 +62,7 @@ func (h *runHost) Run(ctx context.Context, call mcpserve.Call, client mcpserve.C
 		info.SessionID = ""
 	}
 	s.agent.Exiting(code)
+	s.outcome.response.Store(response)
 	s.close()
 	return result.New(info, response, failure, code)
 }

@@ -384,5 +384,5 @@ func add(sum, r *agent.Response) {
 	}
 	*sum = agent.Response{Text: r.Text, JSON: r.JSON, Stop: r.Stop, Detail: r.Detail, Steps: sum.Steps + r.Steps, Usage: sum.Usage.Add(r.Usage), CostUSD: cost,
 		Requests: append(sum.Requests, r.Requests...), Denied: append(sum.Denied, r.Denied...), Answered: append(sum.Answered, r.Answered...),
-		ToolErrors: sum.ToolErrors + r.ToolErrors, Provider: r.Provider, Model: r.Model}
+		Background: append(sum.Background, r.Background...), ToolErrors: sum.ToolErrors + r.ToolErrors, Provider: r.Provider, Model: r.Model}
 }

@@ -10,7 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// Result is the object that ends a JSON run. Every field except Answered and Patch is always there.
+// Result is the object that ends a JSON run. Every field except Answered, Background and Patch is always there.
 type Result struct {
 	V          int                   `json:"v"`
 	Type       string                `json:"type"`
@@ -24,7 +24,8 @@ type Result struct {
 	CostUSD    *float64              `json:"cost_usd"`
 	DurationMS int64                 `json:"duration_ms"`
 	Denied     []agent.Denial        `json:"denied"`
-	Answered   []agent.HookAnswer    `json:"answered,omitempty"` // the questions that hooks answered; absent for none
+	Answered   []agent.HookAnswer    `json:"answered,omitempty"`   // the questions that hooks answered; absent for none
+	Background []string              `json:"background,omitempty"` // the background commands that were ended with the run; absent for none
 	Sandbox    string                `json:"sandbox"`
 	Stdin      string                `json:"stdin"`
 	ExitCode   int                   `json:"exit_code"`
@@ -65,7 +66,7 @@ func New(info Info, response *agent.Response, failure *agent.Failure, code int) 
 		r.StopReason, r.Turns = string(response.Stop), response.Steps
 		r.Usage, r.CostUSD = response.Usage, response.CostUSD
 		r.Denied = append(r.Denied, response.Denied...)
-		r.Answered = response.Answered
+		r.Answered, r.Background = response.Answered, response.Background
 		r.Requests = append(r.Requests, response.Requests...)
 		if response.Model != "" {
 			r.Provider, r.Model = cmp.Or(response.Provider, r.Provider), response.Model
