@@ -105,7 +105,8 @@ var layerTakesLong = 30 * time.Second
 // sayQuestionMayFollow warns the user. The func ends it; goesOn means that the command runs on in
 // the background.
 func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
-	if p.decision.Place != permission.PlaceLayer {
+	w := c.session.opt.Workspace
+	if p.decision.Place != permission.PlaceLayer || w != nil && w.Headless || c.session.opt.Policy.Mode == permission.ModePlan {
 		return func(bool) {}
 	}
 	say := func() {
