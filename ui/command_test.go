@@ -57,7 +57,7 @@ func TestCommandTable(t *testing.T) {
 			t.Errorf("/%s is not there", name)
 		}
 	}
-	for _, name := range strings.Fields("memory add read-only add-dir") {
+	for _, name := range strings.Fields("memory add read-only add-dir theme statusline agents login vim terminal-setup output-style todos bug cost upgrade plugin") {
 		if c, ok := findCommand(name); !ok || c.run == nil && c.instead == "" {
 			t.Errorf("/%s says nothing", name)
 		}
