@@ -105,6 +105,31 @@ func (f *Failure) ErrorKind() string { return string(f.Kind) }
 // ErrorHint is the `try:` line.
 func (f *Failure) ErrorHint() string { return f.Hint }
 
+// Masked is the failure with its words masked; nil where that changes nothing, and for nil.
+func (f *Failure) Masked(mask func(string) string) *Failure {
+	if f == nil {
+		return nil
+	}
+	why := f.Err.Error()
+	masked := Failure{f.Kind, mask(f.What), mask(f.Hint), maskedError{f, mask(why)}}
+	if masked.What == f.What && masked.Hint == f.Hint && masked.Err.Error() == why {
+		return nil
+	}
+	return &masked
+}
+
+// maskedError is an error with other words.
+type maskedError struct {
+	error
+	text string
+}
+
+// Error is the masked text.
+func (e maskedError) Error() string { return e.text }
+
+// Unwrap returns the error as it was.
+func (e maskedError) Unwrap() error { return e.error }
+
 // Classify turns any error into a Failure, by its ErrorKind() and ErrorHint() methods. nil stays nil.
 func Classify(err error) *Failure {
 	if err == nil {

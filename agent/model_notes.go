@@ -142,8 +142,8 @@ func (s settings) modeNote() string {
 func (s *session) settingsNow() settings {
 	policy := s.opt.Policy
 	w := s.opt.Workspace
-	now := settings{Rights: policy.Rights(w != nil && w.Headless), Allow: policy.AllowRules, Ask: policy.AskRules,
-		Deny: policy.DenyRules, Caps: s.opt.Limits.Effects.String()}
+	now := settings{Rights: policy.Rights(w != nil && w.Headless), Allow: s.ruleTexts(policy.AllowRules), Ask: s.ruleTexts(policy.AskRules),
+		Deny: s.ruleTexts(policy.DenyRules), Caps: s.opt.Limits.Effects.String()}
 	for _, t := range s.offered() {
 		if t.For == "" { // the others come and go with the files that they are for
 			now.Tools = append(now.Tools, t.Name)
@@ -183,7 +183,7 @@ type settings struct {
 	Without []string // those that most sessions have and this one has not
 	// ReadDirs and WriteDirs are open besides the project, absolute.
 	ReadDirs, WriteDirs []string
-	Allow, Ask, Deny    []permission.Rule
+	Allow, Ask, Deny    []string
 	Caps                string // the caps on effects; "" for none
 	// ServersRead means that the user lists tools of MCP servers as reading.
 	ServersRead bool
@@ -240,12 +240,14 @@ func (s settings) String() string {
 // mostRules is how many rules of a kind are named.
 const mostRules = 30
 
-func ruleList(rules []permission.Rule) string {
-	var words []string
+func ruleList(rules []string) string { return text.UpTo(mostRules, rules) }
+
+// ruleTexts are the rules as the model may read them.
+func (s *session) ruleTexts(rules []permission.Rule) (texts []string) {
 	for _, r := range rules {
-		words = append(words, r.String())
+		texts = append(texts, s.maskedWords(r.String()))
 	}
-	return text.UpTo(mostRules, words)
+	return texts
 }
 
 // approval describes the calls and changes that need no question, and the handling of the rest; "" without tools.

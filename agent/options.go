@@ -125,6 +125,8 @@ type Secrets struct {
 	// Mask replaces keys with ‹secret:1a2b3c4d5e6f›, in text to keep, send or show. Any
 	// goroutine calls it.
 	Mask func(text string) string
+	// Settings masks errors and notices, in which addresses and command lines of settings stand; nil is Mask.
+	Settings func(text string) string
 	// Begin gets a session before anything of it is masked, nil for a new one. Begun gets each
 	// session that is saved, once only the instruction files have been masked.
 	Begin func(s *conversation.Session) error

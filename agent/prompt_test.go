@@ -67,8 +67,8 @@ func TestSystemPrompt(t *testing.T) {
 	at.Dir = at.Root
 	for name, change := range map[string]func(*agent.PromptInfo){
 		"rules": func(p *agent.PromptInfo) {
-			p.Settings.Allow = rules(t, "bash(go test:*)", "edit(docs/**)")
-			p.Settings.Ask, p.Settings.Deny = rules(t, "bash(go mod:*)"), rules(t, "read(customers/**)")
+			p.Settings.Allow = []string{"bash(go test:*)", "edit(docs/**)"}
+			p.Settings.Ask, p.Settings.Deny = []string{"bash(go mod:*)"}, []string{"read(customers/**)"}
 		},
 		"tools": func(p *agent.PromptInfo) {
 			p.Settings.Tools, p.Settings.Without = []string{"bash"}, []string{"read", "ls", "glob", "grep", "write", "edit"}
@@ -86,12 +86,12 @@ func TestSystemPrompt(t *testing.T) {
 		},
 		"headless": func(p *agent.PromptInfo) {
 			p.Settings.Rights = (&permission.Policy{Mode: permission.ModeAsk}).Rights(true)
-			p.Settings.Allow, p.Settings.Ask = rules(t, "bash(make:*)"), rules(t, "bash(make deploy:*)")
+			p.Settings.Allow, p.Settings.Ask = []string{"bash(make:*)"}, []string{"bash(make deploy:*)"}
 		},
 		"plan": func(p *agent.PromptInfo) {
 			p.Settings.Rights = p.Settings.Rights.In(permission.ModePlan)
 			p.Git, p.Branch = false, ""
-			p.Settings.Allow, p.Settings.Deny = rules(t, "bash(make:*)"), rules(t, "read(customers/**)")
+			p.Settings.Allow, p.Settings.Deny = []string{"bash(make:*)"}, []string{"read(customers/**)"}
 		},
 		"layers": func(p *agent.PromptInfo) {
 			p.Settings.Rights = layered(permission.ModeAsk, false).Rights(false)
@@ -101,7 +101,7 @@ func TestSystemPrompt(t *testing.T) {
 		},
 		"layers_auto": func(p *agent.PromptInfo) {
 			p.Settings.Rights = layered(permission.ModeAuto, true).Rights(false)
-			p.Settings.Allow = rules(t, "bash!(git push)")
+			p.Settings.Allow = []string{"bash!(git push)"}
 		},
 		"layers_plan": func(p *agent.PromptInfo) {
 			p.Settings.Rights = layered(permission.ModePlan, true).Rights(true)

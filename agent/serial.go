@@ -74,7 +74,7 @@ func (s *serial) OnToolCall(c Call) {
 	s.pass(func(cb Callbacks) { cb.OnToolCall(c) })
 }
 func (s *serial) OnNotice(n Notice) {
-	n.Text = s.masks.masked(n.Text)
+	n.Text = s.masks.maskedWords(n.Text)
 	if n.Answered != nil {
 		n.Answered = &Answered{s.masks.shownQuestion(n.Answered.Question), n.Answered.Answer}
 	}

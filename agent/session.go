@@ -307,6 +307,22 @@ func (s *session) masked(text string) string {
 	return s.opt.Secrets.Mask(text)
 }
 
+// maskedWords masks a text of artoo's own.
+func (s *session) maskedWords(text string) string {
+	if s == nil || s.opt.Secrets.Settings == nil {
+		return s.masked(text)
+	}
+	return s.opt.Secrets.Settings(text)
+}
+
+// maskedError is an error of a turn with its words masked, nil for nil.
+func (s *session) maskedError(err error) error {
+	if f := Classify(err).Masked(s.maskedWords); f != nil {
+		return f
+	}
+	return err
+}
+
 // maskedParts masks the texts of a user's message. It reports whether there was a key in one.
 func (s *session) maskedParts(parts []provider.Part) (out []provider.Part, found bool) {
 	for _, part := range parts {

@@ -390,6 +390,7 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 	case f.Kind == KindContext:
 		a.session.full = true
 	}
+	err = a.session.maskedError(err)
 	endTurnSpan(span, response, err)
 	return response, err
 }

@@ -44,6 +44,7 @@ type Config struct {
 	// Warnings are lines for stderr, each said once.
 	Warnings []string
 
+	written      []string // see Written
 	origins      map[string]origin
 	projectRules map[string][]RuleText // the keys are roots
 	ruleTexts    []RuleText

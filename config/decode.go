@@ -43,7 +43,7 @@ func (s *Switch) Decode(text string) error {
 	case "0", "false", "no", "off":
 		*s = false
 	default:
-		return fmt.Errorf("%q is not one of 1, true, yes, on, 0, false, no, off", text)
+		return fmt.Errorf("%s is not one of 1, true, yes, on, 0, false, no, off", asWritten(text))
 	}
 	return nil
 }
@@ -52,10 +52,10 @@ func (s *Switch) Decode(text string) error {
 func (w *Whole) Decode(text string) error {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if errors.Is(err, strconv.ErrRange) {
-		return fmt.Errorf("%s is too large", text)
+		return fmt.Errorf("%s is too large", asWritten(text))
 	}
 	if err != nil {
-		return fmt.Errorf("%q is not a whole number", text)
+		return fmt.Errorf("%s is not a whole number", asWritten(text))
 	}
 	*w = Whole(n)
 	return nil
@@ -65,7 +65,7 @@ func (w *Whole) Decode(text string) error {
 func (n *Number) Decode(text string) error {
 	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return fmt.Errorf("%q is not a number", text)
+		return fmt.Errorf("%s is not a number", asWritten(text))
 	}
 	*n = Number(f)
 	return nil
@@ -80,14 +80,14 @@ func (t *Time) Decode(text string) error {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		d := seconds * float64(time.Second)
 		if math.IsNaN(d) || math.Abs(d) >= math.MaxInt64 {
-			return fmt.Errorf("%q is too long a time", text)
+			return fmt.Errorf("%s is too long a time", asWritten(text))
 		}
 		*t = Time(d)
 		return nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return fmt.Errorf("%q is not a time like 90s, 10m or 1h30m", text)
+		return fmt.Errorf("%s is not a time like 90s, 10m or 1h30m", asWritten(text))
 	}
 	*t = Time(d)
 	return nil
@@ -113,7 +113,7 @@ func (b *Bytes) Decode(text string) error {
 	if at >= 0 {
 		number, unit = text[:at], strings.ToLower(strings.TrimSpace(text[at:]))
 	}
-	bad := fmt.Errorf("%q is not a size like 512KiB or 1GiB", text)
+	bad := fmt.Errorf("%s is not a size like 512KiB or 1GiB", asWritten(text))
 	factor := 1.0
 	if unit != "" && unit != "b" {
 		power := strings.IndexByte("kmgt", unit[0]) + 1
@@ -128,7 +128,7 @@ func (b *Bytes) Decode(text string) error {
 		return bad
 	}
 	if f*factor >= math.MaxInt64 {
-		return fmt.Errorf("%q is too large", text)
+		return fmt.Errorf("%s is too large", asWritten(text))
 	}
 	*b = Bytes(f * factor)
 	return nil
@@ -210,6 +210,16 @@ func splitAt(separator byte, text string) []string {
 	}
 	add(len(text))
 	return elems
+}
+
+// asWritten quotes a wrong value for an error, unless it may be a key that was put into the wrong setting.
+func asWritten(text string) string {
+	const digits, longestWord = "0123456789", 20
+	mixed := strings.ContainsAny(text, digits) && strings.Trim(text, digits+".- ") != ""
+	if len(text) > longestWord || mixed && len(text) >= 8 {
+		return "the value"
+	}
+	return strconv.Quote(text)
 }
 
 // hidden stands wherever a secret would be printed.

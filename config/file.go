@@ -12,6 +12,7 @@ import (
 
 // applyFile takes over everything a config file says.
 func (l loader) applyFile(d *document) error {
+	l.cfg.written = append(l.cfg.written, writtenIn("", d.root)...)
 	root := &table{doc: d, m: d.root, asked: map[string]bool{}}
 	sections := map[string]func(*table){
 		"project": l.applyProjects, "agents": l.applyAgents, "lsp": l.applyServers, "check": l.applyChecks,

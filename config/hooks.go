@@ -58,7 +58,7 @@ func (t *table) hook(from extension.Origin) extension.Hook {
 		for _, e := range extension.Events() {
 			names = append(names, string(e))
 		}
-		wrong("on", "no such event: "+strconv.Quote(read.On), strings.TrimSpace(
+		wrong("on", "no such event: "+asWritten(read.On), strings.TrimSpace(
 			spelling.Nearest(read.On, names)+" ("+strings.Join(names, ", ")+")"))
 	}
 	if read.Match != "" && !h.On.OfTool() {

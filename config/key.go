@@ -322,6 +322,11 @@ func (c *Config) SeenKeys() []string {
 		}
 		for _, name := range c.ProviderNames() {
 			c.seen.add(c.Providers[name].APIKey.Reveal())
+			for _, value := range c.Providers[name].ExtraHeaders {
+				if !strings.ContainsAny(value.Reveal(), " /") { // else it is a title or an address
+					c.seen.add(value.Reveal())
+				}
+			}
 			for _, v := range c.keyVariables(name) {
 				text, _ := os.LookupEnv(v)
 				c.seen.add(text)

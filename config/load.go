@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kelseyhightower/envconfig"
@@ -180,6 +179,7 @@ func (l loader) applyFlags(flags map[string][]string) error {
 		if len(given) == 0 {
 			continue
 		}
+		l.cfg.written = append(l.cfg.written, given...)
 		texts := given
 		if o.Kind == KindList && !o.unsplit {
 			texts = nil
@@ -268,7 +268,7 @@ func (l loader) check() error {
 		if near := spelling.Nearest(l.cfg.Provider, names); near != "" {
 			hint = near
 		}
-		return l.cfg.blame("provider", "unknown provider "+strconv.Quote(l.cfg.Provider), hint)
+		return l.cfg.blame("provider", "unknown provider "+asWritten(l.cfg.Provider), hint)
 	}
 	if l.cfg.Continue && l.cfg.Resume != "" {
 		return wrong(kindUsage, "--resume", "does not go with --continue", "one of the two")

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -64,7 +63,7 @@ func (l loader) applyMCP(t *table) {
 		s.ClientSecretEnv, _ = sub.token("client_secret")
 		sub.leftover(true)
 		if _, there := sub.m["type"]; there && !slices.Contains([]string{"stdio", "http", "sse"}, in.Type) {
-			t.doc.wrong(sub.at("type"), sub.name("type")+": "+strconv.Quote(in.Type)+" is not one of stdio, http, sse", `type = "sse"`)
+			t.doc.wrong(sub.at("type"), sub.name("type")+": "+asWritten(in.Type)+" is not one of stdio, http, sse", `type = "sse"`)
 		}
 		if len(t.doc.problems) > before {
 			continue // else the rest of the table would be blamed

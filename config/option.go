@@ -190,7 +190,7 @@ func (o *Option) checkText(text string) (string, error) {
 			word = choice
 		}
 		if !slices.Contains(o.Choices, word) {
-			return text, fmt.Errorf("%q is not one of %s", text, strings.Join(o.Choices, ", "))
+			return text, fmt.Errorf("%s is not one of %s", asWritten(text), strings.Join(o.Choices, ", "))
 		}
 		return word, nil
 	case strings.HasSuffix(o.Key, "_url"):

@@ -343,7 +343,7 @@ func (p *Policy) read(d *document) error {
 	mode := fileOption("approval")
 	for _, word := range p.Modes {
 		if !slices.Contains(mode.Choices, word) {
-			d.wrong(t.at("modes"), fmt.Sprintf("modes: %q is not one of %s", word, strings.Join(mode.Choices, ", ")), `modes = ["ask"]`)
+			d.wrong(t.at("modes"), fmt.Sprintf("modes: %s is not one of %s", asWritten(word), strings.Join(mode.Choices, ", ")), `modes = ["ask"]`)
 		}
 	}
 	for _, dir := range p.Skills {

@@ -308,7 +308,7 @@ func oneOf[T ~string](t *table, key string, known []T) T {
 	for _, k := range known {
 		list = append(list, string(k))
 	}
-	why := fmt.Sprintf("%s: %s is not one of %s", t.name(key), strconv.Quote(word), strings.Join(list, ", "))
+	why := fmt.Sprintf("%s: %s is not one of %s", t.name(key), asWritten(word), strings.Join(list, ", "))
 	t.doc.wrong(t.at(key), why, fmt.Sprintf("%s = %q", key, list[0]))
 	return ""
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ type Value struct {
 	Origin string // "default", "config.toml line 4", "ARTOO_MODEL", "--model"
 }
 
-// Values are all settings in the order of Options, safe to show.
+// Values are all settings in the order of Options. An address or a command in them may hold a credential.
 func (c *Config) Values() []Value {
 	var values []Value
 	for _, o := range Options() {
@@ -33,13 +32,6 @@ func (c *Config) Values() []Value {
 func (c *Config) show(o *Option) string {
 	if o.Default == "" && !c.IsSet(o.Key) && o.Kind != KindString && o.Kind != KindEnum {
 		return "" // not the number 0
-	}
-	if o.Key == "base_url" {
-		u, err := url.Parse(c.BaseURL)
-		if err != nil {
-			return hidden
-		}
-		return u.Redacted()
 	}
 	return fmt.Sprint(c.field(o).Interface())
 }
@@ -64,13 +56,13 @@ func parseColors(text string) (map[string]string, error) {
 		name, style, ok := strings.Cut(part, "=")
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("%q is not a name and a style, like error=31", part)
+			return nil, fmt.Errorf("%s is not a name and a style, like error=31", asWritten(part))
 		case !slices.Contains(colorNames, name):
-			return nil, fmt.Errorf("%q is not one of %s", name, strings.Join(colorNames, ", "))
+			return nil, fmt.Errorf("%s is not one of %s", asWritten(name), strings.Join(colorNames, ", "))
 		}
 		for code := range strings.SplitSeq(style, ";") {
 			if _, err := strconv.ParseUint(code, 10, 8); style != "" && (err != nil) {
-				return nil, fmt.Errorf("%q is not a style: numbers of 0 to 255 with ; between them, like 1;31", style)
+				return nil, fmt.Errorf("%s is not a style: numbers of 0 to 255 with ; between them, like 1;31", asWritten(style))
 			}
 		}
 		styles[name] = style

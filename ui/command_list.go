@@ -15,6 +15,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/provider/redact"
 	"artoo/tool"
 	"artoo/tool/text"
 	"artoo/ui/doctor"
@@ -22,7 +23,7 @@ import (
 	"artoo/ui/screen"
 )
 
-func oneLine(s string) string { return sanitize.Text(s, sanitize.Line) }
+func oneLine(s string) string { return sanitize.Text(redact.Setting(s), sanitize.Line) }
 
 func (t *Terminal) columns(rows [][]string) { columns(t.screen, rows) }
 

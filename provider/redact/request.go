@@ -57,6 +57,17 @@ func OfRequest(key string, h http.Header, u *url.URL) Known {
 			k.addLikely(plain)
 		}
 	}
+	for _, credential := range Credentials(u.Scheme + "://" + u.Host + u.EscapedPath()) {
+		k.add(credential, 8)
+	}
+	return k.With(nil)
+}
+
+// With has other keys, too.
+func (k Known) With(keys []string) Known {
+	for _, key := range keys {
+		k.add(key, 4)
+	}
 	slices.SortFunc(k, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return k
 }

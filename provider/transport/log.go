@@ -28,6 +28,8 @@ type Log struct {
 	// Either may be nil.
 	Text func(line string)
 	JSON io.Writer
+	// Keys are further keys that must not be written; nil for none. Any goroutine calls it.
+	Keys func() []string
 	Run  string // the run's id, which every line of JSON has; "" for none
 
 	on      atomic.Bool
@@ -53,12 +55,20 @@ func (l *Log) Record(event, text string) {
 	if event == "request" {
 		l.request.Add(1)
 	}
-	text, cut := limited(redact.Mask(text))
+	text, cut := limited(mask(l.known(nil), text))
 	r := record{Event: event, Request: l.request.Load(), Body: text, Cut: cut}
 	if event == "request" {
 		r.Method = "run"
 	}
 	l.write(r)
+}
+
+// known are the keys of a request with those of Keys.
+func (l *Log) known(own redact.Known) redact.Known {
+	if l.Keys == nil {
+		return own
+	}
+	return own.With(l.Keys())
 }
 
 type record struct {
@@ -139,9 +149,9 @@ func (t *recording) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(r)
 	}
 	n, ids := t.log.request.Add(1), telemetry.Of(r.Context())
-	keys := redact.OfRequest("", r.Header, r.URL)
+	keys := t.log.known(redact.OfRequest("", r.Header, r.URL))
 	body, cut := requestBody(r, keys)
-	t.log.write(record{Event: "request", IDs: ids, Request: n, Method: r.Method, URL: maskURL(r.URL),
+	t.log.write(record{Event: "request", IDs: ids, Request: n, Method: r.Method, URL: redact.Setting(r.URL.String()),
 		Headers: headers(r.Header, nil), Body: body, Cut: cut})
 	reply, err := t.next.RoundTrip(r)
 	if err != nil {

@@ -188,23 +188,3 @@ func headers(h http.Header, own redact.Known) map[string]string {
 	}
 	return out
 }
-
-// maskURL leaves out user information, query values and keys in the path.
-func maskURL(in *url.URL) string {
-	u := *in
-	u.User = nil
-	if u.RawQuery != "" {
-		pieces := strings.Split(u.RawQuery, "&")
-		for i, piece := range pieces {
-			name, _, found := strings.Cut(piece, "=")
-			switch {
-			case !found:
-				pieces[i] = redact.Hidden
-			case !redact.PlainQuery(name):
-				pieces[i] = name + "=" + redact.Hidden
-			}
-		}
-		u.RawQuery = strings.Join(pieces, "&")
-	}
-	return redact.Mask(u.String())
-}

@@ -85,6 +85,7 @@ func (a *app) load(prompt, trust bool) error {
 	if err := a.extensions.read(trust); err != nil {
 		return err
 	}
+	a.keepCredentials()
 	for _, w := range slices.Concat(a.cfg.Warnings, a.unsaid) {
 		a.warn(w)
 	}
@@ -140,7 +141,7 @@ func (a *app) exit(err error) int {
 		a.telemetry.Close()
 		return int(status)
 	}
-	failure, code := agent.Classify(err), 0
+	failure, code := a.explain(err), 0
 	if failure != nil {
 		code = failure.Kind.ExitCode()
 	}
@@ -174,6 +175,15 @@ func (a *app) exit(err error) int {
 		signals.Die()
 	}
 	return code
+}
+
+// explain is the failure of an error as it may be shown, nil for none.
+func (a *app) explain(err error) *agent.Failure {
+	f := agent.Classify(err)
+	if masked := f.Masked(a.shown); masked != nil {
+		return masked
+	}
+	return f
 }
 
 // printResult writes the object of a JSON run, once.

@@ -176,7 +176,7 @@ func (c bundleCommand) list() error {
 		if r.Problem != "" {
 			line += "  " + r.Problem
 		}
-		return sanitize.Text(line, sanitize.Line)
+		return sanitize.Text(c.app.shown(line), sanitize.Line)
 	})
 }
 
@@ -189,7 +189,7 @@ func (c bundleCommand) show(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return printEach(c.app.process.Out, append(bundleHead(b), c.app.extensions.bundleLines(b)...), false, func(line string) string {
+	return printEach(c.app.process.Out, c.lines(b), false, func(line string) string {
 		return sanitize.Text(line, sanitize.Line)
 	})
 }
@@ -289,7 +289,7 @@ func (c bundleCommand) approve(ctx context.Context, store bundle.Store, old, b b
 	if err != nil {
 		return err
 	}
-	q := screen.BundleQuestion{Name: b.Name, Diff: diff.String(), All: all.String(), Lines: append(bundleHead(b), c.app.extensions.bundleLines(b)...)}
+	q := screen.BundleQuestion{Name: b.Name, Diff: diff.String(), All: all.String(), Lines: c.lines(b)}
 	yes, err := c.app.confirm("bundle", q, *c.yes, again+", once you have looked",
 		func() (bool, error) { return ui.ConfirmOnTTY(ctx, c.app.screen, q) })
 	if err != nil || !yes {
@@ -300,6 +300,11 @@ func (c bundleCommand) approve(ctx context.Context, store bundle.Store, old, b b
 
 // inDiff reports whether a diff has all of a content, which one of binary data, or of line ends, has not.
 func inDiff(data []byte) bool { return utf8.Valid(data) && !bytes.ContainsAny(data, "\x00\r\ufeff") }
+
+// lines describe a bundle as far as they may be shown; its files have the rest.
+func (c bundleCommand) lines(b bundle.Bundle) []string {
+	return strings.Split(c.app.shown(strings.Join(append(bundleHead(b), c.app.extensions.bundleLines(b)...), "\n")), "\n")
+}
 
 // bundleHead names a bundle, with its version, its description and its source.
 func bundleHead(b bundle.Bundle) []string {

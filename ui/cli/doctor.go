@@ -65,7 +65,7 @@ func (c doctorCommand) run(ctx context.Context) error {
 			columns, _ = c.app.size()
 		}
 	}
-	failed, err := doctor.Run(ctx, diagnosis{c.app}.checks(*c.offline, err), func(f doctor.Finding) error {
+	failed, err := diagnosis{c.app}.run(ctx, *c.offline, err, func(f doctor.Finding) error {
 		return printOne(c.app.process.Out, f, *c.json, func(f doctor.Finding) string { return findingText(f, columns) })
 	})
 	if err == nil && failed > 0 {
@@ -89,11 +89,11 @@ func (c doctorCommand) aboutSettings() error {
 		Value  string `json:"value"`
 		Origin string `json:"origin"`
 	}
-	for _, v := range c.app.cfg.Values() {
+	for _, v := range c.app.values() {
 		if !v.Set {
 			continue
 		}
-		one := setting{v.Option.Key, c.app.mask(v.Value), v.Origin}
+		one := setting{v.Option.Key, v.Value, v.Origin}
 		if err := printOne(c.app.process.Out, one, *c.json, func(s setting) string {
 			return sanitize.Text(fmt.Sprintf("set   %-12s  %s  (%s)", s.Key, s.Value, s.Origin), sanitize.Line)
 		}); err != nil {
@@ -128,8 +128,16 @@ type diagnosis struct{ app *app }
 
 // Doctor implements ui.Program: the same, of the settings and model that hold now.
 func (p program) Doctor(ctx context.Context, tell func(doctor.Finding) error) error {
-	_, err := doctor.Run(ctx, diagnosis(p).checks(false, nil), tell)
+	_, err := diagnosis(p).run(ctx, false, nil, tell)
 	return err
+}
+
+// run tells the findings of all checks as they may be shown.
+func (d diagnosis) run(ctx context.Context, offline bool, invalid error, tell func(doctor.Finding) error) (failed int, err error) {
+	return doctor.Run(ctx, d.checks(offline, invalid), func(f doctor.Finding) error {
+		f.Text, f.Fix = d.app.shown(f.Text), d.app.shown(f.Fix)
+		return tell(f)
+	})
 }
 
 // checks are in the order of the report; invalid is the error that makes the settings useless, or nil.

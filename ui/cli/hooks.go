@@ -93,6 +93,12 @@ func (x *extensions) supplied() (list []trust.Extension) {
 			list = append(list, trust.OfServer(x.project.Root, s))
 		}
 	}
+	for i := range list { // their sums are of what was written
+		list[i].Command = x.shown(list[i].Command)
+		for k := range list[i].Details {
+			list[i].Details[k] = x.shown(list[i].Details[k])
+		}
+	}
 	return list
 }
 
@@ -187,10 +193,11 @@ func (x *extensions) extensionQuestion(e trust.Extension) screen.ExtensionQuesti
 
 // Hooks implements ui.Program.
 func (p program) Hooks() (rows []string) {
-	running := p.app.extensions.hooks().List
+	x := p.app.extensions
+	running := x.hooks().List
 	for _, h := range slices.Concat(p.app.cfg.Policy.Hooks, p.app.cfg.Hooks) {
-		row := hookRow(h)
-		if !slices.ContainsFunc(running, func(r extension.Hook) bool { return hookRow(r) == row }) {
+		row := x.hookRow(h)
+		if !slices.ContainsFunc(running, func(r extension.Hook) bool { return x.hookRow(r) == row }) {
 			row += ", does not run: not approved"
 		}
 		rows = append(rows, row)
@@ -202,7 +209,7 @@ func (p program) Hooks() (rows []string) {
 // begins with a path.
 func (x *extensions) hookPrograms() (list []doctor.Hook) {
 	for _, h := range x.hooks().List {
-		found := doctor.Hook{Text: hookRow(h)}
+		found := doctor.Hook{Text: x.hookRow(h)}
 		program := ""
 		if h.Command != nil {
 			program = h.Command[0]
@@ -221,7 +228,7 @@ func (x *extensions) hookPrograms() (list []doctor.Hook) {
 }
 
 // hookRow is a hook in a line: its event, its rules, its command and the file that has it.
-func hookRow(h extension.Hook) string {
+func (x *extensions) hookRow(h extension.Hook) string {
 	rules := strings.Join(append(slices.Clone(h.Match), strings.Fields(h.Matcher)...), "|")
 	if rules != "" {
 		rules = " " + rules
@@ -230,5 +237,5 @@ func hookRow(h extension.Hook) string {
 	if h.MayAnswer {
 		row += ", its yes is yours"
 	}
-	return sanitize.Text(row, sanitize.Line)
+	return sanitize.Text(x.shown(row), sanitize.Line)
 }

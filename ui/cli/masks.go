@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"artoo/config"
 	"artoo/conversation"
 	"artoo/provider/redact"
 	"artoo/telemetry"
@@ -122,6 +123,33 @@ func (s *session) secretsIn(text string) (found []tool.Secret) {
 	redact.Find(text, add)
 	slices.SortFunc(found, func(a, b tool.Secret) int { return a.From - b.From })
 	return found
+}
+
+// shown is what a text says about settings without the credentials in it: all that artoo itself prints, logs or reports of
+// settings, and of errors, passes through it.
+func (s *session) shown(text string) string {
+	if s.cfg == nil {
+		return redact.Setting(text)
+	}
+	return s.mask(redact.Setting(text))
+}
+
+// values are the settings as they may be shown.
+func (s *session) values() []config.Value {
+	values := s.cfg.Values()
+	for i := range values {
+		values[i].Value = s.shown(values[i].Value)
+	}
+	return values
+}
+
+// keepCredentials has the credentials in the settings masked wherever they turn up.
+func (s *session) keepCredentials() {
+	for _, line := range s.cfg.Written() {
+		for _, credential := range redact.Credentials(line) {
+			s.cfg.Keep(credential)
+		}
+	}
 }
 
 // mask puts marks in place of keys.

@@ -154,7 +154,7 @@ func (c *mcpCommand) list(ctx context.Context, _ []string) error {
 	}
 	var rows []listedServer
 	for _, s := range c.servers.Servers() {
-		rows = append(rows, listedServer{Name: s.Name, Source: string(s.Source), Place: s.Place, Address: mcp.Address(s.Server),
+		rows = append(rows, listedServer{Name: s.Name, Source: string(s.Source), Place: s.Place, Address: c.app.shown(mcp.Address(s.Server)),
 			State: string(s.State), Tools: s.Known, Dropped: c.servers.Dropped(s.Name)})
 	}
 	if len(rows) == 0 && !*c.json {

@@ -46,7 +46,7 @@ type models struct {
 
 // transport makes the HTTP client and the record of its traffic.
 func (m *models) transport() error {
-	m.log = &transport.Log{Text: m.screen.Note, Run: m.telemetry.Run()}
+	m.log = &transport.Log{Text: m.screen.Note, Keys: m.cfg.SeenKeys, Run: m.telemetry.Run()}
 	m.log.SetOn(bool(m.cfg.Debug))
 	if m.cfg.Log != "" {
 		f, err := os.OpenFile(m.cfg.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

@@ -59,7 +59,7 @@ func (c rulesCommand) explainLine(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	return printOne(c.app.process.Out, e, *c.json, explanation)
+	return printOne(c.app.process.Out, e, *c.json, func(e permission.Explanation) string { return c.app.shown(explanation(e)) })
 }
 
 func (c rulesCommand) list() error {
@@ -67,7 +67,11 @@ func (c rulesCommand) list() error {
 		return err
 	}
 	p := permission.Policy{AllowRules: c.app.extensions.rules.allow, AskRules: c.app.extensions.rules.ask, DenyRules: c.app.extensions.rules.deny}
-	return printRules(c.app.process.Out, p.InForce(), *c.json)
+	rules := p.InForce()
+	for i := range rules {
+		rules[i].Rule = c.app.shown(rules[i].Rule)
+	}
+	return printRules(c.app.process.Out, rules, *c.json)
 }
 
 func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error {

@@ -14,7 +14,6 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider/cloud"
-	"artoo/provider/redact"
 	"artoo/telemetry"
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
@@ -53,7 +52,7 @@ func (s *session) warn(text string) {
 	if s.layer != nil && s.facts.Mechanism == "" { // while settings are read: the artoo outside says it
 		return
 	}
-	s.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: text})
+	s.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: s.shown(text)})
 }
 
 // show prints a failure, also when there is no screen yet.
@@ -112,7 +111,7 @@ func (s *session) configFile() (string, error) {
 // keySays shows the output of a key command while it runs.
 func (s *session) keySays(line string) {
 	if s.screen != nil {
-		s.screen.Note(redact.Mask(line))
+		s.screen.Note(s.shown(line))
 	}
 }
 

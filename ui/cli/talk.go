@@ -164,7 +164,7 @@ type program struct{ app *app }
 
 // Settings implements ui.Program: the rows of /config, with the changes that slash commands made.
 func (p program) Settings() []config.Value {
-	values := p.app.cfg.Values()
+	values := p.app.values()
 	for _, changed := range []struct{ key, before, now, by string }{
 		{"effort", p.app.cfg.Effort, string(p.app.agent.Model().Defaults.Effort), "/effort"},
 		{"notify", p.app.cfg.Notify, cmp.Or(p.app.notify, p.app.cfg.Notify), "config.toml"},

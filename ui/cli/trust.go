@@ -399,6 +399,7 @@ func (c trustCommand) listTrust() error {
 		return c.app.extensions.storeFailure(store, err)
 	}
 	for _, e := range approvals {
+		e.Command = c.app.shown(e.Command)
 		word := map[bool]string{true: "yes", false: "no"}[e.Approved]
 		err := row(struct {
 			kind
