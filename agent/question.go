@@ -34,7 +34,7 @@ func (q Question) Title() string {
 	case QuestionMemory:
 		return "remember " + text.FirstLine(q.Call.Access.Object) + "?"
 	case QuestionForm:
-		return q.Form.Server + ": " + q.Form.Message
+		return q.Form.Asker() + ": " + q.Form.Message
 	case QuestionChanges:
 		return "apply the changes of " + object + "?"
 	case QuestionOutside:
@@ -133,6 +133,7 @@ type QuestionEvent struct {
 // FormEvent is a request of an MCP server: for the values of a form, or to open an address.
 type FormEvent struct {
 	Server  string          `json:"server"`
+	To      string          `json:"to"` // the host or program that gets the values
 	Message string          `json:"message"`
 	URL     string          `json:"url,omitempty"`
 	Schema  json.RawMessage `json:"schema,omitempty"` // a flat JSON Schema of the values
@@ -164,7 +165,7 @@ func (q Question) Event() QuestionEvent {
 		e.Changes = q.Effects.Short()
 	}
 	if q.Form != nil {
-		e.Form = &FormEvent{Server: q.Form.Server, Message: q.Form.Message, URL: q.Form.URL, Schema: q.Form.Schema}
+		e.Form = &FormEvent{Server: q.Form.Server, To: q.Form.To, Message: q.Form.Message, URL: q.Form.URL, Schema: q.Form.Schema}
 	}
 	return e
 }

@@ -8,23 +8,30 @@ import (
 	"fmt"
 	"net/mail"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"artoo/tool/environ"
 )
 
 // Request is a server's question to the user: a form, or consent to open an address.
 type Request struct {
 	Server, Message string
+	To              string // the host or the program that gets the answer; "" where it is not known
 	URL             string // the address to open; "" for a form
 	Fields          []Field
 	Schema          json.RawMessage // the form's flat JSON Schema, as the server sent it; nil for an address
+}
+
+// Asker names the server, and where an answer goes.
+func (r Request) Asker() string {
+	if r.To == "" {
+		return r.Server
+	}
+	return r.Server + " (" + r.To + ")"
 }
 
 // Field is one value of a form.
@@ -246,6 +253,7 @@ func (s *server) ask(ctx context.Context, call *openCall, p *sdk.ElicitParams) (
 		return cancelled, nil
 	}
 	r, err := request(s.Name, p)
+	r.To = s.host()
 	if err != nil {
 		s.noticeOnce("declined", "its form was declined: "+err.Error())
 		return &sdk.ElicitResult{Action: string(Decline)}, nil
@@ -279,17 +287,16 @@ func (s *server) ask(ctx context.Context, call *openCall, p *sdk.ElicitParams) (
 	return &sdk.ElicitResult{Action: string(cmp.Or(answer.Action, Cancel))}, nil
 }
 
-// asksSecret reports whether the user would type a credential into a field, by its own words: a form must
-// not ask for any.
-func (f Field) asksSecret() bool {
-	typed := f.Type == TextField || f.Type == NumberField || f.Type == IntegerField
-	words := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return '_'
-	}, f.Name+" "+f.Title+" "+f.Description)
-	return typed && environ.IsCredential(words)
+// host is the host of the server's address, or the program that is the server.
+func (s *server) host() string {
+	if len(s.Command) > 0 {
+		return filepath.Base(s.Command[0]) + " on this machine"
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // request is a request of the library's.
@@ -330,10 +337,10 @@ func request(server string, p *sdk.ElicitParams) (Request, error) {
 		if err != nil {
 			return r, err
 		}
-		if f.asksSecret() {
-			return r, fmt.Errorf("%s looks like a secret, which no form may ask for", oneLine(f.Name))
-		}
 		r.Fields = append(r.Fields, f)
+	}
+	if err := r.asksSecret(); err != nil {
+		return r, err
 	}
 	// Required fields come first, each kind by name: the order of the server is lost in JSON.
 	slices.SortStableFunc(r.Fields, func(a, b Field) int {

@@ -295,14 +295,14 @@ func (c *mcpCommand) options() (mcp.CallOptions, error) {
 		}
 		switch {
 		case r.URL != "":
-			c.app.warn(r.Server + " asks you to open " + r.URL + " (" + r.Message + "); answered: cancelled")
+			c.app.warn(r.Asker() + " asks you to open " + r.URL + " (" + r.Message + "); answered: cancelled")
 			return mcp.Answer{}, nil
 		case given == nil:
 			var fields []string
 			for _, f := range r.Fields {
 				fields = append(fields, f.Name+" ("+string(f.Type)+")")
 			}
-			c.app.warn(r.Server + " asks: " + r.Message + " [" + strings.Join(fields, ", ") + "]; answered: cancelled, since there is no --form")
+			c.app.warn(r.Asker() + " asks: " + r.Message + " [" + strings.Join(fields, ", ") + "]; answered: cancelled, since there is no --form")
 			return mcp.Answer{}, nil
 		}
 		values := r.Defaults()

@@ -46,7 +46,7 @@ func output() []object {
 			"that call's tool", "its whole input, with marks in place of keys", theObject, "directory that commands start in", "true: it would run outside the sandbox", "why artoo asks",
 			"the narrowest rule that would allow this call", "a wider rule", "the change in question, as a unified diff", "what a command changed on its layer, a row each", "the plan to approve, in Markdown",
 			"answers to choose from", "what an MCP server asks: see `form`", subAgent}},
-		{"form", "Not an event: the field `form` of a question.", agent.FormEvent{}, []string{"the MCP server", "its words", "the address to open; then there is no form", "JSON Schema of the values, flat"}},
+		{"form", "Not an event: the field `form` of a question.", agent.FormEvent{}, []string{"the MCP server", "the host or program that gets the values", "its words", "the address to open; then there is no form", "JSON Schema of the values, flat"}},
 		{"approval", "A question was answered, or no one could answer it.", approvalEvent{}, []string{"", "the question's id", "the call's id", "the tool's name", theObject, "the answer, in the words of the question's `answers`",
 			"true: no one could answer", "what the answer gave as its reason", "the narrowest rule that would allow the call", subAgent, "hook or program that answered; left out for the user"}},
 		{"tool_output", "Live output of a running call, at most 30 KB a call.", outputEvent{}, []string{"", "the call's id", "the piece", subAgent}},

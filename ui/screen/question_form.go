@@ -20,7 +20,7 @@ func (s *Screen) FormField(q agent.Question, i int) (prompt string) {
 	lay := s.layout
 	var b strings.Builder
 	if i == 0 {
-		b.WriteString(lay.prose(lay.oneLine(line("the MCP server "+form.Server+" asks: "+form.Message)), lay.before("question: ")))
+		b.WriteString(lay.prose(lay.oneLine(line("the MCP server "+form.Asker()+" asks: "+form.Message)), lay.before("question: ")))
 	}
 	if len(form.Fields) == 0 {
 		s.asks(q, b.String())
