@@ -433,19 +433,23 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 		if top := git.ModuleWorkTree(dir); top != "" {
 			r.WorkTree = top
 		}
-		view, err := repo.Open(ctx, r, g.temp, gitChanges(list), open)
+		view, err := c.openRepository(ctx, r, g.temp, gitChanges(list), open)
 		if errors.Is(err, repo.ErrNoRepository) {
 			continue
 		}
-		if errors.Is(err, repo.ErrRefStorage) {
-			g.dirs = append(g.dirs, dir)
-			g.rows = append(g.rows, permission.GitRow{Class: permission.Forbidden, Text: err.Error()})
+		g.dirs = append(g.dirs, dir)
+		var effects repo.Effects
+		if err == nil {
+			effects, err = view.Effects(ctx, c.workTree(ctx, r.WorkTree, byPath, changes))
+		}
+		if ctx.Err() != nil {
+			return g, ctx.Err()
+		}
+		if err != nil { // The line's other changes do not depend on it.
+			g.rows = append(g.rows, permission.GitRow{Class: permission.Forbidden, Text: text.FirstLine(err.Error())})
 			continue
 		}
-		if err != nil {
-			return g, err
-		}
-		g.views, g.dirs = append(g.views, view), append(g.dirs, dir)
+		g.views = append(g.views, view)
 		in := "" // the project's own repository needs no name
 		if rel, err := filepath.Rel(c.session.opt.Policy.Root, r.WorkTree); err == nil && rel != "." {
 			in = "in " + filepath.ToSlash(rel) + ": "
@@ -453,10 +457,6 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 		var removed []sandbox.Change
 		if view.Removed() {
 			removed = list
-		}
-		effects, err := view.Effects(ctx, c.workTree(ctx, r.WorkTree, byPath, changes))
-		if err != nil {
-			return g, err
 		}
 		for _, group := range []struct {
 			class permission.Class
@@ -489,6 +489,20 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 		}
 	}
 	return g, nil
+}
+
+// openRepository opens a repository that is its work tree's own.
+func (c *calls) openRepository(ctx context.Context, r repo.Repository, dir string, changes []repo.Change,
+	open func(path string) (io.ReadCloser, error)) (*repo.View, error) {
+	var admitted []string
+	if w := c.session.opt.Workspace; w != nil {
+		admitted = w.Project.GitDirs
+	}
+	_, _, err := git.Dirs(r.WorkTree, admitted...)
+	if _, foreign := errors.AsType[*git.ForeignError](err); foreign {
+		return nil, err // git itself may find no repository, or read one that artoo does not see
+	}
+	return repo.Open(ctx, r, dir, changes, open)
 }
 
 func gitChanges(list []sandbox.Change) (changes []repo.Change) {

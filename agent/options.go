@@ -339,10 +339,11 @@ type Workspace struct {
 // OpenFiles opens the granted directories, and those of read.
 func (w *Workspace) OpenFiles(read []string) (*files.Files, error) {
 	cfg := files.Config{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles,
-		Asked: w.Asked, Buffers: w.Buffers}
+		Asked: w.Asked, Buffers: w.Buffers, GitDirs: w.Project.GitDirs}
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
 	}
+	cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Stores...)
 	readable, writable, err := w.AddedDirs()
 	if err != nil {
 		return nil, err

@@ -186,7 +186,7 @@ func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 	if config.Read, config.Write, err = p.workspace.AddedDirs(); err != nil {
 		return nil, err
 	}
-	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, goSettings(environ.Variable(variables), home))
+	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, p.workspace.Project.Stores, goSettings(environ.Variable(variables), home))
 	config.Late = skillDirs(p.opt.Skills)
 	confiner := confine.New(config, *facts)
 	// The first command finds less to do. An error or a crash here recurs there.

@@ -361,7 +361,7 @@ func (s *session) maskedDiff(diff string) string {
 // unless it only reads.
 func (s *session) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	w := s.opt.Workspace
-	if reads || w == nil || !w.Project.Git || s.opt.Policy.TrackedSecret() == "" {
+	if reads || w == nil || !w.Project.Git || s.opt.Policy.GitHidden() == "" {
 		return nil, nil
 	}
 	store, err := w.Project.ObjectStore()

@@ -83,6 +83,7 @@ type Settings struct {
 	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory that is added as by --add-dir DIR:rw; it must exist"`
 	Toolchains List `split_words:"true" toml:"toolchains" unsplit:"yes" meaning:"directory with programs that confined commands may run, besides the system's and those on PATH"`
 	Loopback   List `split_words:"true" toml:"loopback" meaning:"port of this machine that confined commands may connect to, like 5432"`
+	GitDirs    List `split_words:"true" toml:"git_dirs" unsplit:"yes" meaning:"directory of git files outside a work tree that may belong to it, for --separate-git-dir, the repo tool and shared object stores"`
 	PassEnv    List `split_words:"true" toml:"pass_env" meaning:"credential-like variables that commands may see"`
 
 	_ heading `section:"skills" group:"Skills and commands"`

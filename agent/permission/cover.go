@@ -2,6 +2,7 @@ package permission
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -376,7 +377,7 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 func (p *Policy) holds() Confinement {
 	can := p.Confinement
 	if can.Shows && !can.Layer {
-		if denied, err := p.Denied(); err != nil || len(denied) > 0 || p.TrackedSecret() != "" {
+		if denied, err := p.Denied(); err != nil || len(denied) > 0 || p.GitHidden() != "" {
 			can.First, can.Auto = false, false
 		}
 	}
@@ -462,8 +463,8 @@ func (p *Policy) needs(s *part) (need line.Need, why string) {
 	}
 	if words := line.Texts(s.Git()); len(words) > 0 {
 		if !s.reads {
-			if denied := p.TrackedSecret(); denied != "" {
-				return line.Home, "git tracks " + denied + ", which is hidden inside"
+			if why := p.GitHidden(); why != "" {
+				return line.Home, why
 			}
 			if program := p.signs(s.Command, words[0], words); program != "" {
 				return line.Keys, "git signs with " + program
@@ -486,14 +487,22 @@ func (p *Policy) needs(s *part) (need line.Need, why string) {
 var needWords = map[line.Need]string{line.Network: "the network", line.Keys: "your keys or credentials",
 	line.Home: "the machine outside the project", line.Service: "a service of the machine"}
 
-// TrackedSecret is a denied file that git could show, or its place where that is unknown; "" for none.
+// TrackedSecret is a denied file that git could show, "" for none that is known.
 func (p *Policy) TrackedSecret() string {
-	names, err := p.World.gitSecrets(p.Root)
-	switch {
-	case err != nil:
-		return "an unknown file"
-	case len(names) > 0:
+	if names, err := p.World.gitSecrets(p.Root); err == nil && len(names) > 0 {
 		return below(p.Root, names[0])
+	}
+	return ""
+}
+
+// GitHidden says why commands that do more than read do not see git's objects, "" where they do. Where git cannot read
+// the repository they do: it says itself what is wrong.
+func (p *Policy) GitHidden() string {
+	if _, err := p.World.gitSecrets(p.Root); err != nil {
+		return err.Error()
+	}
+	if name := p.TrackedSecret(); name != "" {
+		return "git tracks " + name + ", which is hidden inside"
 	}
 	return ""
 }
@@ -636,7 +645,8 @@ func (p *Policy) runByGit(s *part) string {
 		return ""
 	}
 	for _, dir := range s.Dirs {
-		if p.World.gitRuns(dir) != "" {
+		why := p.World.gitRuns(dir)
+		if _, unknown := errors.AsType[*facts.LookupError](why); why != nil && !unknown {
 			return "programs of git's configuration"
 		}
 		if hooks := p.World.gitHooks(dir); len(hooks) > 0 {

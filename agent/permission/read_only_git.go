@@ -82,8 +82,8 @@ func (in inspector) gitGlobals(dirs, words []string) (at, rest []string, why str
 func (in inspector) gitRepository(dirs []string, sub string, words []string) (why string) {
 	broad := gitShowsMuch(sub, words)
 	for _, dir := range dirs {
-		if why := in.gitRuns(dir); why != "" {
-			return why
+		if err := in.gitRuns(dir); err != nil {
+			return err.Error()
 		}
 		if why := in.namelessFile(dir, sub, words); why != "" {
 			return why

@@ -75,36 +75,40 @@ func (w World) deniedName(path string) bool {
 
 // repository is the one that git would work on in dir, if all of it may be read.
 func (w World) repository(dir string) (facts.Project, error) {
-	found, err := facts.Repository(dir)
+	found, err := facts.Repository(dir, w.Files.Tracked.Admitted...)
 	if err != nil {
 		return found, err
 	}
 	return found, found.WithinGrants(w.Files)
 }
 
-// gitRuns explains why git in dir could run configured programs, "" when it runs none.
-func (w World) gitRuns(dir string) (why string) {
+// gitRuns explains why git in dir could run configured programs, nil when it runs none. A *facts.LookupError says
+// that this is not known.
+func (w World) gitRuns(dir string) error {
 	if w.Files == nil {
-		return ""
+		return nil
 	}
 	found, err := w.repository(dir)
-	if err == nil {
-		err = found.GitRuns()
+	if found.Git || err == nil {
+		if runs := found.GitRuns(); runs != nil {
+			return runs
+		}
 	}
 	if err != nil {
-		return err.Error()
+		return &facts.LookupError{Err: err}
 	}
-	return ""
+	return nil
 }
 
-// gitSecrets lists the denied files, absolute, that git in dir tracks, did track or has stored.
+// gitSecrets lists the denied files, absolute, that git in dir tracks, did track or has stored: none in a repository
+// that artoo does not take for one. The error says that they are not known.
 func (w World) gitSecrets(dir string) ([]string, error) {
 	if w.Files == nil || w.Secrets == nil {
 		return nil, nil
 	}
 	found, err := w.repository(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil
 	}
 	denied, err := w.Denied()
 	if err != nil {
@@ -115,11 +119,11 @@ func (w World) gitSecrets(dir string) ([]string, error) {
 
 // gitHooks names the hooks that git in dir would run.
 func (w World) gitHooks(dir string) []string {
-	var dirs []string
+	var dirs, admitted []string
 	if w.Guard != nil {
-		dirs = w.Guard.hooks()
+		dirs, admitted = w.Guard.hooks(), w.Guard.git.GitDirs
 	}
-	return facts.HooksIn(dir, dirs)
+	return facts.HooksIn(dir, dirs, admitted)
 }
 
 // inspector finds out whether a command only reads.

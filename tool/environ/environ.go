@@ -112,12 +112,14 @@ func quietDefaults() map[string]string {
 }
 
 // isDropped says whether a variable is left out without a word: artoo's own, files and functions
-// that shells read first, forced colour, and programs with windows for passwords.
+// that shells read first, forced colour, programs with windows for passwords, and another repository than the one
+// that the project is.
 func isDropped(name string) bool {
 	switch name {
 	case "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "PROMPT_COMMAND", "PWD",
 		"CLICOLOR_FORCE", "FORCE_COLOR", "MANPAGER", "SYSTEMD_PAGER", "GH_PAGER", "AWS_PAGER", "BAT_PAGER", "PSQL_PAGER",
-		"GIT_SEQUENCE_EDITOR", "GIT_ASKPASS", "SSH_ASKPASS":
+		"GIT_SEQUENCE_EDITOR", "GIT_ASKPASS", "SSH_ASKPASS",
+		"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR":
 		return true
 	}
 	return strings.HasPrefix(name, "ARTOO_") || strings.HasPrefix(name, "BASH_FUNC_")

@@ -19,7 +19,7 @@ func TestChildEnviron(t *testing.T) {
 		"DB_PASSWORD=p", "PGPASSWORD=p", "MYSQL_PWD=p", "STRIPE_KEY=k", "GITHUB_PAT=p", "NODE_AUTH_TOKEN=t",
 		"GOOGLE_APPLICATION_CREDENTIALS=/f", "SSH_PRIVATE_KEY_PEM=x", "github_token=t", "BASH_ENV=/tmp/x", "ENV=/tmp/x",
 		"BASH_FUNC_ls%%=() { evil; }", "SHELLOPTS=xtrace", "CDPATH=/", "FORCE_COLOR=1", "SSH_ASKPASS=/bin/ask",
-		"TERM=xterm-256color", "PAGER=less", "GH_PAGER=less", "EDITOR=vi", "GIT_EDITOR=vi", "PWD=/elsewhere",
+		"TERM=xterm-256color", "PAGER=less", "GH_PAGER=less", "EDITOR=vi", "GIT_EDITOR=vi", "GIT_DIR=/o/.git", "GIT_WORK_TREE=/o", "GIT_COMMON_DIR=/o/.git", "PWD=/elsewhere",
 	}
 	env, withheld := ChildEnviron(environ, Withholding{Pass: []string{"NPM_TOKEN", "OPENAI_API_KEY", "ARTOO_API_KEY"}, Keys: []string{"OPENAI_API_KEY"}})
 	wantEnv := []string{

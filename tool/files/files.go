@@ -39,6 +39,8 @@ type Config struct {
 	Asked func(abs string) bool
 	// Buffers has texts that are not saved yet; nil for none.
 	Buffers Buffers
+	// GitDirs are the directories of git files that the user admitted.
+	GitDirs []string
 }
 
 // Files is the confined view of the file system that all file tools share. It
@@ -120,6 +122,7 @@ func (e *GrantError) ErrorHint() string {
 func Open(cfg Config) (*Files, error) {
 	f := &Files{asked: cfg.Asked, buffers: cfg.Buffers, reachLimit: ReachLimit,
 		links: resolver{lstat: os.Lstat, foldCase: runtime.GOOS == "darwin"}}
+	f.Tracked.Admitted = cfg.GitDirs
 	f.finder = sync.OnceValue(f.deniedFinder)
 	if dir, err := f.open(cfg); err != nil {
 		f.Close()

@@ -3,6 +3,7 @@ package git
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -10,9 +11,20 @@ import (
 	"strings"
 )
 
-// Dirs finds the directory of the work tree's own git files, and the one
-// they share with other work trees.
-func Dirs(top string) (dir, common string, err error) {
+// Dirs finds the directory of the work tree's own git files, and the one they share with other work trees. Those that
+// are neither the work tree's own nor in a directory that the user admitted are a *ForeignError.
+func Dirs(top string, admitted ...string) (dir, common string, err error) {
+	if dir, common, err = NamedDirs(top); err == nil {
+		err = layout{top, dir, common, admitted}.check()
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return dir, common, nil
+}
+
+// NamedDirs are the directories that git would work on, whosever they are.
+func NamedDirs(top string) (dir, common string, err error) {
 	dir = filepath.Join(top, ".git")
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -28,6 +40,9 @@ func Dirs(top string) (dir, common string, err error) {
 			return "", "", errors.New(dir + " is not one of git's files")
 		}
 		dir = SeenFrom(top, to)
+		if _, err := os.Stat(dir); err != nil {
+			return "", "", fmt.Errorf(".git names %s: %w", dir, errors.Unwrap(err))
+		}
 	}
 	common = dir
 	switch text, err := ReadSome(filepath.Join(dir, "commondir")); {
@@ -39,13 +54,18 @@ func Dirs(top string) (dir, common string, err error) {
 	return dir, common, nil
 }
 
-// SeenFrom is where path leads, seen from dir.
+// SeenFrom is where path leads, seen from dir. Behind a link .. leads to where the link's target lies.
 func SeenFrom(dir, path string) string {
 	path = filepath.FromSlash(path)
-	if filepath.IsAbs(path) {
-		return path
+	if !filepath.IsAbs(path) {
+		path = dir + string(filepath.Separator) + path
 	}
-	return filepath.Join(dir, path)
+	if strings.Contains(path, "..") {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return real
+		}
+	}
+	return filepath.Clean(path)
 }
 
 // ReadSome reads a small regular file.
@@ -67,13 +87,13 @@ func ReadSome(path string) (string, error) {
 	return string(data), err
 }
 
-// IsWorkTree reports whether git would take top for the top of a work tree: its
-// .git is a directory with the parts of a repository, or a file that names one.
-func IsWorkTree(top string) bool {
+// IsWorkTree reports whether top is the top of a work tree: its .git is a directory with the parts of a repository, or
+// a file that names one, and they belong to it as Dirs says.
+func IsWorkTree(top string, admitted ...string) bool {
 	if _, err := os.Lstat(filepath.Join(top, ".git")); err != nil {
 		return false
 	}
-	dir, common, err := Dirs(top)
+	dir, common, err := Dirs(top, admitted...)
 	if err != nil {
 		return false
 	}
@@ -103,9 +123,9 @@ func namesHead(path string) bool {
 }
 
 // Top is the nearest work tree of git's at or above dir, "" when there is none.
-func Top(dir string) string {
+func Top(dir string, admitted ...string) string {
 	for at := range LooksIn(dir) {
-		if IsWorkTree(at) {
+		if IsWorkTree(at, admitted...) {
 			return at
 		}
 	}
@@ -147,58 +167,11 @@ func ceiling(dir, value string) (nearest string) {
 	return nearest
 }
 
-// EachSetting calls each for every key of a git configuration, names in lower
-// case. A section with a name of its own ([remote "x"]) is passed over.
-func EachSetting(config string, each func(section, key, value string)) {
-	section := ""
-	for line := range strings.Lines(strings.ReplaceAll(config, "\\\n", "")) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			head, rest, ok := strings.Cut(line[1:], "]")
-			if !ok {
-				continue
-			}
-			section, line = strings.ToLower(strings.TrimSpace(head)), strings.TrimSpace(rest)
-		}
-		if line == "" || line[0] == '#' || line[0] == ';' || strings.ContainsAny(section, " \t\"") {
-			continue
-		}
-		key, value, _ := strings.Cut(line, "=")
-		each(section, strings.ToLower(strings.TrimSpace(key)), gitValue(strings.TrimSpace(value)))
-	}
-}
-
-// gitValue takes quotes, escapes and a comment off a value.
-func gitValue(text string) string {
-	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 < len(text):
-			i++
-			b.WriteByte(text[i])
-		case c == '"':
-			quoted = !quoted
-		case (c == '#' || c == ';') && !quoted:
-			return strings.TrimSpace(b.String())
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
 // ModuleWorkTree is the work tree that a git directory's own configuration names, as that
 // of a submodule does, absolute; "" where it names none.
-func ModuleWorkTree(gitDir string) (top string) {
-	text, err := ReadSome(filepath.Join(gitDir, "config"))
-	if err != nil {
-		return ""
+func ModuleWorkTree(gitDir string) string {
+	if to, ok := setting(filepath.Join(gitDir, "config"), "core", "worktree"); ok {
+		return SeenFrom(gitDir, to)
 	}
-	EachSetting(text, func(section, key, value string) {
-		if section == "core" && key == "worktree" {
-			top = filepath.Clean(SeenFrom(gitDir, value))
-		}
-	})
-	return top
+	return ""
 }

@@ -25,6 +25,9 @@ func EachIndexed(top string, each func(name string, module bool) error) error {
 
 // Indexes keeps the entries of indexes until they change. The zero value is ready; safe for concurrent use.
 type Indexes struct {
+	// Admitted are the directories of git files that the user admitted; see Dirs.
+	Admitted []string
+
 	mu  sync.Mutex // guards now
 	now map[string]*indexList
 }
@@ -46,7 +49,7 @@ func (n *Indexes) Of(ctx context.Context, top string) []string { return n.Start(
 // index holds, in git's order: none where git cannot say, or where ctx ends first, while git goes on for the next
 // caller.
 func (n *Indexes) Start(ctx context.Context, top string) func() []string {
-	dir, _, err := Dirs(top)
+	dir, _, err := Dirs(top, n.Admitted...)
 	if err != nil {
 		return func() []string { return nil }
 	}

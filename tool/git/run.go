@@ -91,7 +91,7 @@ func (g Git) Run(ctx context.Context, stdin io.Reader, sep byte, each func(piece
 }
 
 // Pipe runs git with an input, which may be nil, while take reads its output. An error of
-// take ends git and is returned; an error of git's has the text that it wrote to stderr.
+// take ends git and is returned, as is that of ctx; an error of git's has the text that it wrote to stderr.
 func (g Git) Pipe(ctx context.Context, stdin io.Reader, take func(out io.Reader) error, args ...string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -113,7 +113,11 @@ func (g Git) Pipe(ctx context.Context, stdin io.Reader, take func(out io.Reader)
 	if taken != nil {
 		cancel()
 	}
-	if err := cmd.Wait(); taken == nil && err != nil {
+	err = cmd.Wait()
+	if over := ctx.Err(); taken == nil && over != nil {
+		return fmt.Errorf("git %s: %w", args[0], over)
+	}
+	if taken == nil && err != nil {
 		return fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return taken

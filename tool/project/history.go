@@ -47,15 +47,15 @@ type history struct {
 
 // Secrets lists the files of the deny list, absolute and sorted, that git in the project could show: those that the
 // index holds, or a commit that a ref, a reflog or a stash reaches, and those of denied whose present content is in the
-// object store. denied are the absolute denied files that are there. The error says that they cannot be listed. environ
-// is the environment that commands get; git's own programs must be known to be off (Project.GitRuns).
+// object store. denied are the absolute denied files that are there. What git cannot read it cannot show either: the
+// error says only that there was too little time. environ is the environment that commands get; git's own programs must be known to be off (Project.GitRuns).
 func (h *Histories) Secrets(p Project, environ, denied []string) ([]string, error) {
 	if !p.Git {
 		return nil, nil
 	}
-	dir, common, err := git.Dirs(p.Root)
+	dir, common, err := git.Dirs(p.Root, p.GitDirs...)
 	if err != nil {
-		return nil, err
+		return nil, nil
 	}
 	state := historyState(dir, common, denied)
 	h.mu.Lock()
@@ -63,7 +63,7 @@ func (h *Histories) Secrets(p Project, environ, denied []string) ([]string, erro
 	if kept, ok := h.kept[p.Root]; ok && kept.state == state {
 		return kept.names, kept.err
 	}
-	names, err := p.historySecrets(dir, environ, denied)
+	names, err := p.historySecrets(environ, denied)
 	if h.kept == nil {
 		h.kept = map[string]history{}
 	}
@@ -108,15 +108,15 @@ func historyState(dir, common string, denied []string) uint64 {
 	return sum.Sum64()
 }
 
-func (p Project) historySecrets(dir string, environ, denied []string) (secrets []string, err error) {
+func (p Project) historySecrets(environ, denied []string) (secrets []string, err error) {
 	found := map[string]bool{} // has names relative to the top, with slashes
 	if err := git.EachIndexed(p.Root, func(name string, _ bool) error {
 		if p.secretHere(name) && !files.MayBeTestKey(name) { // it is tracked: see Files.testKey
 			found[name] = true
 		}
 		return nil
-	}); err != nil {
-		return nil, err
+	}); errors.Is(err, context.DeadlineExceeded) {
+		return nil, errHistory
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), historyTime)
 	defer cancel()
@@ -128,10 +128,10 @@ func (p Project) historySecrets(dir string, environ, denied []string) (secrets [
 	}, "--no-replace-objects", "-c", "log.showRoot=true", "-c", "log.showSignature=false", "-c", "core.quotePath=false",
 		"-c", "diff.renames=false", "log", "--all", "--reflog", "--ignore-missing", "-z", "--format=", "--name-only", "-c",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-	if err != nil && names.Exists(filepath.Join(dir, "HEAD")) { // Git recognises a repository by its HEAD.
+	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, errHistory
 	}
-	if secrets, err = p.stored(ctx, environ, denied); err != nil {
+	if secrets, err = p.stored(ctx, environ, denied); errors.Is(err, context.DeadlineExceeded) {
 		return nil, errHistory
 	}
 	for name := range found {
@@ -196,12 +196,8 @@ func (p Project) FileContents(environ, names []string) (blobs []string, err erro
 	return blobs, err
 }
 
-// leadsOut returns an error when a file of git's own is a link out of its directory, or objects come from another
-// repository: git would show files from there.
+// leadsOut returns an error when a file of git's own is a link out of its directory: git would show files from there.
 func leadsOut(dir string) error {
-	if names.Exists(filepath.Join(dir, "objects", "info", "alternates")) {
-		return errors.New("the repository takes objects from another one (objects/info/alternates)")
-	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err

@@ -21,29 +21,38 @@ import (
 	"artoo/tool/files"
 	"artoo/tool/git"
 	"artoo/tool/names"
+	"artoo/tool/text"
 )
 
 // Project is where the tools are at home.
 type Project struct {
 	Root string // absolute, links resolved
 	Dir  string // the working directory, absolute, links resolved
-	Git  bool   // Root has a .git
+	Git  bool   // Root has a .git, and git's files belong to it
 	// Common is the directory of git's files, absolute, where it lies outside Root: that of
 	// a submodule or a separate one, or the one that a linked work tree shares with others; else "".
 	Common string
+	// GitDirs are the directories of git files that the user admitted, absolute.
+	GitDirs []string
+	// Stores are the object stores outside Root and Common that git takes objects from, absolute.
+	Stores []string
+	// NoGit says why the nearest .git makes no repository here; nil where it does, or where there is no .git.
+	NoGit error
 	// None says why there is no project to speak of: "/", the home directory or a directory above it, or root outside a
 	// container. "" otherwise.
 	None string
 }
 
-// Find finds the project that dir belongs to: the nearest ancestor that is the top of a work tree, as git
-// would take it, and the user's own, else dir itself. home may be ""; it and its ancestors are no project.
-// superuser says that the process runs as root; a container is where that is usual.
-func Find(dir, home string, superuser bool) (Project, error) {
+// Find finds the project that dir belongs to: the nearest ancestor with a .git, where that makes it the top of a work
+// tree and the user's own, else dir itself. home may be ""; it and its ancestors are no project. superuser says that
+// the process runs as root; a container is where that is usual. gitDirs are the directories of git files that the
+// user admitted.
+func Find(dir, home string, superuser bool, gitDirs ...string) (Project, error) {
 	p, err := projectAt(dir)
 	if err != nil {
 		return p, err
 	}
+	p.GitDirs = gitDirs
 	if home != "" {
 		home = names.Real(home)
 	}
@@ -51,14 +60,12 @@ func Find(dir, home string, superuser bool) (Project, error) {
 		if aboveProjects(at, home) {
 			break
 		}
-		if !git.IsWorkTree(at) {
+		if !names.Exists(filepath.Join(at, ".git")) {
 			continue
 		}
-		// One of another user is not entered, as git does not, and nothing further up is the project of a user who
-		// works in it.
-		if ownWorkTree(at) {
-			p.Root, p.Git = at, true
-			p.Common = gitDirOutside(at)
+		// What is further up is not the project of a user who works here.
+		if p.NoGit = p.accepts(at); p.NoGit == nil {
+			p.at(at)
 		}
 		break
 	}
@@ -73,6 +80,32 @@ func Find(dir, home string, superuser bool) (Project, error) {
 		p.None = "artoo runs as root"
 	}
 	return p, nil
+}
+
+// at makes top the root of the project and its repository.
+func (p *Project) at(top string) {
+	p.Root, p.Git = top, true
+	if _, common, err := git.Dirs(top, p.GitDirs...); err == nil {
+		if common = names.Real(common); !names.Within(top, common) {
+			p.Common = common
+		}
+		for _, store := range git.Alternates(common) {
+			if store = names.Real(store); !names.Within(top, store) && !names.Within(common, store) {
+				p.Stores = append(p.Stores, store)
+			}
+		}
+	}
+}
+
+// accepts returns an error unless the .git at top makes it the top of a work tree that the user owns.
+func (p Project) accepts(top string) error {
+	if _, _, err := git.Dirs(top, p.GitDirs...); err != nil {
+		return err
+	}
+	if !git.IsWorkTree(top, p.GitDirs...) {
+		return errors.New(".git lacks HEAD, objects or refs, or git cannot read them")
+	}
+	return ownWorkTree(top, p.GitDirs)
 }
 
 // projectAt is the project of a directory that belongs to no other.
@@ -201,7 +234,7 @@ func (p Project) Head() (head, busy string) {
 	if !p.Git {
 		return "", ""
 	}
-	dir, common, err := git.Dirs(p.Root)
+	dir, common, err := git.Dirs(p.Root, p.GitDirs...)
 	if err != nil {
 		return "", ""
 	}
@@ -260,76 +293,69 @@ func SplitGit(path string) (dir, rest string, ok bool) {
 	return strings.Join(parts[:i+1], "/"), strings.Join(parts[i+1:], "/"), true
 }
 
-// ownWorkTree reports whether the user owns the work tree at top and its git files, or has git accept it by
+// ownWorkTree returns an error unless the user owns the work tree at top and its git files, or has git accept it by
 // safe.directory.
-func ownWorkTree(top string) bool {
-	dir, _, err := git.Dirs(top)
+func ownWorkTree(top string, gitDirs []string) error {
+	dir, common, err := git.Dirs(top, gitDirs...)
 	if err != nil {
-		return false
+		return err
 	}
-	if ownedByUser(top) && ownedByUser(filepath.Join(top, ".git")) && ownedByUser(dir) {
-		return true
+	if !slices.ContainsFunc([]string{top, filepath.Join(top, ".git"), dir, common}, func(at string) bool { return !ownedByUser(at) }) {
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), git.Timeout)
 	defer cancel()
-	return git.Run(ctx, os.Environ(), top, top, func(string) error { return nil }, "rev-parse", "--git-dir") == nil
-}
-
-// gitDirOutside is the git directory that a work tree at top uses or shares, where it
-// lies elsewhere and says so itself: a .git file of a stranger may name any. It knows of a
-// linked work tree, names the top as its work tree, as that of a submodule does, or has no
-// work tree of its own (git init --separate-git-dir). Else it is "".
-func gitDirOutside(top string) string {
-	info, err := os.Lstat(filepath.Join(top, ".git"))
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	dir, common, err := git.Dirs(top)
+	err = git.Run(ctx, os.Environ(), top, top, func(string) error { return nil }, "rev-parse", "--is-inside-work-tree")
 	if err != nil {
-		return ""
+		return &git.ForeignError{Top: top, Why: err.Error(), Cure: "git config --global --add safe.directory " + top}
 	}
-	if common, err = filepath.EvalSymlinks(common); err != nil || !ownedByUser(common) {
-		return ""
-	}
-	if _, inside := names.Relative(top, common); inside {
-		return ""
-	}
-	back, err := git.ReadSome(filepath.Join(dir, "gitdir"))
-	known := git.SeenFrom(dir, strings.TrimRight(back, "\r\n"))
-	if err != nil { // it is no linked work tree
-		if known = filepath.Join(git.ModuleWorkTree(common), ".git"); !filepath.IsAbs(known) && separateGitDir(common) {
-			return common
-		}
-	}
-	if is, err := os.Stat(known); err != nil || !os.SameFile(info, is) {
-		return ""
-	}
-	return common
+	return nil
 }
 
-// separateGitDir reports whether a git directory is made for a work tree elsewhere, and
-// neither that of the directory around it nor a bare one.
-func separateGitDir(dir string) (separate bool) {
-	text, err := git.ReadSome(filepath.Join(dir, "config"))
-	git.EachSetting(text, func(section, key, value string) {
-		if section == "core" && key == "bare" {
-			separate = value == "false"
-		}
-	})
-	return separate && err == nil && names.Fold(filepath.Base(dir)) != ".git"
+// GitProblem is why the nearest .git makes no repository here, in one line, and the imperative that fixes it: "" for
+// none, or none that is known.
+func (p Project) GitProblem() (why, cure string) {
+	if p.NoGit == nil {
+		return "", ""
+	}
+	if foreign, ok := errors.AsType[*git.ForeignError](p.NoGit); ok {
+		cure = foreign.Cure
+	}
+	return text.FirstLine(p.NoGit.Error()), cure
+}
+
+// CheckGit returns an error of git's, in its own words, where it cannot read the index or the commit of the project's
+// repository.
+func (p Project) CheckGit(ctx context.Context) error {
+	if !p.Git {
+		return p.NoGit
+	}
+	ctx, cancel := context.WithTimeout(ctx, git.Timeout)
+	defer cancel()
+	nothing := func(string) error { return nil }
+	err := git.Run(ctx, os.Environ(), p.Root, p.Root, nothing, "ls-files", "-z")
+	if head, _ := p.Head(); err == nil && (!strings.HasPrefix(head, "refs/") || strings.Contains(head, " ")) {
+		err = git.Run(ctx, os.Environ(), p.Root, p.Root, nothing, "ls-tree", "-r", "-z", "--name-only", "HEAD")
+	}
+	return err
 }
 
 // Repository finds the repository that git would work on in dir, wherever its top is: Git is false where there is none.
-// The error is for a .git that git may or may not accept.
-func Repository(dir string) (Project, error) {
+// The error is for a .git that git may or may not accept; with a *git.ForeignError comes the project as git sees it.
+func Repository(dir string, gitDirs ...string) (Project, error) {
 	p, err := projectAt(dir)
 	if err != nil {
 		return Project{}, err
 	}
+	p.GitDirs = gitDirs
 	for at := range git.LooksIn(p.Dir) {
+		_, _, err := git.Dirs(at, gitDirs...)
+		if _, foreign := errors.AsType[*git.ForeignError](err); foreign {
+			return Project{Root: at, Dir: p.Dir, Git: true}, err
+		}
 		switch {
-		case git.IsWorkTree(at):
-			p.Root, p.Git, p.Common = at, true, gitDirOutside(at)
+		case git.IsWorkTree(at, gitDirs...):
+			p.at(at)
 			return p, nil
 		case !surelyNone(at):
 			return Project{}, fmt.Errorf("git's view of %s is unknown", filepath.Join(at, ".git"))
@@ -359,7 +385,7 @@ func (p Project) WithinGrants(f *files.Files) error {
 	if !p.Git {
 		return nil
 	}
-	dir, common, err := git.Dirs(p.Root)
+	dir, common, err := git.Dirs(p.Root, p.GitDirs...)
 	if err != nil {
 		return err
 	}
@@ -373,6 +399,15 @@ func (p Project) WithinGrants(f *files.Files) error {
 	return nil
 }
 
+// LookupError is why artoo could not find out what git would do: git, or the file system, refused.
+type LookupError struct{ Err error }
+
+// Error implements error.
+func (e *LookupError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *LookupError) Unwrap() error { return e.Err }
+
 // deepestModule is how many repositories within repositories are looked at.
 const deepestModule = 4
 
@@ -381,7 +416,7 @@ const deepestModule = 4
 // monitors, external diffs, filters, hooks; also that of repositories within
 // it, which git enters. A repository that came from elsewhere could run
 // anything through them. The user's own configuration is the user's affair.
-// The policy asks before a git command runs unasked.
+// The policy asks before a git command runs unasked. A *LookupError says that it could not be found out.
 func (p Project) GitRuns() error {
 	for at := p.Dir; ; at = filepath.Dir(at) {
 		// git takes a directory that looks like a bare repository for one.
@@ -395,7 +430,7 @@ func (p Project) GitRuns() error {
 	if !p.Git {
 		return nil
 	}
-	return workTreeRuns(p.Root, 0)
+	return workTreeRuns(p.Root, p.GitDirs, 0)
 }
 
 // secretHere reports whether a name within the project is on the deny list.
@@ -405,13 +440,13 @@ func (p Project) secretHere(name string) bool {
 }
 
 // workTreeRuns is GitRuns for the work tree at top.
-func workTreeRuns(top string, depth int) error {
+func workTreeRuns(top string, gitDirs []string, depth int) error {
 	if depth > deepestModule {
 		return errors.New("the repositories within repositories go too deep to be looked at")
 	}
-	dir, common, err := git.Dirs(top)
+	dir, common, err := git.NamedDirs(top) // those of a stranger, too, can name programs
 	if err != nil {
-		return err
+		return &LookupError{err}
 	}
 	if err := leadsOut(common); err != nil {
 		return err
@@ -422,7 +457,7 @@ func workTreeRuns(top string, depth int) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return &LookupError{err}
 		}
 		if key := runningKey(data, git.ModuleWorkTree(common) == top); key != "" {
 			return fmt.Errorf("the repository's own %s sets %s, which can run programs or read elsewhere",
@@ -433,7 +468,11 @@ func workTreeRuns(top string, depth int) error {
 	if info, err := os.Stat(filepath.Join(common, "hooks", "post-index-change")); err == nil && !info.IsDir() {
 		return errors.New("the repository has a hook that git status runs (post-index-change)")
 	}
-	return git.EachIndexed(top, func(name string, module bool) error {
+	if _, _, err := git.Dirs(top, gitDirs...); err != nil {
+		return &LookupError{err} // git would show files from elsewhere
+	}
+	var found error
+	err = git.EachIndexed(top, func(name string, module bool) error {
 		if !module {
 			return nil
 		}
@@ -441,23 +480,27 @@ func workTreeRuns(top string, depth int) error {
 		if _, err := os.Lstat(filepath.Join(inner, ".git")); err != nil {
 			return nil // not checked out: git does not enter it
 		}
-		if err := workTreeRuns(inner, depth+1); err != nil {
-			return fmt.Errorf("the repository within, %s: %w", name, err)
+		if err := workTreeRuns(inner, gitDirs, depth+1); err != nil {
+			found = fmt.Errorf("the repository within, %s: %w", name, err)
 		}
-		return nil
+		return found
 	})
+	if found == nil && err != nil {
+		return &LookupError{err}
+	}
+	return found
 }
 
 // ObjectStore is the directory in which git keeps the contents of the project's
 // files, absolute.
 func (p Project) ObjectStore() (string, error) {
-	_, common, err := git.Dirs(p.Root)
+	_, common, err := git.Dirs(p.Root, p.GitDirs...)
 	return filepath.Join(common, "objects"), err
 }
 
 // GitDir is the directory of the work tree's own git files, absolute; "" without git.
 func (p Project) GitDir() string {
-	dir, _, err := git.Dirs(p.Root)
+	dir, _, err := git.Dirs(p.Root, p.GitDirs...)
 	if err != nil {
 		return ""
 	}
@@ -579,7 +622,7 @@ func (p Project) HookFinder() func() []string {
 	return func() []string {
 		mu.Lock()
 		defer mu.Unlock()
-		_, common, err := git.Dirs(p.Root)
+		_, common, err := git.Dirs(p.Root, p.GitDirs...)
 		if err != nil {
 			common = filepath.Join(p.Root, ".git") // it may be made
 		}
@@ -618,12 +661,12 @@ func askHookDirs(root string) (dirs []string, includes bool, err error) {
 
 // HooksIn names the hooks that git in dir would run: executable files of the
 // repository's own directory of hooks, and of those that core.hooksPath names.
-func HooksIn(dir string, hookDirs []string) (hooks []string) {
-	p, err := Repository(dir)
+func HooksIn(dir string, hookDirs, gitDirs []string) (hooks []string) {
+	p, err := Repository(dir, gitDirs...)
 	if err != nil || !p.Git {
 		return nil
 	}
-	if _, common, err := git.Dirs(p.Root); err == nil {
+	if _, common, err := git.Dirs(p.Root, p.GitDirs...); err == nil {
 		hookDirs = append([]string{filepath.Join(common, "hooks")}, hookDirs...)
 	}
 	for _, at := range hookDirs {

@@ -66,8 +66,8 @@ func (s ignoreSet) with(files *files.Files, abs string, has [3]bool) ignoreSet {
 }
 
 // inRepository begins again with git's excludes of the work tree at top.
-func (s ignoreSet) inRepository(top string) ignoreSet {
-	_, common, err := git.Dirs(top)
+func (s ignoreSet) inRepository(top string, admitted []string) ignoreSet {
+	_, common, err := git.Dirs(top, admitted...)
 	if err != nil {
 		return s.outside(top)
 	}

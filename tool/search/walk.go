@@ -218,8 +218,8 @@ func (w *walker) enter(d *walkDir, abs string, entries []fs.DirEntry) {
 		switch name := e.Name(); {
 		case name[0] != '.':
 		case name == ".git":
-			if d.rel != "" && git.IsWorkTree(abs) {
-				d.rules = d.rules.inRepository(abs)
+			if d.rel != "" && git.IsWorkTree(abs, w.files.Tracked.Admitted...) {
+				d.rules = d.rules.inRepository(abs, w.files.Tracked.Admitted)
 			}
 		default:
 			if i := slices.Index(names[:], name); i >= 0 {
@@ -279,9 +279,9 @@ func (w *walker) index(top string) func() []string {
 // else the project root, else w.dir itself. They are dropped when they ignore w.dir.
 func (w *walker) rulesAbove() ignoreSet {
 	var rules ignoreSet
-	top := git.Top(w.dir)
+	top := git.Top(w.dir, w.files.Tracked.Admitted...)
 	if top != "" {
-		rules = rules.inRepository(top)
+		rules = rules.inRepository(top, w.files.Tracked.Admitted)
 	} else {
 		top = w.dir
 		if _, ok := names.Relative(w.files.Root(), w.dir); ok {

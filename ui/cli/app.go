@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"artoo/config/keyring"
 	"artoo/provider/redact"
 	"artoo/telemetry"
+	"artoo/tool/names"
 	"artoo/tool/project"
 	"artoo/ui/headless"
 	"artoo/ui/result"
@@ -70,6 +72,11 @@ func (a *app) load(prompt, trust bool) error {
 	if err != nil {
 		return err
 	}
+	if len(a.cfg.GitDirs) > 0 {
+		if a.project, err = findProject(dir, a.cfg.GitDirs...); err != nil {
+			return fail(agent.KindConfig, a.cfg.Origin("git_dirs"), err, `git_dirs = ["~/src/store.git"]`)
+		}
+	}
 	a.cfg.AddDirs = append(a.cfg.AddDirs, a.added...)
 	if a.project.None == "" && a.isOwn(a.project.Root) {
 		a.project.None = "this is artoo's own directory"
@@ -93,9 +100,16 @@ func (a *app) load(prompt, trust bool) error {
 	return nil
 }
 
-func findProject(dir string) (project.Project, error) {
+// findProject finds the project of a directory. gitDirs are as the user wrote them.
+func findProject(dir string, gitDirs ...string) (project.Project, error) {
 	home, _ := os.LookupEnv("HOME")
-	return project.Find(dir, home, os.Geteuid() == 0)
+	gitDirs = slices.Clone(gitDirs)
+	for i, dir := range gitDirs {
+		if gitDirs[i] = names.InHome(dir, home); !filepath.IsAbs(gitDirs[i]) {
+			return project.Project{}, fmt.Errorf("%q is not an absolute path", dir)
+		}
+	}
+	return project.Find(dir, home, os.Geteuid() == 0, gitDirs...)
 }
 
 // fail makes the failure that ends the run: the failing thing, its error, and the imperative after try:, which may be "".

@@ -25,6 +25,7 @@ import (
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/tempdir"
+	"artoo/tool/text"
 	"artoo/ui/doctor"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -144,8 +145,9 @@ func (d diagnosis) run(ctx context.Context, offline bool, invalid error, tell fu
 func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
 	shell, git := doctor.CheckShell(shell.Find()), doctor.CheckGit(d.exec)
 	project := doctor.CheckProject(d.app.project.Root, d.app.project.None)
+	repository := doctor.CheckRepository(d.repository)
 	if d.app.cfg == nil {
-		return []doctor.Check{shell, git, project, doctor.CheckConfig("", nil, invalid), doctor.CheckProxy(false),
+		return []doctor.Check{shell, git, project, repository, doctor.CheckConfig("", nil, invalid), doctor.CheckProxy(false),
 			doctor.CheckCertificates("", nil), doctor.CheckCLIs("", false, d.exec, cli.TooOld)}
 	}
 	profile, why := d.app.profile(d.app.streams.err)
@@ -158,7 +160,7 @@ func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
 	if line := d.app.extensions.ignored(); line != "" {
 		warnings = append(slices.Clone(warnings), line)
 	}
-	all := []doctor.Check{terminal, shell, git, project, doctor.CheckConfig(d.app.cfg.File, warnings, invalid),
+	all := []doctor.Check{terminal, shell, git, project, repository, doctor.CheckConfig(d.app.cfg.File, warnings, invalid),
 		doctor.CheckPolicy(d.app.cfg.Policy.String()), doctor.CheckHooks(d.app.extensions.hookPrograms()), doctor.CheckFiles(d.places())}
 	all = append(all, doctor.CheckInstructions(d.app.workspace.instructions()))
 	if d.app.extensions.skills != nil {
@@ -194,6 +196,17 @@ func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
 	all = append(all, doctor.CheckServers(d.servers()))
 	return append(all, doctor.CheckCLIs(chosen.Program, bool(d.app.cfg.Offline), d.exec, cli.TooOld),
 		doctor.CheckSandbox(d.app.workspace.sandboxFacts(), d.app.cfg.Sandbox))
+}
+
+// repository is the problem of the project's repository and its fix, "" for none.
+func (d diagnosis) repository(ctx context.Context) (problem, fix string) {
+	if problem, fix = d.app.project.GitProblem(); problem != "" {
+		return problem, fix
+	}
+	if err := d.app.project.CheckGit(ctx); err != nil && !errors.Is(err, exec.ErrNotFound) {
+		problem = text.FirstLine(err.Error())
+	}
+	return problem, ""
 }
 
 // servers are the MCP servers as the settings have them. None is started.

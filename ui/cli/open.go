@@ -49,6 +49,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	if a.layer != nil && isProgram(a.choice.Provider) {
 		return usage(a.workspace.layerOption(), a.choice.Provider+" runs tools of its own, which share no layer", "a model that is asked directly")
 	}
+	a.workspace.nameNoGit()
 	opt, err := a.workspace.options(ctx)
 	if err != nil {
 		return err

@@ -257,7 +257,8 @@ func (x *extensions) reopened(abs string) bool { return x.rules.reopens(x.projec
 
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
 func (c rulesCommand) explain(ctx context.Context, call string) (e permission.Explanation, err error) {
-	files, err := files.Open(files.Config{Root: c.app.project.Root, Dir: c.app.project.Dir, Asked: c.app.extensions.reopened})
+	files, err := files.Open(files.Config{Root: c.app.project.Root, Dir: c.app.project.Dir, GitDirs: c.app.project.GitDirs,
+		Asked: c.app.extensions.reopened})
 	if err != nil {
 		return e, err
 	}

@@ -86,6 +86,18 @@ func (w *workspace) options(ctx context.Context) (opt agent.ProjectOptions, err 
 	return opt, nil
 }
 
+// nameNoGit tells the user why a .git makes no repository here.
+func (w *workspace) nameNoGit() {
+	why, cure := w.project.GitProblem()
+	if why == "" {
+		return
+	}
+	if cure != "" {
+		why += "; try: " + cure
+	}
+	w.warn("no repository here: " + why)
+}
+
 // forAgent is the project with the directories added to it.
 func (w *workspace) forAgent() *agent.Workspace {
 	added := slices.Clone(w.cfg.AddDirs)

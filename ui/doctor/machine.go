@@ -121,6 +121,17 @@ func CheckProject(root, problem string) Check {
 	return found()
 }
 
+// CheckRepository reports what is wrong with the repository of the project. look returns the problem, in git's own
+// words, and its fix, each in a line; "" for none.
+func CheckRepository(look func(ctx context.Context) (problem, fix string)) Check {
+	return func(ctx context.Context) []Finding {
+		if problem, fix := look(ctx); problem != "" {
+			return []Finding{warn("repository", cmp.Or(fix, "git status and git fsck say more"), "%s", problem)}
+		}
+		return nil
+	}
+}
+
 // CheckCLIs asks the coding CLIs that can stand in for a provider for their versions, side
 // by side. chosen is the program of the chosen provider, "" where it needs none. If the
 // program's version, said, is older than needed, tooOld returns the least version needed
