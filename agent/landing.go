@@ -255,7 +255,7 @@ func diffOf(ctx context.Context, root string, changes confine.Changes, some []sa
 		if b.Len() > maxDiff {
 			if c.Mode.IsRegular() && c.Kind != sandbox.Mode {
 				left++
-				fmt.Fprintf(&b, "%s: %s, %d bytes, text left out\n", name(c.Path), c.Kind, cmp.Or(c.Size, c.Before.Size))
+				fmt.Fprintf(&b, "%s: %s, %s, text left out\n", name(c.Path), c.Kind, bytesOf(cmp.Or(c.Size, c.Before.Size)))
 			}
 			continue
 		}
@@ -266,10 +266,12 @@ func diffOf(ctx context.Context, root string, changes confine.Changes, some []sa
 		b.WriteString(text)
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "the text of %d more files is left out: the diff would be too long\n", left)
+		fmt.Fprintf(&b, "the text of %s is left out: the diff would be too long\n", text.Counted(left, "more file", "more files"))
 	}
 	return b.String()
 }
+
+func bytesOf(size int64) string { return text.Counted(int(size), "byte", "bytes") }
 
 func diffOfOne(name string, changes confine.Changes, c sandbox.Change) (string, error) {
 	if c.Kind == sandbox.Mode || !c.Mode.IsRegular() { // A deleted file has the mode that it had.
@@ -279,7 +281,7 @@ func diffOfOne(name string, changes confine.Changes, c sandbox.Change) (string, 
 	var err error
 	if c.Before.Mode.IsRegular() && c.Before.Exists() {
 		if c.Before.Size > maxShown || c.Size > maxShown {
-			return fmt.Sprintf("%s: %d bytes, before %d\n", name, c.Size, c.Before.Size), nil
+			return fmt.Sprintf("%s: %s, before %d\n", name, bytesOf(c.Size), c.Before.Size), nil
 		}
 		if before, err = os.ReadFile(c.Path); err != nil {
 			return "", err
@@ -287,7 +289,7 @@ func diffOfOne(name string, changes confine.Changes, c sandbox.Change) (string, 
 	}
 	if c.Kind != sandbox.Deleted {
 		if c.Size > maxShown {
-			return fmt.Sprintf("%s: %d bytes, new\n", name, c.Size), nil
+			return fmt.Sprintf("%s: %s, new\n", name, bytesOf(c.Size)), nil
 		}
 		file, err := changes.Open(c.Path)
 		if err != nil {

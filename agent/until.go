@@ -65,7 +65,7 @@ func (t *turn) unmet(ctx context.Context) (again bool, err error) {
 	t.cb.notice(NoticeStep, until.Command+": "+how+"; the model goes on")
 	said := strings.TrimSpace(string(end.Output))
 	if cut := len(said) - mostSaid; cut > 0 {
-		said = fmt.Sprintf("[%d bytes before this are left out]\n%s", cut, strings.ToValidUTF8(said[cut:], ""))
+		said = fmt.Sprintf("[left out before this: %s]\n%s", text.Counted(cut, "byte", "bytes"), strings.ToValidUTF8(said[cut:], ""))
 	}
 	return true, t.session.conv.Append(provider.UserText(t.session.masked(fmt.Sprintf("The work is not done: `%s` failed (%s).\n\n%s", until.Command, how, said))))
 }

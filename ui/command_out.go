@@ -172,7 +172,7 @@ func (t *Terminal) copyByTerminal(text string) error {
 		return fmt.Errorf("%s is too much for a terminal clipboard (limit %s)", sizes.Bytes(int64(len(text))),
 			sizes.Bytes(screen.MaxClipboard))
 	}
-	t.screen.Note(fmt.Sprintf("%s were handed to the terminal; it does not say whether it took them", sizes.Bytes(int64(len(text)))))
+	t.screen.Note(fmt.Sprintf("handed %s to the terminal; it does not say whether it took the text", sizes.Bytes(int64(len(text)))))
 	return nil
 }
 

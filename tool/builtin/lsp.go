@@ -101,7 +101,7 @@ func (in lspInput) find(text string) (line, at int, err error) {
 	lines := strings.Split(text, "\n")
 	if in.Line > 0 {
 		if in.Line > len(lines) {
-			return 0, 0, fmt.Errorf("the file has %d lines", len(lines))
+			return 0, 0, fmt.Errorf("the last line of the file is %d", len(lines))
 		}
 		if at = strings.Index(lines[in.Line-1], in.Symbol); at < 0 {
 			return 0, 0, fmt.Errorf("line %d has no %q; it reads: %s", in.Line, in.Symbol, strings.TrimSpace(lines[in.Line-1]))

@@ -10,6 +10,7 @@ import (
 	"artoo/tool/diff"
 	"artoo/tool/files"
 	"artoo/tool/git"
+	"artoo/tool/text"
 )
 
 // Replacement is one edit; pointers separate an empty string from none.
@@ -123,6 +124,8 @@ func Touched(t files.Text, edits []diff.Edit) (lines []string) {
 	return lines
 }
 
+func bytesOf(content []byte) string { return text.Counted(len(content), "byte", "bytes") }
+
 // DiffFiles compares two contents of a file as a unified diff; was and is say whether they are
 // there. Binary content is named by its type and size.
 func DiffFiles(name string, before, after []byte, was, is bool) string {
@@ -146,17 +149,17 @@ func DiffFiles(name string, before, after []byte, was, is bool) string {
 		name = git.Quote(name)
 		switch {
 		case !was:
-			return fmt.Sprintf("%s: new, %s, %d bytes\n", name, kind, len(after))
+			return fmt.Sprintf("%s: new, %s, %s\n", name, kind, bytesOf(after))
 		case !is:
-			return fmt.Sprintf("%s: deleted, %s, %d bytes\n", name, kind, len(before))
+			return fmt.Sprintf("%s: deleted, %s, %s\n", name, kind, bytesOf(before))
 		}
-		return fmt.Sprintf("%s: %s, %d bytes, before %d\n", name, kind, len(after), len(before))
+		return fmt.Sprintf("%s: %s, %s, before %d\n", name, kind, bytesOf(after), len(before))
 	}
 	if was && is && old.Body == now.Body {
 		return fmt.Sprintf("%s: only line ends or the encoding changed\n", git.Quote(name))
 	}
-	if text := diff.Compare(from, to, old.Body, now.Body).String(); text != "" {
-		return text
+	if said := diff.Compare(from, to, old.Body, now.Body).String(); said != "" {
+		return said
 	}
 	return fmt.Sprintf("--- %s\n+++ %s\n", from, to) // an empty file
 }

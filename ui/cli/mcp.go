@@ -378,7 +378,7 @@ func contentLine(c mcp.Content) string {
 	case mcp.Link:
 		return "[" + strings.TrimSpace("link "+c.Name) + " " + c.URI + "]"
 	}
-	return strings.TrimSpace(fmt.Sprintf("[%s %s, %d bytes; --json has them] %s", c.Kind, c.MIME, len(c.Data), c.URI))
+	return strings.TrimSpace(fmt.Sprintf("[%s %s, %s; --json has the content] %s", c.Kind, c.MIME, text.Counted(len(c.Data), "byte", "bytes"), c.URI))
 }
 
 func (c *mcpCommand) read(ctx context.Context, words []string) error {

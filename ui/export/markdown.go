@@ -192,7 +192,7 @@ func longestRun(text string, of byte) int {
 }
 
 func describe(p imageInfo) string {
-	return fmt.Sprintf("(an image: %s, %d bytes)", sanitize.Text(p.MediaType, sanitize.Line), p.Bytes)
+	return fmt.Sprintf("(an image: %s, %s)", sanitize.Text(p.MediaType, sanitize.Line), text.Counted(p.Bytes, "byte", "bytes"))
 }
 
 func title(s Session) string {

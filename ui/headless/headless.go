@@ -98,6 +98,7 @@ const mostHints = 3
 // line of text can hold.
 func hint(denied ...agent.Denial) string {
 	var rules, ways []string
+	more := map[string]bool{} // They are only counted.
 	for _, d := range denied {
 		list, way := &ways, noRule
 		switch {
@@ -107,12 +108,19 @@ func hint(denied ...agent.Denial) string {
 		case !strings.ContainsFunc(d.Rule, func(r rune) bool { return !unicode.IsPrint(r) }):
 			list, way = &rules, " --allow '"+strings.ReplaceAll(d.Rule, "'", `'\''`)+"'"
 		}
-		if !slices.Contains(*list, way) && len(rules)+len(ways) < mostHints {
+		switch {
+		case slices.Contains(*list, way):
+		case len(rules)+len(ways) < mostHints:
 			*list = append(*list, way)
+		default:
+			more[way] = true
 		}
 	}
 	if len(rules) > 0 {
 		ways = append(ways, "artoo"+strings.Join(rules, ""))
+	}
+	if len(more) > 0 {
+		ways = append(ways, fmt.Sprintf("and %d more", len(more)))
 	}
 	return strings.Join(ways, "; ")
 }

@@ -34,3 +34,13 @@ func TestTheHintNamesWhatWouldAllowTheCalls(t *testing.T) {
 		t.Errorf("%+v of a call that the user refused", got)
 	}
 }
+
+func TestTheHintCountsTheWaysThatItDoesNotName(t *testing.T) {
+	var denied []agent.Denial
+	for _, name := range []string{"a", "b", "c", "d", "e", "d", "f", "g", "h"} {
+		denied = append(denied, agent.Denial{Rule: "write(" + name + ")", Nobody: true})
+	}
+	if got := hint(denied...); got != "artoo --allow 'write(a)' --allow 'write(b)' --allow 'write(c)'; and 5 more" {
+		t.Error(got)
+	}
+}
