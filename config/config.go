@@ -47,6 +47,7 @@ type Config struct {
 	written      []string // see Written
 	origins      map[string]origin
 	projectRules map[string][]RuleText // the keys are roots
+	foreignRules []RuleText            // of files for other programs; they ask and deny
 	ruleTexts    []RuleText
 	project      projectSettings
 	switched     string // the Choice.Note of a model that named another provider than a weaker source

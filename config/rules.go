@@ -38,7 +38,15 @@ func ruleLists() []string { return []string{"allow", "ask", "deny"} }
 // user's for it, those of files, environment and flags for every project, and those of a trusted
 // project.
 func (c *Config) AllRules(root string) []RuleText {
-	return slices.Concat(c.Policy.rules, c.projectRules[filepath.Clean(root)], c.ruleTexts, c.project.rules)
+	return slices.Concat(c.Policy.rules, c.projectRules[filepath.Clean(root)], c.ruleTexts, c.project.rules, c.foreignRules)
+}
+
+// AddForeignRules takes over rules that ask and deny from a trusted project's or a bundle's files for other programs.
+func (c *Config) AddForeignRules(rules []RuleText) {
+	for _, r := range rules {
+		r.ofRepo = true
+		c.foreignRules = append(c.foreignRules, r)
+	}
 }
 
 // applyProjects reads the [project."/path"] tables of the user's file: rules that

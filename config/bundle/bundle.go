@@ -104,7 +104,7 @@ func wrong(where, why, hint string, err error) *Error { return &Error{where, why
 // The manifests.
 const (
 	claudeManifest = ".claude-plugin/plugin.json"
-	geminiManifest = "gemini-extension.json"
+	GeminiManifest = "gemini-extension.json"
 )
 
 // manifest has the fields of both kinds.
@@ -127,11 +127,11 @@ func (b *Bundle) read() error {
 	at := claudeManifest
 	data := b.Data(at)
 	if data == nil {
-		at = geminiManifest
+		at = GeminiManifest
 		data = b.Data(at)
 	}
 	if data == nil {
-		return wrong(b.Source, "neither a Claude Code plugin ("+claudeManifest+") nor an extension ("+geminiManifest+")",
+		return wrong(b.Source, "neither a Claude Code plugin ("+claudeManifest+") nor an extension ("+GeminiManifest+")",
 			"a directory or address of one", nil)
 	}
 	var m manifest
@@ -185,11 +185,11 @@ func (b *Bundle) read() error {
 	if len(m.LSPServers) > 0 {
 		b.Unused = append(b.Unused, "language servers (lspServers)")
 	}
-	if len(m.ContextFile) > 0 || at == geminiManifest && b.Data("GEMINI.md") != nil {
+	if len(m.ContextFile) > 0 || at == GeminiManifest && b.Data("GEMINI.md") != nil {
 		b.Unused = append(b.Unused, "the context file, which every request would carry")
 	}
 	for _, f := range b.Files {
-		if rel, ok := strings.CutPrefix(f.Name, "commands/"); ok && at == geminiManifest && path.Ext(rel) == ".toml" {
+		if rel, ok := strings.CutPrefix(f.Name, "commands/"); ok && at == GeminiManifest && path.Ext(rel) == ".toml" {
 			b.Commands = append(b.Commands, Place{Dir: filepath.Join(b.Root, "commands"), Only: rel})
 		}
 	}

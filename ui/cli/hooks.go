@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/config"
+	"artoo/config/bundle"
 	"artoo/config/trust"
 	"artoo/tool/extension"
 	"artoo/tool/text"
@@ -62,7 +65,41 @@ func (x *extensions) claudeHooks(data []byte) {
 	x.cfg.Hooks = append(x.cfg.Hooks, hooks...)
 }
 
-// bundleHooks takes over the hooks of bundles.
+// foreignSettings are the files of a repository that may restrict an agent by the rules of other programs.
+func foreignSettings() []string {
+	return []string{claudeSettings, ".claude/settings.local.json", ".gemini/settings.json"}
+}
+
+// foreignRules takes over the rules that ask and deny from a file for other programs, and names what has
+// no meaning here.
+func (x *extensions) foreignRules(data []byte, place string) {
+	rules, left, err := rulesIn(data, place)
+	if err != nil {
+		x.warn(err.Error())
+	}
+	if left != nil {
+		x.warn("this restricts nothing here: " + text.UpTo(3, left))
+	}
+	x.cfg.AddForeignRules(rules)
+}
+
+func rulesIn(data []byte, place string) (rules []config.RuleText, left []string, err error) {
+	return config.ForeignRules(data, place, func(rule string) error {
+		_, err := permission.ParseRule(rule)
+		return err
+	})
+}
+
+// restricts reports whether a file of a repository holds hooks, or rules of other programs.
+func restricts(f trust.File) bool {
+	if f.Data == nil || !slices.Contains(foreignSettings(), f.Name) {
+		return false
+	}
+	rules, left, err := rulesIn(f.Data, f.Name)
+	return f.Name == claudeSettings && hasHooks(f.Data) || err != nil || rules != nil || left != nil
+}
+
+// bundleHooks takes over the hooks of bundles, and the tools that they take away.
 func (x *extensions) bundleHooks() {
 	for _, b := range x.bundles() {
 		for _, part := range b.Hooks {
@@ -71,6 +108,9 @@ func (x *extensions) bundleHooks() {
 				x.warn(err.Error())
 			}
 			x.cfg.Hooks = append(x.cfg.Hooks, hooks...)
+		}
+		if data := b.Data(bundle.GeminiManifest); data != nil {
+			x.foreignRules(data, "bundle "+b.Name)
 		}
 	}
 }

@@ -118,6 +118,11 @@ func (x *extensions) applyTrust() error {
 	if data := x.repoSettings.Data(claudeSettings); data != nil {
 		x.claudeHooks(data)
 	}
+	for _, name := range foreignSettings() {
+		if data := x.repoSettings.Data(name); data != nil {
+			x.foreignRules(data, name)
+		}
+	}
 	if data := x.repoSettings.Data(repositoryServers); data != nil {
 		x.addRepositoryServers(data)
 	}
@@ -133,9 +138,8 @@ func (x *extensions) matters() []trust.File {
 	}
 	for _, f := range x.repoSettings.Files {
 		_, _, shared := splitShared(f.Name)
-		hooks := f.Name == claudeSettings && hasHooks(f.Data)
 		servers := f.Name == repositoryServers && hasServers(f.Data)
-		if (shared || hooks || servers) && !had[f.Name] {
+		if (shared || restricts(f) || servers) && !had[f.Name] {
 			obeyed = append(obeyed, f)
 		}
 	}
@@ -226,7 +230,7 @@ func (x *extensions) trustQuestion() screen.TrustQuestion {
 
 // obeys names the program that a file is for.
 func obeys(f trust.File) string {
-	if f.Name == claudeSettings && hasHooks(f.Data) || f.Name == repositoryServers && hasServers(f.Data) {
+	if restricts(f) || f.Name == repositoryServers && hasServers(f.Data) {
 		return "artoo, " + cli.SettingsOf(strings.Split(f.Name, "/")[0])
 	}
 	for part := range strings.SplitSeq(f.Name, "/") {
