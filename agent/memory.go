@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 
 	"artoo/agent/instructions"
 	"artoo/tool/atomicfile"
+	"artoo/tool/diff"
 	"artoo/tool/edit"
 	"artoo/tool/files"
 )
@@ -48,7 +48,10 @@ func (ms Memories) PlanInstruction(text string) (Memory, error) {
 	if !utf8.Valid(m.before) {
 		return m, fmt.Errorf("%s is no text in UTF-8", path)
 	}
-	if m.after = withLine(m.before, text); len(m.after) > instructions.Limit {
+	if m.after, err = withLine(m.before, text); err != nil {
+		return m, fmt.Errorf("%s %w", path, err)
+	}
+	if len(m.after) > instructions.Limit {
 		return m, fmt.Errorf("%s would have more than the %d KB that are read of instructions", path, instructions.Limit>>10)
 	}
 	name := path
@@ -79,21 +82,21 @@ func (w *Workspace) nearestInstructions(seen *files.Files) (string, error) {
 	return path, nil
 }
 
-func withLine(before []byte, text string) []byte {
-	end := "\n"
-	if bytes.Contains(before, []byte("\r\n")) {
-		end = "\r\n"
+// withLine adds a line to a text, whose line ends are kept.
+func withLine(before []byte, text string) ([]byte, error) {
+	file, err := files.Decode(before)
+	if err != nil {
+		return nil, err
 	}
-	kept := bytes.TrimRight(before, " \t\r\n")
-	after := bytes.Clone(kept)
-	if len(kept) > 0 {
-		after = append(after, end...)
-		last := strings.TrimSpace(string(kept[bytes.LastIndexByte(kept, '\n')+1:]))
-		if !strings.HasPrefix(last, "- ") && !strings.HasPrefix(last, "* ") {
-			after = append(after, end...)
+	after := strings.TrimRight(file.Body, " \t\r\n")
+	if after != "" {
+		last := strings.TrimSpace(after[strings.LastIndexByte(after, '\n')+1:])
+		if after += "\n"; !strings.HasPrefix(last, "- ") && !strings.HasPrefix(last, "* ") {
+			after += "\n"
 		}
 	}
-	return append(after, "- "+strings.Join(strings.Fields(text), " ")+end...)
+	after += "- " + strings.Join(strings.Fields(text), " ") + "\n"
+	return file.Apply(diff.Lines(file.Body, after)).Encode()
 }
 
 func (ms Memories) write(m Memory) error {

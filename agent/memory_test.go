@@ -27,6 +27,8 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 		"text":       {file: "AGENTS.md", before: "Be brief.\n\n\n", after: "Be brief.\n\n- use tabs\n"},
 		"list":       {file: "CLAUDE.md", before: "* one\n  * two", after: "* one\n  * two\n- use tabs\n"},
 		"CRLF":       {file: "AGENT.md", before: "- one\r\n", after: "- one\r\n- use tabs\r\n"},
+		"CR":         {file: "AGENTS.md", before: "# Rules\rBe brief.\r", after: "# Rules\rBe brief.\r\r- use tabs\r"},
+		"mixed":      {file: "AGENTS.md", before: "- one\r\n- two\n", after: "- one\r\n- two\n- use tabs\n"},
 		"leads out":  {file: "AGENTS.md", link: outside},
 		"no text":    {file: "AGENTS.md", before: "\xff\xfe"},
 		"is as full": {file: "AGENTS.md", before: string(make([]byte, 32<<10-2)) + "x"},

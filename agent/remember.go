@@ -52,7 +52,10 @@ func (ms Memories) Plan(line string) (Memory, error) {
 	if !utf8.ValidString(before) {
 		return m, fmt.Errorf("%s is no text in UTF-8", path)
 	}
-	if m.after = withLine(m.before, line); len(m.after) > MemoryLimit {
+	if m.after, err = withLine(m.before, line); err != nil {
+		return m, fmt.Errorf("%s %w", path, err)
+	}
+	if len(m.after) > MemoryLimit {
 		return m, fmt.Errorf("memory would have more than the %d KB that are sent: shorten it with /memory edit", MemoryLimit>>10)
 	}
 	m.Diff = edit.DiffFiles("memory", m.before, m.after, before != "", true)

@@ -48,6 +48,9 @@ func TestAnEditThatDiffersOnlyInItsFormIsDoneInTheFilesOwn(t *testing.T) {
 		{"the reverse", "say \"hi\" - now\n", "“hi” — now", "“ho” — now", "say \"ho\" - now\n", marks},
 		{"quotes and indentation", "\t“a” \n\tb\n", "  \"a\"\n  b\n", "  \"c\"\n  b\n", "\t“c” \n\tb\n", marks},
 		{"line ends", "a\r\nb\r\n", "a\nb\n", "a\nc\n", "a\r\nc\r\n", ""},
+		{"line ends that are returns", "a\rb\rc", "a\nb\n", "a\nx\ny\n", "a\rx\ry\rc", ""},
+		{"returns given for line ends", "a\rb\rc\r", "b\rc", "x\ry", "a\rx\ry\r", ""},
+		{"returns within lines", "1%\r2%\nb\n", "2%\nb", "3%\nc", "1%\r3%\nc\n", ""},
 		{"line ends and indentation", "\ta\r\n\tb\r\n", "a\nb\n", "a\nx\nb\n", "\ta\r\n\tx\r\n\tb\r\n", indent},
 		{"exactly there once, loosely twice", "\ta \n\ta\n", "\ta\n", "\tb\n", "\ta \n\tb\n", ""},
 	} {
@@ -106,23 +109,24 @@ type formed struct {
 func (formed) Generate(r *rand.Rand, _ int) reflect.Value {
 	words := []string{"a", "b(“x”)", "c – d", "if e {", "}", "", "ü", "f()", "\t", "end"}
 	f := formed{enc: r.Intn(4)}
+	ends := [][]string{{"\n", "\r\n"}, {"\n", "\r\n"}, {"\r", "\r"}}[r.Intn(3)]
 	for range 3 + r.Intn(12) {
 		line := strings.Repeat([]string{"\t", "  ", "    "}[r.Intn(3)], r.Intn(3)) + words[r.Intn(len(words))] +
 			strings.Repeat(" ", r.Intn(2)*r.Intn(3))
-		f.lines = append(f.lines, line+[]string{"\n", "\r\n"}[r.Intn(2)])
+		f.lines = append(f.lines, line+ends[r.Intn(2)])
 	}
 	if last := len(f.lines) - 1; r.Intn(3) == 0 {
 		f.lines[last] = strings.TrimRight(f.lines[last], "\r\n")
 	}
 	f.from = r.Intn(len(f.lines))
 	f.to = min(len(f.lines), f.from+1+r.Intn(4))
-	f.old = strings.ReplaceAll(strings.Join(f.lines[f.from:f.to], ""), "\r\n", "\n")
+	f.old = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.Join(f.lines[f.from:f.to], ""))
 	off := []func(string) string{
 		func(s string) string { return s },
 		edit.Typewritten,
 		func(s string) string { return strings.ReplaceAll(s, " \n", "\n") },
 		func(s string) string { return strings.ReplaceAll(s, "\t", "    ") },
-		func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
+		func(s string) string { return strings.NewReplacer("\r\n", "\r\n", "\n", "\r\n").Replace(s) },
 	}
 	f.old = off[r.Intn(len(off))](off[r.Intn(len(off))](f.old))
 	f.text = off[r.Intn(len(off))](strings.Replace(f.old, "a", "z", 1) + []string{"", "new\n", "  new"}[r.Intn(3)])
@@ -256,8 +260,8 @@ func FuzzEdit(f *testing.F) {
 		if !strings.HasPrefix(after.Body, text.Body[:e.Start]) || !strings.HasSuffix(after.Body, text.Body[e.End:]) {
 			t.Fatalf("%q became %q", text.Body, after.Body)
 		}
-		if n := strings.Count(after.Body, "\n"); after.Crlf != nil && len(after.Crlf) != n {
-			t.Fatalf("%d line ends for %d lines", len(after.Crlf), n)
+		if n := strings.Count(after.Body, "\n"); after.Ends != nil && len(after.Ends) != max(n, 1) {
+			t.Fatalf("%d line ends for %d lines", len(after.Ends), n)
 		}
 	})
 }

@@ -86,6 +86,7 @@ func TestAChunkOfAPatchFindsItsPlace(t *testing.T) {
 		{"a blank line without its blank", "a\n\nb\n", "@@\n a\n\n-b\n+c\n", "a\n\nc\n", ""},
 		{"a blank line too many", "a\nb\n", "@@\n-a\n+c\n b\n\n", "c\nb\n", ""},
 		{"line ends", "a\r\nb\r\nc\n", "@@\n a\n-b\n+x\n+y\n", "a\r\nx\r\ny\r\nc\n", ""},
+		{"line ends that are returns", "a\rb\rc\n", "@@\n a\n-b\n+x\n+y\n@@\n+z\n", "a\rx\ry\rc\nz\n", ""},
 		{"trailing blanks", "a \nb\t\n", "@@\n a\n-b\n+c\n", "a \nc\t\n", "line 3 of the patch: it and the file differ in blanks"},
 		{"indentation", "\tif a {\n\t\tb()\n\t}\n", "@@\n     if a {\n-        b()\n+        c()\n+        d()\n",
 			"\tif a {\n\t\tc()\n\t\td()\n\t}\n", "differ in indentation"},
@@ -316,8 +317,8 @@ func FuzzPatch(f *testing.F) {
 				}
 				at = e.End
 			}
-			if after := text.Apply(edits); after.Crlf != nil && len(after.Crlf) != strings.Count(after.Body, "\n") {
-				t.Fatalf("%d line ends in %q", len(after.Crlf), after.Body)
+			if after := text.Apply(edits); after.Ends != nil && len(after.Ends) != max(strings.Count(after.Body, "\n"), 1) {
+				t.Fatalf("%d line ends in %q", len(after.Ends), after.Body)
 			}
 		}
 	})

@@ -33,8 +33,9 @@ type readInput struct {
 	Offset int    `json:"offset,omitempty" jsonschema:"first line, counted from 1"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines; default 2000"`
 
-	bytes int            // how many are shown at most
-	marks map[int]string // lines as they are shown, masked, by their numbers
+	bytes   int            // how many are shown at most
+	marks   map[int]string // lines as they are shown, masked, by their numbers
+	returns bool           // \r alone ends lines, too
 }
 
 // Read is the tool that shows a file.
@@ -118,8 +119,9 @@ func showFile(ctx context.Context, env *tool.Env, t files.Place, file *os.File, 
 	}
 	data = t.AsEdited(data)
 	seen.Size, seen.Hash = int64(len(data)), sha256.Sum256(data)
+	text, err := files.Decode(data)
+	in.returns = text.ReturnsEndLines()
 	if len(data) <= files.MaxKeptText {
-		text, err := files.Decode(data)
 		if seen.Body, seen.Kept = text.Body, err == nil; seen.Kept {
 			in.marks = insideSecrets(env, text.Body, in.Offset)
 		}
@@ -203,26 +205,39 @@ func showBinary(t files.Place, r io.Reader, size int64, kind string) (tool.Resul
 // hugeLine is where the reading of a file ends, in bytes: no line of one that can be edited is so long.
 const hugeLine = 16 << 20
 
-// wholeLines is bufio.ScanLines with the ends of the lines.
-func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	if end := bytes.IndexByte(data, '\n') + 1; end > 0 {
+// wholeLines is bufio.ScanLines with the ends of the lines, which one of marks begins.
+func wholeLines(marks string) bufio.SplitFunc {
+	return func(data []byte, atEOF bool) (advance int, line []byte, err error) {
+		end := bytes.IndexAny(data, marks) + 1
+		switch {
+		case end > 0 && end == len(data) && data[end-1] == '\r' && !atEOF: // \n may follow
+			end = 0
+		case end > 0 && end < len(data) && data[end-1] == '\r' && data[end] == '\n':
+			end++
+		case end == 0 && atEOF:
+			end = len(data)
+		}
+		if end == 0 {
+			return 0, nil, nil
+		}
 		return end, data[:end], nil
 	}
-	if atEOF && len(data) > 0 {
-		return len(data), data, nil
-	}
-	return 0, nil, nil
 }
 
 // page is the text that showText collects.
 type page struct {
 	body         strings.Builder
-	first, last  int  // numbers of the lines shown
-	lines        int  // lines read
-	more         bool // lines were left out after the last
-	crlf, lf     bool // some lines end so
-	bad, partial bool // not UTF-8; the last line has no end
+	first, last  int     // numbers of the lines shown
+	lines        int     // lines read
+	more         bool    // lines were left out after the last
+	ends         [3]bool // whether some lines end so, by lineEnds
+	bad, partial bool    // not UTF-8; the last line has no end
 	seen         []files.Span
+}
+
+// lineEnds are the ends that a line may have, the longest first.
+func lineEnds() [3]struct{ is, called string } {
+	return [3]struct{ is, called string }{{"\r\n", "CRLF"}, {"\n", "LF"}, {"\r", "CR"}}
 }
 
 // showText shows lines of a text, and notes them in seen. With whole it counts all lines.
@@ -262,15 +277,20 @@ func showText(t files.Place, r io.Reader, size int64, in readInput, whole bool, 
 func (p *page) fill(r io.Reader, in readInput, whole bool) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), hugeLine)
-	lines.Split(wholeLines)
+	marks := "\n"
+	if in.returns {
+		marks = "\r\n"
+	}
+	lines.Split(wholeLines(marks))
 	for lines.Scan() {
-		line, ended := bytes.CutSuffix(lines.Bytes(), []byte("\n"))
+		line := lines.Bytes()
 		p.lines++
-		p.partial = !ended
-		if bare, ret := bytes.CutSuffix(line, []byte("\r")); ended && ret {
-			line, p.crlf = bare, true
-		} else if ended {
-			p.lf = true
+		p.partial = !bytes.ContainsAny(line, marks)
+		for i, end := range lineEnds() {
+			if bare, ended := bytes.CutSuffix(line, []byte(end.is)); ended && !p.partial {
+				line, p.ends[i] = bare, true
+				break
+			}
 		}
 		if p.lines < in.Offset {
 			continue
@@ -319,11 +339,17 @@ func (p *page) result(size int64, set files.Charset, whole, huge bool) tool.Resu
 		note("lines %d-%d, the end of the file", p.first, p.last)
 		result.Summary = fmt.Sprintf("lines %d-%d of %d", p.first, p.last, p.lines)
 	}
+	var ends []string
+	for i, end := range lineEnds() {
+		if p.ends[i] {
+			ends = append(ends, end.called)
+		}
+	}
 	switch {
-	case p.crlf && p.lf:
-		note("line ends are mixed, CRLF and LF")
-	case p.crlf:
-		note(`line ends are CRLF; write \n, they are kept`)
+	case len(ends) > 1:
+		note("line ends are mixed, %s", strings.Join(ends, " and "))
+	case len(ends) == 1 && ends[0] != "LF":
+		note(`line ends are %s; write \n, they are kept`, ends[0])
 	}
 	if set != files.Plain {
 		note("encoded as %s, which is kept", set)

@@ -59,7 +59,14 @@ func TestWriteKeepsForm(t *testing.T) {
 		{"mark", "\xef\xbb\xbfa\n", "b\n", "\xef\xbb\xbfb\n"},
 		{"mark given", "\xef\xbb\xbfa\n", "\ufeffb\n", "\xef\xbb\xbfb\n"},
 		{"utf-16", wide(binary.BigEndian, "a\r\nb"), "ä\nb", wide(binary.BigEndian, "ä\r\nb")},
+		{"cr", "a\rb\r", "a\nc\nd\n", "a\rc\rd\r"},
+		{"cr given", "a\rb\r", "a\rc\r\nd", "a\rc\rd"},
+		{"cr, emptied but for a line", "a\rb\r", "c\n", "c\r"},
+		{"cr, mixed", "a\rb\nc\rd\r\ne\r", "a\nb\nX\nd\ne\n", "a\rb\nX\rd\r\ne\r"},
+		{"cr, utf-16", wide(binary.BigEndian, "a\rb\r"), "ä\nb\n", wide(binary.BigEndian, "ä\rb\r")},
+		{"an empty line behind a cr", "a\rb\nc\rd\r", "a\n\nc\nd\n", "a\r\rc\rd\r"},
 		{"lf with a return", "a\n", "b\r\n", "b\r\n"},
+		{"returns within lines", "1%\r2%\nb\nc\n", "1%\r2%\nX\nc\n", "1%\r2%\nX\nc\n"},
 		{"emptied", "a\r\n", "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func Locate(t files.Text, e Replacement) (edits []diff.Edit, differs string, err
 		return nil, "", errors.New(`new_string is missing: give "" to delete old_string`)
 	}
 	old, replacement := t.Adopt(*e.OldString), t.Adopt(*e.NewString)
-	if t.Crlf == nil && strings.Contains(old, "\r\n") && !strings.Contains(t.Body, old) {
+	if t.Ends == nil && strings.Contains(old, "\r\n") && !strings.Contains(t.Body, old) {
 		// The model took the file for one with \r\n.
 		old, replacement = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(replacement, "\r\n", "\n")
 	}

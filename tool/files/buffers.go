@@ -2,9 +2,10 @@ package files
 
 import (
 	"crypto/sha256"
-	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"artoo/tool/diff"
 )
 
 // Buffers are the texts of files as an editor has them, saved or not. Any goroutine calls it.
@@ -39,11 +40,7 @@ func (t Place) AsEdited(data []byte) []byte {
 	if common, ok := t.grant.synced.Load(t.Abs); ok && common == hash { // The editor has not read the later write yet.
 		return data
 	}
-	edited := Text{Charset: disk.Charset, Body: body}
-	if disk.Crlf != nil {
-		edited.Crlf = slices.Repeat([]bool{true}, strings.Count(body, "\n"))
-	}
-	if raw, err := edited.Encode(); err == nil {
+	if raw, err := disk.Apply(diff.Lines(disk.Body, body)).Encode(); err == nil {
 		return raw
 	}
 	return data

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -119,9 +120,9 @@ func validHead(head []byte) bool {
 // Text is a text file as models read and write it, with the encoding needed to write it back.
 type Text struct {
 	Charset Charset
-	Body    string // every \r\n as \n
-	// Crlf says of each \n of Body whether it was \r\n; nil when none was.
-	Crlf []bool
+	Body    string // every line end as \n
+	// Ends has the line end in the file for each \n of Body: \n, \r\n or \r. It is nil where all are \n.
+	Ends []string
 }
 
 var errBadUTF16 = errors.New("is not valid UTF-16, and would not come out as it was")
@@ -159,37 +160,58 @@ func Decode(raw []byte) (Text, error) {
 		}
 		content = decoded
 	}
-	t.Body, t.Crlf = cutReturns(string(content))
+	t.Body, t.Ends = cutReturns(string(content))
 	return t, nil
 }
 
-// cutReturns turns \r\n into \n and reports which ones were.
-func cutReturns(s string) (body string, crlf []bool) {
-	if !strings.Contains(s, "\r\n") {
+// cutReturns turns the line ends of a text into \n and returns those it had. A \r alone is one where more
+// lines end so than with \n; elsewhere it is a character of its line.
+func cutReturns(s string) (body string, ends []string) {
+	if !strings.Contains(s, "\r") {
+		return s, nil
+	}
+	marks := "\n"
+	if alone := strings.Count(s, "\r") - strings.Count(s, "\r\n"); alone > strings.Count(s, "\n") {
+		marks = "\r\n"
+	} else if !strings.Contains(s, "\r\n") {
 		return s, nil
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	for line := range strings.Lines(s) {
-		bare, cut := strings.CutSuffix(line, "\r\n")
-		if cut {
-			line = bare + "\n"
+	for {
+		at := strings.IndexAny(s, marks)
+		if at < 0 {
+			b.WriteString(s)
+			return b.String(), ends
 		}
-		if b.WriteString(line); strings.HasSuffix(line, "\n") {
-			crlf = append(crlf, cut)
+		from, end := at, s[at:at+1]
+		if strings.HasPrefix(s[at:], "\r\n") {
+			end = "\r\n"
+		} else if end == "\n" && strings.HasSuffix(s[:at], "\r") {
+			from, end = at-1, "\r\n"
 		}
+		b.WriteString(s[:from] + "\n")
+		ends = append(ends, end)
+		s = s[from+len(end):]
 	}
-	return b.String(), crlf
 }
+
+// ReturnsEndLines reports whether lines of the file end with \r alone.
+func (t Text) ReturnsEndLines() bool { return slices.Contains(t.Ends, "\r") }
 
 func (t Text) Encode() ([]byte, error) {
 	body := t.Body
-	if t.Crlf != nil {
+	if t.Ends != nil {
 		var b strings.Builder
-		b.Grow(len(body) + len(t.Crlf))
+		b.Grow(len(body) + len(t.Ends))
+		last := ""
 		for i, line := range strings.SplitAfter(body, "\n") {
-			if i < len(t.Crlf) && t.Crlf[i] {
-				line = line[:len(line)-1] + "\r\n"
+			if bare, ended := strings.CutSuffix(line, "\n"); ended && i < len(t.Ends) {
+				end := t.Ends[i]
+				if last == "\r" && bare == "" && end == "\n" {
+					end = last // Both would be one line end.
+				}
+				line, last = bare+end, end
 			}
 			b.WriteString(line)
 		}
@@ -207,8 +229,11 @@ func (t Text) Encode() ([]byte, error) {
 
 // Adopt brings text from the model into the form of body.
 func (t Text) Adopt(s string) string {
-	if t.Crlf != nil {
+	if t.Ends != nil {
 		s = strings.ReplaceAll(s, "\r\n", "\n")
+	}
+	if t.ReturnsEndLines() {
+		s = strings.ReplaceAll(s, "\r", "\n")
 	}
 	return s
 }
@@ -229,40 +254,39 @@ func (t Text) Takes(s string) error {
 // the line it replaces, or of the one before.
 func (t Text) Apply(edits []diff.Edit) Text {
 	var body strings.Builder
-	crlf := []bool{}   // an empty one is still a file with \r\n as line end, for later edits
-	done, line := 0, 0 // how far Body and Crlf have been taken over
-	replace := func(to int, with string, ends func(old []bool, i int) bool) {
+	var ends []string
+	done, line := 0, 0 // how far Body and Ends have been taken over
+	replace := func(to int, with string, end func(old []string, i int) string) {
 		n := strings.Count(t.Body[done:to], "\n")
-		if t.Crlf != nil {
+		if t.Ends != nil {
 			for i := range strings.Count(with, "\n") {
-				crlf = append(crlf, ends(t.Crlf[line:line+n], i))
+				ends = append(ends, end(t.Ends[line:line+n], i))
 			}
 		}
 		body.WriteString(with)
 		done, line = to, line+n
 	}
 	keep := func(to int) {
-		replace(to, t.Body[done:to], func(old []bool, i int) bool { return old[i] })
+		replace(to, t.Body[done:to], func(old []string, i int) string { return old[i] })
 	}
 	for _, e := range edits {
 		for _, d := range diff.Lines(t.Body[e.Start:e.End], e.New) {
 			keep(e.Start + d.Start)
-			replace(e.Start+d.End, d.New, func(old []bool, i int) bool {
+			replace(e.Start+d.End, d.New, func(old []string, i int) string {
 				switch {
 				case i < len(old):
 					return old[i]
-				case len(crlf) > 0:
-					return crlf[len(crlf)-1]
+				case len(ends) > 0:
+					return ends[len(ends)-1]
 				}
-				return len(t.Crlf) == 0 || t.Crlf[0]
+				return t.Ends[0]
 			})
 		}
 		keep(e.End)
 	}
 	keep(len(t.Body))
-	out := Text{Charset: t.Charset, Body: body.String()}
-	if t.Crlf != nil {
-		out.Crlf = crlf
+	if len(ends) == 0 && t.Ends != nil {
+		ends = t.Ends[:1] // for later edits of a file that has no line now
 	}
-	return out
+	return Text{Charset: t.Charset, Body: body.String(), Ends: ends}
 }

@@ -30,8 +30,9 @@ func TestDecodeText(t *testing.T) {
 		{"empty", "", "", Plain, false},
 		{"crlf", "a\r\nb\r\n", "a\nb\n", Plain, true},
 		{"mixed", "a\r\nb\nc", "a\nb\nc", Plain, true},
-		{"lone returns stay", "a\rb\r\r\nc", "a\rb\r\nc", Plain, true},
-		{"old Mac", "a\rb\r", "a\rb\r", Plain, false},
+		{"lone returns stay", "a\rb\r\r\nc\n", "a\rb\r\nc\n", Plain, true},
+		{"old Mac", "a\rb\r", "a\nb\n", Plain, true},
+		{"old Mac with others between", "a\rb\nc\r\r\nd\r", "a\nb\nc\n\nd\n", Plain, true},
 		{"mark", "\xef\xbb\xbfa\r\n", "a\n", utf8Marked, true},
 		{"utf-16le", wide(binary.LittleEndian, "ä\r\n😀"), "ä\n😀", utf16Little, true},
 		{"utf-16be", wide(binary.BigEndian, "ä\n"), "ä\n", utf16Big, false},
@@ -43,7 +44,7 @@ func TestDecodeText(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := Decode([]byte(test.raw))
-			if err != nil || got.Body != test.body || got.Charset != test.set || (got.Crlf != nil) != test.crlf {
+			if err != nil || got.Body != test.body || got.Charset != test.set || (got.Ends != nil) != test.crlf {
 				t.Fatalf("%+v %v", got, err)
 			}
 			again, err := got.Encode()
