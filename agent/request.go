@@ -575,8 +575,7 @@ func (r *requests) nearlyFull() bool {
 // trimRefused trims for a request that the provider found too long, whatever was estimated.
 func (r *requests) trimRefused(end ending) error {
 	refused := end.refused()
-	r.learnWindow(refused)
-	return r.trimHard(&refused)
+	return r.trimHard(&refused, r.learnWindow(refused))
 }
 
 func (r *requests) stillTooLong(end ending) error {
@@ -606,7 +605,7 @@ func (r *requests) emptyAndLong(end ending) bool {
 
 func (r *requests) trimEmpty(ending) error {
 	r.cb.notice(NoticeInfo, "the model answered with nothing, perhaps because too much was sent; asking once more with less")
-	return r.trimHard(nil)
+	return r.trimHard(nil, true)
 }
 
 func (r *requests) stillEmptyAndLong(ending) error {
@@ -690,7 +689,7 @@ func (r *requests) raiseLimit(ending) error {
 // askRest asks for the rest of a text, or for less at once.
 func (r *requests) askRest(end ending) error {
 	if r.windowFull(end.reply) {
-		if err := r.trimHard(nil); err != nil {
+		if err := r.trimHard(nil, true); err != nil {
 			return err
 		}
 	}

@@ -55,8 +55,8 @@ func (r *requests) fitReply(requested int) int {
 	return limit
 }
 
-func (r *requests) trimHard(refused *provider.Error) error {
-	return r.trimBy(r.session.conv.TrimHard, refused)
+func (r *requests) trimHard(refused *provider.Error, believed bool) error {
+	return r.trimBy(func() (conversation.Trimmed, error) { return r.session.conv.TrimHard(believed) }, refused)
 }
 
 // trimBy reports the removed parts, or why the history does not fit.
@@ -74,21 +74,26 @@ func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *pr
 func (r *requests) inform(text string) { r.cb.notice(NoticeInfo, text) }
 
 // learnWindow learns from the numbers of a refusal: the window, and the tokens of the request, which count as the known
-// window where the server names no number. A refusal for bytes teaches nothing.
-func (r *requests) learnWindow(e provider.Error) {
+// window where the server names no number. A refusal for bytes teaches nothing. believed is false where the server counts
+// far more than was sent: then only its own maximum is a fact.
+func (r *requests) learnWindow(e provider.Error) (believed bool) {
 	if e.InBytes {
-		return
+		return true
 	}
-	if e.Window <= 0 {
+	if _, accepted := r.session.conv.Window(); e.Window <= accepted { // a maximum that was passed is none
 		sent := e.Requested
 		if estimate := r.session.conv.EstimatedTokens(); sent == 0 && !r.session.model.Info.Guess && estimate < r.session.model.Info.Context {
 			sent = r.session.model.Info.Context
 		}
 		r.session.conv.Refused(sent)
-		return
+		return true
 	}
-	r.session.conv.Refused(e.Requested)
+	believed = e.Requested == 0 || r.session.conv.Plausible(e.Requested)
+	if believed {
+		r.session.conv.Refused(e.Requested)
+	}
 	r.takeWindow(e.Window)
+	return believed
 }
 
 func (r *requests) takeWindow(window int) {

@@ -158,3 +158,23 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 	wantLines(t, history(a), "user short "+a.ModeNote(permission.ModePlan), "assistant noted", "user short",
 		"assistant noted")
 }
+
+// TestACountThatCannotBeTeachesNothing: of a refusal of far more than was sent only the server's maximum is a fact.
+func TestACountThatCannotBeTeachesNothing(t *testing.T) {
+	refusal := &provider.Error{Kind: provider.KindContext, Provider: "fake", Window: 200_000, Requested: 212_230,
+		Message: "prompt is too long: 212230 tokens > 200000 maximum"}
+	steps := []fake.Step{fake.Say(strings.Repeat("words ", 500)), fake.Say(strings.Repeat("words ", 500)), {Err: refusal}, {Err: refusal}}
+	a := newAgent(&fake.Provider{Steps: append(steps, fake.Say("noted"))})
+	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 180_000}, nil))
+	a.Asked().Info.Context = 200_000
+	mustSend(t, a, &recorder{}, "one")
+	mustSend(t, a, &recorder{}, "two")
+	_, err := send(t, a, &recorder{}, "three")
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext || !strings.Contains(f.Error(), "212230 tokens > 200000 maximum") {
+		t.Errorf("error %v", err)
+	}
+	if refused, _ := a.Conversation().Window(); refused > 0 || a.Conversation().Budget() != 180_000 || a.Asked().Info.Context != 200_000 {
+		t.Errorf("refused %d, budget %d, window %d", refused, a.Conversation().Budget(), a.Asked().Info.Context)
+	}
+	mustSend(t, a, &recorder{}, "four")
+}

@@ -161,7 +161,7 @@ func TestWhatWasSaidSinceFollowsWhatComesBack(t *testing.T) {
 	before := c.Messages()
 	sumUp(t, c, true)
 	talk(t, c, 10, 2, 100)
-	if _, err := c.TrimHard(); err != nil {
+	if _, err := c.TrimHard(true); err != nil {
 		t.Fatal(err)
 	}
 	_, ok, err := c.Uncompact()
@@ -345,7 +345,7 @@ func TestOfALongSessionATrimOfWhatCameBackDoesNotHold(t *testing.T) {
 	talk(t, c, 20, 10, 3200)
 	sumUp(t, c, false)
 	talk(t, c, 30, 10, 3200)
-	if did, err := c.TrimHard(); err != nil || did.Results == 0 {
+	if did, err := c.TrimHard(true); err != nil || did.Results == 0 {
 		t.Fatalf("%+v, %v", did, err)
 	}
 	_, ok, err := c.Uncompact()

@@ -108,7 +108,7 @@ func (s *script) run() {
 		case 5, 6, 7:
 			s.trim(s.c.Trim, trimShare*float64(s.c.Budget()))
 		case 8:
-			s.trim(s.c.TrimHard, hardShare*float64(s.c.EstimatedTokens())+1)
+			s.trim(func() (Trimmed, error) { return s.c.TrimHard(true) }, hardShare*float64(s.c.EstimatedTokens())+1)
 		default:
 			s.step()
 		}

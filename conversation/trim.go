@@ -83,9 +83,9 @@ type trimming struct {
 }
 
 // TrimHard makes the history fit after a provider refused it as too long, whatever the estimate
-// says. It lowers the budget. If the provider named its window, call SetBudget first. Errors are
-// those of Trim.
-func (c *Conversation) TrimHard() (Trimmed, error) {
+// says. It lowers the budget if the refusal says something about it: believed. If the provider named its window, call
+// SetBudget first. Errors are those of Trim.
+func (c *Conversation) TrimHard(believed bool) (Trimmed, error) {
 	before := c.meter.tokens(c.size)
 	goal, limit := hardShare*before, hardLimit*before
 	budget := c.Budget()
@@ -94,7 +94,7 @@ func (c *Conversation) TrimHard() (Trimmed, error) {
 	}
 	t, err := c.trim(trimming{before: before, goal: goal, limit: limit})
 	// Images may be refused for their bytes: that says nothing about tokens.
-	if err == nil && t.Images == 0 && (budget <= 0 || roundTokens(limit) < budget) {
+	if err == nil && believed && t.Images == 0 && (budget <= 0 || roundTokens(limit) < budget) {
 		c.known.budget = int(limit / c.perByte())
 	}
 	return t, err

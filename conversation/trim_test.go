@@ -299,7 +299,7 @@ func TestTrimHardGoesWellBelow(t *testing.T) {
 	c := New(Config{MaxContextTokens: 100_000, OutputDir: t.TempDir()}, nil)
 	long(t, c, 12, 3500)
 	before := c.EstimatedTokens()
-	trimmed, err := c.TrimHard()
+	trimmed, err := c.TrimHard(true)
 	must(t, err)
 	if trimmed.After > before*6/10+1 || trimmed.Before != before {
 		t.Errorf("%+v", trimmed)
@@ -312,7 +312,7 @@ func TestTrimHardGoesWellBelow(t *testing.T) {
 	c = New(Config{MaxContextTokens: 100_000, OutputDir: t.TempDir()}, nil)
 	long(t, c, 12, 3500)
 	c.SetBudget(5000)
-	trimmed, err = c.TrimHard()
+	trimmed, err = c.TrimHard(true)
 	must(t, err)
 	if trimmed.After > 3750 || c.Budget() != 5000 {
 		t.Errorf("%+v, budget %d", trimmed, c.Budget())
@@ -320,7 +320,7 @@ func TestTrimHardGoesWellBelow(t *testing.T) {
 
 	c = New(Config{MaxContextTokens: 100_000}, nil)
 	add(t, c, user(strings.Repeat("x", 10_000)))
-	if trimmed, err := c.TrimHard(); !isFull(err) || trimmed.String() != "" || c.Budget() != 100_000 {
+	if trimmed, err := c.TrimHard(true); !isFull(err) || trimmed.String() != "" || c.Budget() != 100_000 {
 		t.Errorf("%+v, %v, budget %d", trimmed, err, c.Budget())
 	}
 }

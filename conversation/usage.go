@@ -37,7 +37,7 @@ func (c *Conversation) SetReserve(tokens int) {
 // Refused notes that the last Messages are too long. prompt is the provider's count, 0 if
 // it named none; an implausible one counts as none.
 func (c *Conversation) Refused(prompt int) {
-	if prompt > 0 && plausible(prompt, c.sentSize().plus(c.meter.overhead())) {
+	if c.Plausible(prompt) {
 		c.count(provider.Usage{Input: prompt})
 		c.counted = provider.Usage{}
 		return
@@ -45,6 +45,11 @@ func (c *Conversation) Refused(prompt int) {
 	if sent := c.sentBytes(); c.known.refused == 0 || sent < c.known.refused {
 		c.known.refused = sent
 	}
+}
+
+// Plausible reports whether the last Messages can have so many tokens.
+func (c *Conversation) Plausible(tokens int) bool {
+	return tokens > 0 && plausible(tokens, c.sentSize().plus(c.meter.overhead()))
 }
 
 // known are limits of the window learned from refusals and answers, in bytes of requests, so that a

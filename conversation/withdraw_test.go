@@ -13,7 +13,7 @@ func TestAMessageThatDoesNotFitCostsNothing(t *testing.T) {
 	before, tokens := encoded(t, c.Messages()), c.EstimatedTokens()
 	add(t, c, user(strings.Repeat("giant ", 20_000)))
 	with := encoded(t, c.Messages())
-	for _, trim := range []func() (Trimmed, error){c.Trim, c.TrimHard} {
+	for _, trim := range []func() (Trimmed, error){c.Trim, func() (Trimmed, error) { return c.TrimHard(true) }} {
 		if trimmed, err := trim(); err == nil || trimmed != (Trimmed{}) || encoded(t, c.Messages()) != with {
 			t.Errorf("%+v, %v", trimmed, err)
 		}

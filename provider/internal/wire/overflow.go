@@ -27,6 +27,7 @@ const overflowPatterns = `prompt is too long` +
 	`|exceeded model token limit` +
 	`|too large for model with \d+ maximum context` +
 	`|range of input length should be` +
+	`|context length is only \d+` +
 	`|input too long:` +
 	`|input length exceeds the context length` +
 	`|must be reduced in order to run successfully` + // OpenAI's 429 for a request above the limit per minute
@@ -54,6 +55,9 @@ var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		// vLLM
 		regexp.MustCompile(`(?is)context length is (?P<win>\d+) tokens.*?for a total of (?:at least )?(?P<req>\d+)`),
+		// vLLM again
+		regexp.MustCompile(`(?is)context length is (?P<win>\d+) tokens and your request has (?P<req>\d+)`),
+		regexp.MustCompile(`(?is)passed (?P<req>\d+) input tokens.*?context length is only (?P<win>\d+)`),
 		// Anthropic
 		regexp.MustCompile(`(?P<req>\d+)(?: \+ \d+)? (?:tokens )?> (?P<win>\d+)`),
 		// OpenAI, OpenRouter, vLLM
@@ -61,12 +65,15 @@ var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 		// llama.cpp
 		regexp.MustCompile(`(?is)request \((?P<req>\d+) tokens\) exceeds the available context size \((?P<win>\d+)`),
 		// Gemini
-		regexp.MustCompile(`(?is)token count.*?\((?P<req>\d+)\) exceeds the maximum.*?\((?P<win>\d+)\)`),
+		regexp.MustCompile(`(?is)token count \(?(?P<req>\d+)\)? exceeds the maximum number of tokens allowed \(?(?P<win>\d+)`),
 		// Copilot
 		regexp.MustCompile(`(?is)token count of (?P<req>\d+) exceeds the limit of (?P<win>\d+)`),
 		// xAI
 		regexp.MustCompile(`(?is)maximum prompt length is (?P<win>\d+) but the request contains (?P<req>\d+)`),
+		// Alibaba
+		regexp.MustCompile(`(?is)range of input length should be \[\d+ (?P<win>\d+)\]`),
 		// Mistral and others
+		regexp.MustCompile(`(?is)(?P<req>\d+) tokens too large for model with (?P<win>\d+)`),
 		regexp.MustCompile(`(?is)(?:too large for model with|context length (?:is|of)) (?P<win>\d+)`),
 		// loosely worded
 		regexp.MustCompile(
