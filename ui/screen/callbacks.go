@@ -225,10 +225,7 @@ func (lay *layout) retryLine(n agent.Notice, tries int) string {
 			text += ", Ctrl-C stops"
 		}
 	}
-	if lay.opt.Profile == Spoken {
-		return lay.wrap("error: "+text+".", "", "")
-	}
-	return lay.labelled(margin, "error:", text+".")
+	return lay.notice(text + ".")
 }
 
 // wholeWait is a wait as it is shown: never less than a second.

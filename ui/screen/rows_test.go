@@ -218,10 +218,10 @@ func TestADiffIsReadOnPage(t *testing.T) {
 
 func TestARetryIsOneLine(t *testing.T) {
 	for name, want := range map[string]string{
-		"nocolor": "  error: the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
-		"plain":   "  error: the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
-		"spoken":  "error: the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
-		"piped":   "  error: the API is overloaded (529). Try %d of 5 in %s.\n",
+		"nocolor": "  the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
+		"plain":   "  the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
+		"spoken":  "note: the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
+		"piped":   "  the API is overloaded (529). Try %d of 5 in %s.\n",
 	} {
 		r := newRig(profiles()[name])
 		r.opt.Width = wide(100)
@@ -260,9 +260,9 @@ func TestWhatIsAskedAgainAtOnceIsSaid(t *testing.T) {
 	cut := agent.Notice{Kind: agent.NoticeTruncated, Text: "the reply was cut; asking again with room for 8 tokens",
 		Retry: &provider.Retry{Try: 2, Tries: 2, Discard: true}}
 	for name, want := range map[string][2]string{
-		"plain": {"  error: the key was refused: invalid x-api-key (401). Trying again with a new\n  one.\n",
+		"plain": {"  the key was refused: invalid x-api-key (401). Trying again with a new one.\n",
 			"  the reply was cut; asking again with room for 8 tokens\n"},
-		"spoken": {"error: the key was refused: invalid x-api-key (401). Trying again with a new one.\n",
+		"spoken": {"note: the key was refused: invalid x-api-key (401). Trying again with a new one.\n",
 			"note: the reply was cut; asking again with room for 8 tokens.\n"},
 	} {
 		for i, n := range []agent.Notice{key, cut} {

@@ -197,20 +197,20 @@ func TestHold(t *testing.T) {
 			r.OnText("answer")
 		}, "answer\n", "  Let me look.\n  Bash: ls^[[31m more\n"},
 		"discarded": {func(r *rig) { r.OnText("void"); r.OnNotice(retry); r.OnText("answer") }, "answer\n",
-			"  error: the request failed. Try 2 of 5 in 1s.\n"},
+			"  the request failed. Try 2 of 5 in 1s.\n"},
 		"void with nothing in its place": {func(r *rig) {
 			r.OnText("half an answer")
 			r.OnNotice(retry)
 			r.OnNotice(retry)
 		}, "half an answer\n",
-			"  error: the request failed. Try 2 of 5 in 1s.\n  error: the request failed. Try 2 of 5 in 1s.\n"},
+			"  the request failed. Try 2 of 5 in 1s.\n  the request failed. Try 2 of 5 in 1s.\n"},
 		"void, then only a call": {func(r *rig) {
 			r.OnText("half")
 			r.OnNotice(retry)
 			r.OnToolCall(call("1", "read", "a"))
 			r.OnToolResult(call("1", "read", "a"), ok("1 line"))
 		}, "",
-			"  error: the request failed. Try 2 of 5 in 1s.\n  read    a  1 line\n"},
+			"  the request failed. Try 2 of 5 in 1s.\n  read    a  1 line\n"},
 		"dropped": {func(r *rig) { r.OnText("not it"); r.Discard(); r.OnText("answer") }, "answer\n", ""},
 	} {
 		r := newRig(hold)
