@@ -48,6 +48,7 @@ type exporter struct {
 
 // signal is one of traces and metrics.
 type signal struct {
+	last    bool // it is sent once, at the end of the process
 	address string
 	headers http.Header
 	read    func() object // the message to send, nil for none
@@ -73,7 +74,7 @@ func newExporter(env func(string) string, run, version string) (*exporter, []str
 			for key, value := range pairs(cmp.Or(env("OTEL_EXPORTER_OTLP_"+s.name+"_HEADERS"), env("OTEL_EXPORTER_OTLP_HEADERS"))) {
 				h.Set(key, value)
 			}
-			e.signals = append(e.signals, signal{address, h, s.read})
+			e.signals = append(e.signals, signal{s.name == "METRICS", address, h, s.read})
 		}
 	}
 	if e.signals == nil {
@@ -181,11 +182,11 @@ func (e *exporter) run() {
 			case <-e.ended.Done():
 			case <-time.After(gather):
 			}
-			e.send()
+			e.send(false)
 		case <-e.ended.Done():
 		}
 	}
-	e.send()
+	e.send(true)
 }
 
 // traces takes the spans that wait.
@@ -205,11 +206,14 @@ func (e *exporter) metrics() object {
 	return object{"resourceMetrics": []object{{"resource": e.resource, "scopeMetrics": []object{{"scope": e.scope, "metrics": list}}}}}
 }
 
-// send sends everything that waits. A batch that does not arrive is lost, so that a collector that is away costs no
-// memory and no time.
-func (e *exporter) send() {
+// send sends everything that waits, and at the end the metrics, which grow until then. A batch that does not arrive is
+// lost, so that a collector that is away costs no memory and no time.
+func (e *exporter) send(end bool) {
 	var problem error
 	for _, s := range e.signals {
+		if s.last && !end {
+			continue
+		}
 		e.mu.Lock()
 		message := s.read()
 		e.mu.Unlock()

@@ -140,22 +140,37 @@ func (m *meter) observe(name, unit string, list []attribute, v float64) {
 	s.sum += v
 }
 
-// read is the metrics as they are sent now.
+// read is the metrics as they are sent now: one for each name, with a point for each set of attributes.
 func (m *meter) read() (list []object) {
+	metrics := map[string]object{} // by name, what each has in common
 	for _, key := range m.order {
 		s := m.all[key]
-		point := object{"attributes": objects(s.attributes), "startTimeUnixNano": nanos(m.began), "timeUnixNano": nanos(time.Now())}
-		kind, data := "histogram", object{"dataPoints": []object{point}, "aggregationTemporality": 2} // cumulative
-		if s.bounds == nil {
-			kind, data["isMonotonic"], point["asDouble"] = "sum", true, s.sum
-		} else {
-			var buckets []string
-			for _, n := range s.buckets {
-				buckets = append(buckets, strconv.FormatUint(n, 10))
+		data := metrics[s.name]
+		if data == nil {
+			data = object{"dataPoints": []object(nil), "aggregationTemporality": 2} // cumulative
+			kind := "histogram"
+			if s.bounds == nil {
+				kind, data["isMonotonic"] = "sum", true
 			}
-			point["count"], point["sum"], point["bucketCounts"], point["explicitBounds"] = strconv.FormatUint(s.count, 10), s.sum, buckets, s.bounds
+			metrics[s.name] = data
+			list = append(list, object{"name": s.name, "unit": s.unit, kind: data})
 		}
-		list = append(list, object{"name": s.name, "unit": s.unit, kind: data})
+		data["dataPoints"] = append(data["dataPoints"].([]object), s.point(m.began))
 	}
 	return list
+}
+
+// point is the series as a data point.
+func (s *series) point(began time.Time) object {
+	point := object{"attributes": objects(s.attributes), "startTimeUnixNano": nanos(began), "timeUnixNano": nanos(time.Now())}
+	if s.bounds == nil {
+		point["asDouble"] = s.sum
+		return point
+	}
+	var buckets []string
+	for _, n := range s.buckets {
+		buckets = append(buckets, strconv.FormatUint(n, 10))
+	}
+	point["count"], point["sum"], point["bucketCounts"], point["explicitBounds"] = strconv.FormatUint(s.count, 10), s.sum, buckets, s.bounds
+	return point
 }

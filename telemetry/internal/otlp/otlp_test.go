@@ -28,7 +28,7 @@ func TestSpansOfFiftyCalls(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var traces tracepb.ExportTraceServiceRequest
-	var metrics *metricspb.ExportMetricsServiceRequest // The last one counts: metrics are cumulative.
+	var metrics *metricspb.ExportMetricsServiceRequest
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -37,6 +37,9 @@ func TestSpansOfFiftyCalls(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.URL.Path == "/v1/metrics" {
+			if metrics != nil {
+				t.Error("the metrics are sent more than once")
+			}
 			metrics = &metricspb.ExportMetricsServiceRequest{}
 			decode(t, body, metrics)
 			return
@@ -87,8 +90,12 @@ func TestSpansOfFiftyCalls(t *testing.T) {
 			sums["cost"] += attribute(s.Attributes, "artoo.cost_usd").GetDoubleValue()
 		}
 	}
-	measured := map[string]float64{}
+	measured, names := map[string]float64{}, map[string]bool{}
 	for _, m := range metrics.GetResourceMetrics()[0].ScopeMetrics[0].Metrics {
+		if names[m.Name] {
+			t.Errorf("%s comes twice in one scope", m.Name)
+		}
+		names[m.Name] = true
 		for _, p := range m.GetSum().GetDataPoints() {
 			measured["cost"] += p.GetAsDouble()
 		}
