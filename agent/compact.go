@@ -165,7 +165,7 @@ func (r *requests) priceOf(n int) string {
 	}
 	price := "cost unknown"
 	if cost != nil {
-		price = fmt.Sprintf("$%.4f", *cost)
+		price = text.Dollars(*cost)
 	}
 	return fmt.Sprintf(" (%s, %s tokens, %s)", text.Count(len(requests), "request"), conversation.Tokens(tokens), price)
 }

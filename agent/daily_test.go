@@ -63,7 +63,7 @@ func TestADaysMoneyHoldsOverAgents(t *testing.T) {
 		t.Errorf("ended with %v (%+v)", last, f)
 	}
 	if !slices.ContainsFunc(told, func(n agent.Notice) bool {
-		return n.Kind == agent.NoticeCap && strings.Contains(n.Text, "today's $0.05")
+		return n.Kind == agent.NoticeCap && strings.Contains(n.Text, "today's $0.0499")
 	}) {
 		t.Errorf("not told that the cap is near: %+v", told)
 	}

@@ -248,10 +248,10 @@ func (m *money) affordable(requested int) (reply int, err error) {
 		return 0, err
 	}
 	left := l.MaxCost - spent - m.lostCost()
-	why := fmt.Sprintf("$%.4f of $%.2f spent", l.MaxCost-left, l.MaxCost)
+	why := text.Dollars(l.MaxCost-left) + " of " + text.Dollars(l.MaxCost) + " spent"
 	switch {
 	case p != nil && (left < p.of(leastPaid(requested)) || left <= 0):
-		why += fmt.Sprintf(", the next request costs about $%.4f with a short reply", p.of(leastPaid(requested)))
+		why += ", the next request costs about " + text.Dollars(p.of(leastPaid(requested))) + " with a short reply"
 		fallthrough
 	case left <= 0:
 		return 0, m.runOver(why, "a higher --max-cost")
@@ -318,7 +318,7 @@ func (m *money) commitDay(p *pricing, reply int, day **ledger.Reservation) (int,
 		return reply, nil
 	}
 	if spent := (*day).Day; limit > 0 && spent >= capNear*limit && m.spent.warns("day") {
-		m.cb.notice(NoticeCap, fmt.Sprintf("$%.2f of today's $%.2f are spent, by all runs", spent, limit))
+		m.cb.notice(NoticeCap, text.Dollars(spent)+" of today's "+text.Dollars(limit)+" are spent, by all runs")
 	}
 	if limit <= 0 || p == nil || (*day).Granted >= most {
 		return reply, nil
@@ -339,10 +339,10 @@ func (m *money) ledgerLine(usage provider.Usage, model string, cost *float64) le
 func (m *money) dayOver(full *ledger.FullError) error {
 	why := full.Error()
 	if full.Held > 0 {
-		why += fmt.Sprintf(", and requests under way may cost $%.4f", full.Held)
+		why += ", and requests under way may cost " + text.Dollars(full.Held)
 	}
 	if full.Least > 0 {
-		why += fmt.Sprintf("; the next request costs about $%.4f with a short reply", full.Least)
+		why += "; the next request costs about " + text.Dollars(full.Least) + " with a short reply"
 	}
 	return capFailure(why, m.session.goOn(" tomorrow", "a higher ARTOO_DAILY_COST"))
 }
@@ -420,7 +420,7 @@ func (m *money) warnNear() {
 	m.spent.mu.Lock()
 	tokens, cost := m.spent.usage.Total(), m.spent.cost
 	m.spent.mu.Unlock()
-	warn("cost", cost, l.MaxCost, fmt.Sprintf("$%.2f of the run's $%.2f are spent", cost, l.MaxCost))
+	warn("cost", cost, l.MaxCost, text.Dollars(cost)+" of the run's "+text.Dollars(l.MaxCost)+" are spent")
 	warn("tokens", float64(tokens), float64(l.MaxTotalTokens),
 		fmt.Sprintf("%d of the run's %d tokens are used", tokens, l.MaxTotalTokens))
 	if elapsed := m.clock.elapsed(); l.MaxTime >= leastTime {

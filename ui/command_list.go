@@ -156,11 +156,11 @@ func todayText(a *agent.Agent) string {
 	if !ok || spent == 0 && limit == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("today (%s), all runs: $%.4f", date, spent)
+	line := "today (" + date + "), all runs: " + text.Dollars(spent)
 	if limit > 0 {
-		text += " of " + screen.Dollars(limit)
+		line += " of " + text.Dollars(limit)
 	}
-	return text + "; artoo usage shows more"
+	return line + "; artoo usage shows more"
 }
 
 func costText(c conversation.Totals) string {
@@ -169,7 +169,7 @@ func costText(c conversation.Totals) string {
 	}
 	money := "cost unknown: no price for this model; set `price = { … }` in config.toml"
 	if c.CostUSD != nil {
-		money = fmt.Sprintf("$%.4f", *c.CostUSD)
+		money = text.Dollars(*c.CostUSD)
 	}
 	if c.Requests == 0 && c.Usage.Total() > 0 { // a session that is not kept does not count them
 		return usage(c.Usage) + ", " + money
@@ -240,10 +240,10 @@ func limits(l agent.Limits) string {
 		set = append(set, screen.Count(l.MaxTurns, "step")+" a turn")
 	}
 	if l.MaxCost > 0 {
-		set = append(set, screen.Dollars(l.MaxCost)+" a run")
+		set = append(set, text.Dollars(l.MaxCost)+" a run")
 	}
 	if l.DailyCost > 0 {
-		set = append(set, screen.Dollars(l.DailyCost)+" a day")
+		set = append(set, text.Dollars(l.DailyCost)+" a day")
 	}
 	if l.MaxTotalTokens > 0 {
 		set = append(set, conversation.Tokens(l.MaxTotalTokens)+" tokens a run")

@@ -72,7 +72,7 @@ func (t *Terminal) sessionChoices(rows []conversation.Info) choices {
 		}
 		cost := ""
 		if r.CostUSD != nil {
-			cost = fmt.Sprintf("$%.2f", *r.CostUSD)
+			cost = text.Dollars(*r.CostUSD)
 		}
 		c.list = append(c.list, listed{name: r.ID + " " + title, also: r.Name, now: r.ID == t.opt.Agent.SessionID(),
 			cells: []string{r.ID, age(t.opt.Clock.Now().Sub(r.Updated)), screen.Count(r.Messages, "message"), cost, about}})

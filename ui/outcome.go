@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/tool/text"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
@@ -109,7 +110,7 @@ func (c callbacks) OnNotice(n agent.Notice) {
 	before := c.t.spent
 	c.t.spent += *n.Request.CostUSD
 	if math.Floor(c.t.spent/costStep) > math.Floor(before/costStep) {
-		c.Screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: "cost so far: " + screen.Dollars(c.t.spent)})
+		c.Screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: "cost so far: " + text.Dollars(c.t.spent)})
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 const (
@@ -109,7 +110,7 @@ type FullError struct {
 }
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("$%.4f of the $%.2f for %s are spent, by all runs", e.Spent, e.Cap, e.Day)
+	return text.Dollars(e.Spent) + " of the " + text.Dollars(e.Cap) + " for " + e.Day + " are spent, by all runs"
 }
 
 // Reserve notes that a request begins, which costs at least known.CostUSD and at most most US

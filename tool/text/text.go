@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -116,6 +117,18 @@ func Bytes(n int64) string {
 		return Count(int(n), "byte")
 	}
 	return fmt.Sprintf("%.1f %s", size, unit)
+}
+
+// Dollars is an amount of US dollars, with four digits after the point where two would hide a part of a small one.
+func Dollars(usd float64) string {
+	const least = 0.00005
+	switch {
+	case usd > 0 && usd < least:
+		return "less than $0.0001"
+	case usd < 1 && math.Abs(usd-math.Round(usd*100)/100) >= least:
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
 }
 
 // CutLine shortens a line to about limit bytes and reports how many were left out.

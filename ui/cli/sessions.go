@@ -20,6 +20,7 @@ import (
 	"artoo/conversation/foreign"
 	"artoo/provider"
 	"artoo/tool/journal"
+	"artoo/tool/text"
 	"artoo/ui/export"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -115,7 +116,7 @@ func (c *sessionsCommand) list([]string) error {
 func sessionLine(s conversation.Info) string {
 	cost := "-"
 	if s.CostUSD != nil {
-		cost = fmt.Sprintf("$%.2f", *s.CostUSD)
+		cost = text.Dollars(*s.CostUSD)
 	}
 	about := s.First
 	if s.Name != "" {

@@ -13,6 +13,7 @@ import (
 	"artoo/agent/ledger"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool/text"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
 )
@@ -105,11 +106,11 @@ func (r *usedRow) known() float64 {
 func (r *usedRow) cost() string {
 	switch {
 	case r.Unpriced == 0:
-		return fmt.Sprintf("$%.4f", r.known())
+		return text.Dollars(r.known())
 	case r.CostUSD == nil:
 		return "price unknown"
 	}
-	return fmt.Sprintf("$%.4f and %s of unknown price", *r.CostUSD, screen.Count(r.Unpriced, "request"))
+	return text.Dollars(*r.CostUSD) + " and " + screen.Count(r.Unpriced, "request") + " of unknown price"
 }
 
 // table prints a row a line and their sum.

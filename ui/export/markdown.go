@@ -218,7 +218,7 @@ func facts(s Session) [][2]string {
 		add("tokens", fmt.Sprintf("%d in, %d out", t.Usage.Prompt(), t.Usage.Output))
 		cost := "unknown"
 		if t.CostUSD != nil {
-			cost = fmt.Sprintf("$%.4f", *t.CostUSD)
+			cost = text.Dollars(*t.CostUSD)
 		}
 		add("cost", cost)
 	}

@@ -100,7 +100,7 @@ func (lay *layout) statusParts(info StatusInfo) []string {
 	case info.CostUSD != nil && spoken:
 		parts = append(parts, cents(*info.CostUSD))
 	case info.CostUSD != nil:
-		parts = append(parts, Dollars(*info.CostUSD))
+		parts = append(parts, texts.Dollars(*info.CostUSD))
 	}
 	if !spoken {
 		parts = append(parts, span(info.Elapsed))
@@ -114,14 +114,6 @@ func (lay *layout) statusParts(info StatusInfo) []string {
 func kilobytes(n int) string {
 	number, thousands := conversation.Scaled(n)
 	return number + [...]string{" B", " KB", " MB"}[thousands]
-}
-
-// Dollars is an amount with two digits after the point, or four when two would read as nothing.
-func Dollars(usd float64) string {
-	if usd > 0 && usd < 0.01 {
-		return fmt.Sprintf("$%.4f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
 }
 
 func cents(usd float64) string {
