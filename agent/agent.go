@@ -351,7 +351,7 @@ func (a *Agent) take(s *conversation.Session) error {
 		if found, cut, err = w.instructions(a.session.opt.Env.Files); err != nil {
 			return err
 		}
-		a.session.warnOf(found)
+		a.session.report(found)
 		a.session.notifyOnce(cut)
 		system = w.systemPrompt(settings, inForce(found), a.session.opt.Env.Environ)
 	}

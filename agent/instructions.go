@@ -74,15 +74,26 @@ func inForce(list []instruction) []instruction {
 	return slices.DeleteFunc(slices.Clone(list), func(i instruction) bool { return !i.Used })
 }
 
-// warnOf notifies the user once of files that their author most likely believes to be in force.
-func (s *session) warnOf(list []instruction) {
+// report has imported files guarded as those that import them, and notifies the user once of files that their author most
+// likely believes to be in force.
+func (s *session) report(list []instruction) {
+	if s.parent != nil {
+		return
+	}
+	var imported []string
+	for _, i := range list {
+		if i.By != "" && i.Used {
+			imported = append(imported, i.Path)
+		}
+	}
+	s.opt.Policy.World.Guard.Imported(imported)
 	var wrong []string
 	for _, i := range list {
 		if i.Wrong() {
 			wrong = append(wrong, i.Name+" ("+i.Said+")")
 		}
 	}
-	if wrong != nil && s.parent == nil {
+	if wrong != nil {
 		s.notifyOnce("instructions: " + text.UpTo(5, wrong) + "; /context and artoo doctor list all files")
 	}
 }

@@ -58,7 +58,7 @@ func (n *modelNotes) begin(s *session, now settings, found []instruction, resume
 	}
 	s.guide = w.guide(s.opt.Env.Files, n.instructions, func(nested []instruction) {
 		n.nested = append(n.nested, nested...)
-		s.warnOf(nested)
+		s.report(slices.Concat(n.found, n.nested))
 	})
 }
 
@@ -126,7 +126,7 @@ func (n *modelNotes) next(s *session) (notes []provider.Part) {
 	texts := inForce(found)
 	tell(provider.NoteInstructions, instructionsChanged(b.instructions, texts))
 	b.instructions, b.found = texts, found
-	s.warnOf(found)
+	s.report(slices.Concat(found, n.nested))
 	return notes
 }
 

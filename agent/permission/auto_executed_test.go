@@ -69,6 +69,17 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 	}
 }
 
+func TestAFileThatAnInstructionFileImportsIsGuarded(t *testing.T) {
+	root := t.TempDir()
+	p := hooked(root, func() []string { return nil })
+	p.World.Guard.Imported([]string{filepath.Join(root, "docs", "rules.md")})
+	for name, guarded := range map[string]bool{"docs/rules.md": true, "docs/RULES.md": true, "docs/other.md": false} {
+		if why := p.deciding().whyGuarded(filepath.Join(root, name)); strings.Contains(why, "imports") != guarded {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
 // hooked is a policy for a project in which git names directories for hooks.
 func hooked(root string, dirs func() []string) *Policy {
 	guard := NewGuard(facts.Project{Root: root})

@@ -269,6 +269,30 @@ type Guard struct {
 	mu   sync.Mutex
 	last GuardedFiles
 	at   time.Time
+	// imported are files that instruction files import.
+	imported []string
+}
+
+// Imported tells the guard which files instruction files import, absolute: coding agents obey them as they do AGENTS.md.
+func (g *Guard) Imported(paths []string) {
+	if g == nil {
+		return
+	}
+	var all []string
+	for _, path := range paths {
+		all = append(all, path, names.Real(path))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !slices.Equal(g.imported, all) {
+		g.imported, g.at = all, time.Time{}
+	}
+}
+
+func (g *Guard) imports() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.imported
 }
 
 // NewGuard makes a Guard for the files below a project's root.
@@ -326,6 +350,11 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 			found.Paths = append(found.Paths, dir)
 		}
 	}
+	for _, path := range g.imports() {
+		if names.Within(g.git.Root, path) && names.Exists(path) {
+			found.Paths = append(found.Paths, path)
+		}
+	}
 	slices.Sort(found.Paths)
 	found.Paths = slices.Compact(found.Paths)
 	for _, at := range slices.Concat(found.links, found.Paths) {
@@ -367,10 +396,13 @@ func (g *Guard) once() func(path string) string {
 	if g == nil {
 		return func(string) string { return "" }
 	}
-	hooks, look := sync.OnceValue(g.hooks), sync.OnceValues(g.Recent)
+	hooks, imports, look := sync.OnceValue(g.hooks), sync.OnceValue(g.imports), sync.OnceValues(g.Recent)
 	return func(path string) string {
 		if why := g.git.OthersRun(path, hooks()); why != "" {
 			return why
+		}
+		if slices.ContainsFunc(imports(), func(p string) bool { return names.Fold(p) == names.Fold(path) }) {
+			return "an instruction file imports " + filepath.Base(path) + ", so coding agents obey it"
 		}
 		found, err := look()
 		if err != nil {
