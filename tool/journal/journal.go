@@ -302,7 +302,7 @@ func noteLeft(left map[string]uint64, changes []Change) {
 
 // add adds a step to those that are over, and notes which it takes back: none if it failed.
 func add(steps []*record, r record, changes []Change, failed bool) []*record {
-	r.changes, r.Paths = changes, len(changes)
+	r.changes = changes
 	if failed {
 		r.steps = nil
 	}
@@ -505,8 +505,6 @@ type StepInfo struct {
 	Turn int
 	What string
 	Time time.Time
-	// Paths is how many paths it changed.
-	Paths int
 	// Undone says that it was undone.
 	Undone bool
 }
@@ -569,5 +567,13 @@ type Session struct {
 	InUse bool // A running artoo writes to it.
 	// Unfinished says that a process died in the middle of a step: Open will finish or undo it.
 	Unfinished bool
-	Steps      []StepInfo // those that changed something, the oldest first
+	Turns      []SessionTurn // those that changed something, the oldest first
+}
+
+// SessionTurn is a turn that changed something. One that was undone in part is two.
+type SessionTurn struct {
+	Turn   int
+	Steps  []StepInfo // those that changed something, in order
+	Paths  int        // that are not as before its first step after its last
+	Undone bool
 }

@@ -302,11 +302,20 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 func (j *Journal) Diff(turns ...int) []Change {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	changes := net(slices.DeleteFunc(slices.Clone(j.steps), func(r *record) bool {
+		return !r.counts() || len(turns) > 0 && !slices.Contains(turns, r.Turn)
+	}))
+	for i := range changes {
+		changes[i].From, changes[i].Kept = "", j.kept(changes[i].Before)
+	}
+	findRenames(changes)
+	return changes
+}
+
+// net are the changes of steps in order: from the state of each path before the first to that after the last, sorted by path.
+func net(steps []*record) (changes []Change) {
 	paths := map[string]Change{}
-	for _, r := range j.steps {
-		if !r.counts() || len(turns) > 0 && !slices.Contains(turns, r.Turn) {
-			continue
-		}
+	for _, r := range steps {
 		for _, c := range r.changes {
 			if first, ok := paths[c.Path]; ok {
 				c.Before = first.Before
@@ -314,14 +323,11 @@ func (j *Journal) Diff(turns ...int) []Change {
 			paths[c.Path] = c
 		}
 	}
-	var changes []Change
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		if c := paths[path]; !same(c.Before, c.After) {
-			c.From, c.Kept = "", j.kept(c.Before)
 			changes = append(changes, c)
 		}
 	}
-	findRenames(changes)
 	return changes
 }
 

@@ -25,7 +25,7 @@ const Ephemeral = "ephemeral-"
 func (s Session) ephemeral() bool { return strings.HasPrefix(s.ID, Ephemeral) }
 
 // Sessions returns the journals of the project at root that lie in the state
-// directory, the one that was written last first, with the steps that changed
+// directory, the one that was written last first, with the turns that changed
 // something. Those that are not kept are left out, unless they hold files that may be the user's.
 func Sessions(state, root string) ([]Session, error) {
 	var sessions []Session
@@ -42,16 +42,27 @@ func Sessions(state, root string) ([]Session, error) {
 				return err
 			}
 		}
-		for _, r := range past.steps {
-			if r.own() && len(r.changes) > 0 {
-				s.Steps = append(s.Steps, r.StepInfo)
-			}
-		}
+		s.Turns = turnsOf(past.steps)
 		sessions = append(sessions, s)
 		return nil
 	})
 	slices.SortFunc(sessions, func(a, b Session) int { return cmp.Compare(b.Time.UnixNano(), a.Time.UnixNano()) })
 	return sessions, err
+}
+
+// turnsOf are the turns of steps that changed something, in order.
+func turnsOf(steps []*record) (turns []SessionTurn) {
+	steps = slices.DeleteFunc(slices.Clone(steps), func(r *record) bool { return !r.own() || len(r.changes) == 0 })
+	for len(steps) > 0 {
+		first, n := steps[0], 0
+		turn := SessionTurn{Turn: first.Turn, Undone: first.Undone}
+		for ; n < len(steps) && steps[n].Turn == first.Turn && steps[n].Undone == first.Undone; n++ {
+			turn.Steps = append(turn.Steps, steps[n].StepInfo)
+		}
+		turn.Paths, steps = len(net(steps[:n])), steps[n:]
+		turns = append(turns, turn)
+	}
+	return turns
 }
 
 // Orphans returns the journals of all projects below the state directory whose session is kept no more or never was, as

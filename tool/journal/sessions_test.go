@@ -43,8 +43,8 @@ func TestTheNextArtooTakesBackWhatWasCutOff(t *testing.T) {
 	got := map[string]Session{}
 	for _, s := range sessions {
 		got[s.ID] = s
-		if len(s.Steps) != 1 || s.Steps[0].Paths != 1 || s.Steps[0].What != "edit file of "+s.ID {
-			t.Errorf("the steps of %s: %+v", s.ID, s.Steps)
+		if len(s.Turns) != 1 || s.Turns[0].Paths != 1 || s.Turns[0].Steps[0].What != "edit file of "+s.ID {
+			t.Errorf("the turns of %s: %+v", s.ID, s.Turns)
 		}
 	}
 	if sessions[0].ID != "two" || got["three"].Unfinished || got["two"].InUse || !got["two"].Unfinished ||

@@ -151,7 +151,7 @@ func (c undoCommand) count() (int, error) {
 func chosenSession(sessions []journal.Session, id string) (journal.Session, error) {
 	const list = "artoo undo --list"
 	sessions = slices.DeleteFunc(slices.Clone(sessions), func(s journal.Session) bool {
-		return len(s.Steps) == 0 || !strings.HasPrefix(s.ID, id)
+		return len(s.Turns) == 0 || !strings.HasPrefix(s.ID, id)
 	})
 	switch {
 	case len(sessions) == 0 && id == "":
@@ -263,15 +263,13 @@ type changedTurn struct {
 func (w *workspace) changedTurns(sessions []journal.Session) (list []changedTurn) {
 	for _, s := range sessions {
 		said := w.said(s.ID)
-		for i := len(s.Steps) - 1; i >= 0; i-- {
-			step := s.Steps[i]
-			if n := len(list) - 1; n >= 0 && list[n].Session == s.ID && list[n].Turn == step.Turn && list[n].Undone == step.Undone {
-				list[n].Steps = append(list[n].Steps, step.What)
-				list[n].Paths += step.Paths
-				continue
+		for _, t := range slices.Backward(s.Turns) {
+			changed := changedTurn{Session: s.ID, Turn: t.Turn, Message: of(said, t.Turn), Paths: t.Paths,
+				Time: t.Steps[len(t.Steps)-1].Time, Undone: t.Undone, InUse: s.InUse}
+			for _, step := range slices.Backward(t.Steps) {
+				changed.Steps = append(changed.Steps, step.What)
 			}
-			list = append(list, changedTurn{Session: s.ID, Turn: step.Turn, Message: of(said, step.Turn), Steps: []string{step.What},
-				Paths: step.Paths, Time: step.Time, Undone: step.Undone, InUse: s.InUse})
+			list = append(list, changed)
 		}
 	}
 	return list
