@@ -4,6 +4,7 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,6 +119,7 @@ type manifest struct {
 	Hooks       json.RawMessage `json:"hooks"` // paths, or the object itself
 	MCPServers  json.RawMessage `json:"mcpServers"`
 	LSPServers  json.RawMessage `json:"lspServers"`
+	Strict      *bool           `json:"strict"` // of a marketplace's entry
 	ContextFile json.RawMessage `json:"contextFileName"`
 }
 
@@ -130,13 +132,19 @@ func (b *Bundle) read() error {
 		at = GeminiManifest
 		data = b.Data(at)
 	}
+	if data == nil && byConvention(b.Files) { // a plugin may do without
+		data = fmt.Appendf(nil, `{"name":%q}`, cmp.Or(b.Name, nameOf(b.Source)))
+	}
 	if data == nil {
 		return wrong(b.Source, "neither a Claude Code plugin ("+claudeManifest+") nor an extension ("+GeminiManifest+")",
-			"a directory or address of one", nil)
+			"a directory or address of one; #DIR behind it names a directory in it", nil)
 	}
 	var m manifest
 	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &m); err != nil {
 		return wrong(at, "is not the JSON of a manifest: "+err.Error(), "report it to the author of the bundle", err)
+	}
+	if fixed := nameOf(m.Name); !ValidName(m.Name) && !strings.ContainsAny(m.Name, "./#") {
+		m.Name = fixed
 	}
 	if !ValidName(m.Name) {
 		return wrong(at, fmt.Sprintf("%q cannot be a bundle's name", m.Name), "lower-case letters, digits and single hyphens, at most 64; not mcp or skill", nil)
@@ -155,7 +163,14 @@ func (b *Bundle) read() error {
 			b.Unused = append(b.Unused, dirs.usual+" within the manifest")
 		}
 		*dirs.into = nil
-		for i, name := range append([]string{dirs.usual}, names...) {
+		all := append([]string{dirs.usual}, names...)
+		if m.Strict != nil && !*m.Strict && names != nil { // The entry of a marketplace is all that counts.
+			all = append([]string{""}, names...)
+		}
+		for i, name := range all {
+			if name == "" {
+				continue
+			}
 			place, ok := b.place(dirs.usual, name)
 			switch {
 			case ok && !slices.Contains(*dirs.into, place):

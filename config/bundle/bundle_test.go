@@ -93,7 +93,7 @@ func TestBundlesAreRead(t *testing.T) {
 
 func TestLinksOutOfABundleAreRefused(t *testing.T) {
 	t.Parallel()
-	for name, target := range map[string]string{"out": "/etc/passwd", "up": "../../x", "nowhere": "none", "directory": "skills"} {
+	for name, target := range map[string]string{"out": "/etc/passwd", "up": "../../x", "nowhere": "none", "directory": "/etc"} {
 		dir := tree(t, map[string]string{claudeManifest: named, "skills/a/SKILL.md": "x"})
 		if err := os.Symlink(target, filepath.Join(dir, "link")); err != nil {
 			t.Fatal(err)

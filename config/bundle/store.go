@@ -52,20 +52,26 @@ func (s Store) Fetch(ctx context.Context, environ []string, source, ref string) 
 	done = func() { _ = os.RemoveAll(root) } // a copy that stays is swept with the next one
 	s.sweep(root)
 	b = Bundle{Record: Record{Source: source, Ref: ref}, Root: root}
-	from := source
-	if IsAddress(source) {
+	from, part := splitPart(source)
+	address := from
+	if IsAddress(from) {
 		clone := filepath.Join(root, ".clone")
-		if b.Commit, err = checkout(ctx, environ, clone, source, ref); err != nil {
+		if b.Commit, err = checkout(ctx, environ, clone, from, ref); err != nil {
 			return b, done, wrong(source, "cannot be fetched: "+err.Error(), "check the address and the ref, or clone it and name the directory", err)
 		}
 		from = clone
 	} else if ref != "" {
 		return b, done, wrong(source, "a directory has no ref", "an address such as file://"+source+"@"+ref, nil)
 	}
+	from, entry, err := partOf(from, part, address, ref)
+	if err != nil {
+		return b, done, err
+	}
 	files, err := readTree(from)
 	if err != nil {
 		return b, done, wrong(source, err.Error(), "fix the bundle, or report it to its author", err)
 	}
+	files = withManifest(files, entry)
 	if err := os.RemoveAll(filepath.Join(root, ".clone")); err != nil {
 		return b, done, err
 	}
@@ -103,8 +109,21 @@ func IsAddress(source string) bool {
 
 var scpLike = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9._-]+:`)
 
-// SplitRef takes @REF from the end of an address.
+// splitPart takes #PART from the end of a source: a directory in it, or a plugin that its marketplace lists.
+func splitPart(source string) (from, part string) {
+	if _, err := os.Stat(source); err == nil { // a directory may have such a name
+		return source, ""
+	}
+	from, part, _ = strings.Cut(source, "#")
+	return from, part
+}
+
+// SplitRef takes @REF from the end of an address, before #PART.
 func SplitRef(source string) (address, ref string) {
+	if before, part, ok := strings.Cut(source, "#"); ok {
+		address, ref = SplitRef(before)
+		return address + "#" + part, ref
+	}
 	if !IsAddress(source) {
 		return source, ""
 	}
@@ -181,8 +200,11 @@ func readTree(dir string) (files []File, err error) {
 		if err != nil {
 			return fmt.Errorf("%s is a link that leads out of the bundle, or nowhere", name)
 		}
+		if info.IsDir() { // a link to a directory of the bundle, which is copied by its own name
+			return nil
+		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is neither a file nor a directory, or a link to a directory", name)
+			return fmt.Errorf("%s is neither a file nor a directory", name)
 		}
 		// O_NONBLOCK: opening a file that has just become a FIFO does not wait for its writer.
 		f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +43,7 @@ func newBundle(l commandLine) *cobra.Command {
 	list := func(context.Context, []string) error { return b.list() }
 	c.RunE = func(*cobra.Command, []string) error { return b.list() }
 	l.verb(c, "list", list)
-	add := l.verb(c, "add DIR|URL[@REF]", func(ctx context.Context, words []string) error { return b.add(ctx, words[0]) })
+	add := l.verb(c, "add DIR|URL[@REF][#PLUGIN]", func(ctx context.Context, words []string) error { return b.add(ctx, words[0]) })
 	add.Args, add.ValidArgsFunction = l.words(1, 1, "which directory or address?"), nil
 	for _, verb := range []struct {
 		use string
@@ -222,6 +224,11 @@ func (c bundleCommand) add(ctx context.Context, given string) error {
 	}
 	b, done, err := store.Fetch(ctx, os.Environ(), source, ref)
 	defer done()
+	if m, ok := errors.AsType[*bundle.MarketError](err); ok {
+		if err := printMarket(c.app.process.Out, m.Plugins, *c.json); err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -230,6 +237,17 @@ func (c bundleCommand) add(ctx context.Context, given string) error {
 			"artoo bundle update "+b.Name+", or artoo bundle rm "+b.Name)
 	}
 	return c.approve(ctx, store, bundle.Bundle{}, b, "artoo bundle add --yes "+given)
+}
+
+// printMarket lists the plugins of a marketplace, each with the line that adds it.
+func printMarket(w io.Writer, plugins []bundle.Listed, asJSON bool) error {
+	return printEach(w, plugins, asJSON, func(p bundle.Listed) string {
+		line := "  artoo bundle add " + p.Source
+		if p.Source == "" {
+			line = "  its source is not one that artoo knows"
+		}
+		return sanitize.Text(strings.TrimSuffix(p.Name+": "+p.About, ": "), sanitize.Line) + "\n" + sanitize.Text(line, sanitize.Line)
+	})
 }
 
 // update fetches a bundle again and shows its changes.
@@ -278,7 +296,7 @@ func (c bundleCommand) approve(ctx context.Context, store bundle.Store, old, b b
 			return nil
 		}
 		if after != nil && (old.Files == nil || !inDiff(was.Data) || !inDiff(is.Data)) {
-			fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", git.Quote(name), screen.Count(len(is.Data), "byte"), strings.TrimRight(string(is.Data), "\n"))
+			all.WriteString(contentOf(name, is.Data))
 		}
 		if old.Files == nil {
 			return nil
@@ -296,6 +314,15 @@ func (c bundleCommand) approve(ctx context.Context, store bundle.Store, old, b b
 		return err
 	}
 	return store.Keep(b, time.Now().UTC())
+}
+
+// contentOf shows a file: its name and size, and its text, or the sum of one that is no text.
+func contentOf(name string, data []byte) string {
+	head := git.Quote(name) + ", " + screen.Count(len(data), "byte")
+	if !utf8.Valid(data) || bytes.ContainsRune(data, 0) {
+		return fmt.Sprintf("%s, no text, SHA-256 %x\n\n", head, sha256.Sum256(data))
+	}
+	return head + ":\n\n" + strings.TrimRight(string(data), "\n") + "\n\n"
 }
 
 // inDiff reports whether a diff has all of a content, which one of binary data, or of line ends, has not.

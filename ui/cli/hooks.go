@@ -225,7 +225,7 @@ func (x *extensions) extensionQuestion(e trust.Extension) screen.ExtensionQuesti
 		if err != nil {
 			data = []byte(err.Error())
 		}
-		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", name, screen.Count(len(data), "byte"), strings.TrimRight(string(data), "\n"))
+		all.WriteString(contentOf(name, data))
 	}
 	q.All = all.String()
 	return q

@@ -212,11 +212,11 @@ func (x *extensions) trustQuestion() screen.TrustQuestion {
 	var all strings.Builder
 	for _, f := range x.repoSettings.Files {
 		q.Lines = append(q.Lines, screen.TrustLine(f.Name, f.Size, obeys(f)))
-		content := strings.TrimRight(string(f.Data), "\n")
 		if f.Data == nil && f.Size > 0 {
-			content = "(too large to be shown here)"
+			fmt.Fprintf(&all, "%s, %s:\n\n(too large to be shown here)\n\n", f.Name, screen.Count(f.Size, "byte"))
+			continue
 		}
-		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(f.Size, "byte"), content)
+		all.WriteString(contentOf(f.Name, f.Data))
 	}
 	if q.Lines == nil {
 		q.Lines = []string{"nothing now"}

@@ -118,6 +118,8 @@ func (b *asking) files(named, all string) {
 	rows := b.lay.fold(b.safe(strings.TrimRight(all, "\n"), sanitize.Source), indent, indent, b.cut)
 	if b.cut && len(rows) > mostDiffRows {
 		b.left = true
+		b.remark(named + ":")
+		b.rows(rows[:mostDiffRows/2])
 		b.remark(named + " have " + texts.Count(len(rows), "row") + ": p " + b.lay.words("shows", "reads") + " all, and only then y counts")
 		return
 	}
