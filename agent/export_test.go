@@ -59,3 +59,6 @@ func (a *Agent) CompactMode() Compaction { return a.session.compactMode() }
 
 // Forget makes these the tools of a server that the model knows.
 func (a *Agent) Forget(server string, tools ...string) { a.session.catalogues[server] = tools }
+
+// CommandOfTests is testCommand.
+func CommandOfTests(root string) string { return testCommand(root) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -250,73 +251,60 @@ func (s *session) ruleTexts(rules []permission.Rule) (texts []string) {
 	return texts
 }
 
-// approval describes the calls and changes that need no question, and the handling of the rest; "" without tools.
+// approval describes the fates of calls in clauses: what runs unasked, how other commands run, and what is asked or
+// refused; "" without tools.
 func (s settings) approval() string {
 	r := s.Rights
+	plan := r.Mode == permission.ModePlan
 	bash, edits := s.offers("bash"), s.offers("write", "edit", "apply_patch")
-	var free, rest []string
+	var free, rest, that []string
 	if s.offers("read", "ls", "glob", "grep") {
 		free = append(free, "reading files")
 	}
-	if edits && r.Edits != permission.Unasked {
+	if bash && r.Reading == permission.Unasked {
+		free = append(free, "reading commands in the project (ls, grep, git diff …)")
+	}
+	if edits && r.Edits == permission.Unasked {
+		free = append(free, "edits in the project except auto-executed files (hooks, CI, editor settings)")
+	} else if edits && !plan {
 		rest = append(rest, "every edit")
 	}
-	if bash && r.Reading == permission.Unasked {
-		free = append(free, "reading commands in the project (ls, grep, git diff and the like)")
-	}
-	if bash && r.Commands != permission.Unasked {
+	if bash && r.Commands != permission.Unasked && !plan {
 		rest = append(rest, "every other command")
 	}
 	servers := slices.ContainsFunc(s.Tools, ofServers)
-	if servers && r.Mode != permission.ModePlan {
+	if servers && !plan {
 		rest = append(rest, "every call of an MCP server")
 	}
 	var said []string
-	say := func(text string) { said = append(said, text) }
-	first := ""
-	if len(free) > 0 {
-		first = strings.Join(free, " and ") + " run unasked"
-	}
-	if edits && r.Edits == permission.Unasked {
-		const inside = "edits in the project (except auto-executed files: hooks, CI, editor settings)"
-		if first = join(first, ", and so do ") + inside; len(free) == 0 {
-			first += " run unasked"
+	say := func(fate string, of []string) {
+		if len(of) > 0 {
+			said = append(said, fate+": "+strings.Join(of, ", "))
 		}
+	}
+	say("unasked", free)
+	if bash && r.Commands == permission.Unasked {
+		said = append(said, s.commands())
+		that = s.notFree()
+	}
+	fate := r.Outside
+	if r.Own != permission.Unasked {
+		fate = r.Own
 	}
 	switch {
-	case r.Mode == permission.ModePlan && len(free) == 0 && len(rest) == 0:
+	case plan && len(free) == 0 && !edits && !(bash && r.Commands != permission.Unasked) && said == nil:
 		return ""
-	case r.Mode != permission.ModePlan && len(rest) > 0:
-		first = join(first, "; ") + strings.Join(rest, " and ") + " " + s.comesTo("is", r.Fetching)
+	case s.comesTo(fate) == s.comesTo(r.Fetching):
+		say(s.comesTo(fate), append(rest, that...))
+	default:
+		say(s.comesTo(r.Fetching), rest)
+		say(s.comesTo(fate), that)
 	}
-	if first != "" {
-		say(first)
-	}
-	if bash && r.Commands == permission.Unasked {
-		say(s.commands())
-		var that []string
-		fate, background := r.Outside, ""
-		if r.Own != permission.Unasked {
-			that, fate = append(that, "run the project's own programs (builds, tests, scripts)"), r.Own
-		}
-		if r.Mode != permission.ModePlan { // Plan mode refuses everything else.
-			if !r.Confinement.Layer && r.Beyond == "" {
-				that = append(that, "throw work away (git reset --hard, rm -r and the like)", "change auto-executed files")
-			}
-			that = append(that, "need the network, keys, the home or another program's service")
-			if r.Background != permission.Unasked {
-				background = ", and background commands,"
-			}
-		}
-		if that != nil {
-			say("commands that " + strings.Join(that, " or ") + background + " " + s.comesTo("are", fate))
-		}
-	}
-	if servers && s.ServersRead && r.Mode == permission.ModePlan {
-		say("calls of MCP tools that the user lists as reading " + s.comesTo("are", r.Servers))
+	if servers && s.ServersRead && plan {
+		say(s.comesTo(r.Servers), []string{"calls of MCP tools that the user lists as reading"})
 	}
 	switch text := strings.Join(said, "; "); {
-	case r.Mode == permission.ModePlan:
+	case plan:
 		return "plan mode: " + join(text, "; ") + "everything else is refused. End with a plan."
 	case text == "":
 		return ""
@@ -325,41 +313,59 @@ func (s settings) approval() string {
 	}
 }
 
+// notFree names the commands that do not run unasked where most do.
+func (s settings) notFree() (that []string) {
+	r := s.Rights
+	if r.Own != permission.Unasked {
+		that = append(that, "the project's own programs (builds, tests, scripts)")
+	}
+	if r.Mode == permission.ModePlan {
+		return that // It refuses everything else.
+	}
+	if !r.Confinement.Layer && r.Beyond == "" {
+		that = append(that, "throwing work away (git reset --hard, rm -r and the like)", "changing auto-executed files")
+	}
+	if r.Background != permission.Unasked {
+		that = append(that, "background commands")
+	}
+	return append(that, "whatever needs the network, keys, the home or another program's service")
+}
+
 func (s settings) commands() string {
 	r := s.Rights
-	const most, held = "most other commands run unasked in a sandbox", " (no network except loopback, no keys, no home)"
+	const most, held = "most other commands run in a sandbox", " (loopback only, no keys, no home)"
 	switch {
 	case r.Beyond != "" && !r.Confinement.Layer:
-		return most + ", read-only (no network, no keys, no home); those that try to write " + s.comesTo("are", r.Beyond)
+		return most + ", read-only (no network, no keys, no home), those that try to write: " + s.comesTo(r.Beyond)
 	case r.Confinement.Network:
-		return most + " (no keys, no home); their changes in the project stay"
+		return most + " (no keys, no home), and their changes in the project stay"
 	case !r.Confinement.Layer:
-		return most + held + "; their changes in the project stay"
+		return most + held + ", and their changes in the project stay"
 	}
 	lands, except := "", ""
 	switch r.Lands {
 	case permission.Bookkeeping:
-		lands, except = "build output and git staging land in the project", "other changes"
+		lands, except = "build output and git staging land", "other changes"
 	case permission.Content:
-		lands, except = "their changes land in the project", "losses, removing the user's uncommitted work, and auto-executed files"
+		lands, except = "their changes land", "losses, removing the user's uncommitted work, and auto-executed files"
 	case permission.Uncommitted:
-		lands, except = "their changes land in the project", "losses and auto-executed files"
+		lands, except = "their changes land", "losses and auto-executed files"
 	case permission.Loss:
-		lands, except = "their changes land in the project", "auto-executed files and .git, which is read-only,"
+		lands, except = "their changes land", "auto-executed files and .git, which is read-only,"
 	default:
-		return most + held + " on a copy of the project; their changes are discarded"
+		return most + held + " on a copy of the project, and their changes are discarded"
 	}
-	becomes := " are asked of the user afterwards"
+	becomes := " are asked about afterwards"
 	if r.Beyond == permission.Discarded {
-		becomes = " are discarded, since no one can answer"
+		becomes = " are discarded"
 	}
-	return most + held + " on a copy of the project; " + lands + ", but " + except + becomes
+	return most + held + " on a copy of the project: " + lands + ", but " + except + becomes
 }
 
-func (s settings) comesTo(verb string, fate permission.Fate) string {
-	asked := verb + " asked of the user first"
+func (s settings) comesTo(fate permission.Fate) string {
+	asked := "asked of the user first"
 	if fate == permission.Refused {
-		asked = verb + " refused"
+		asked = "refused"
 		if s.Rights.Headless && s.Rights.Mode != permission.ModePlan {
 			asked += ", since no one can answer"
 		}
@@ -385,6 +391,8 @@ type promptInfo struct {
 	Date         time.Time // The model learns the day, not the hour.
 	Shell        string    // the shell commands run in, "" without a shell
 	Programs     string    // Programs names the usual programs that PATH has and lacks; "" where no command can run.
+	Superuser    bool      // commands run as root
+	Tests        string    // the command that runs the project's tests, "" where no manifest names one
 	Git          bool      // the project root is a git work tree
 	Branch       string    // the branch that is checked out, "" for none
 	Replace      string    // the user's own system prompt instead of artoo's first part; "" for none
@@ -400,7 +408,7 @@ var promptText string
 
 func systemPrompt(info promptInfo) string {
 	if !info.Settings.offers("bash") {
-		info.Shell, info.Programs = "", ""
+		info.Shell, info.Programs, info.Superuser, info.Tests = "", "", false, ""
 	}
 	parsed := template.Must(template.New("prompt").Funcs(template.FuncMap{"trim": strings.TrimSpace}).Parse(promptText))
 	var b strings.Builder
@@ -415,6 +423,7 @@ func (w *Workspace) systemPrompt(now settings, instructions []instruction, envir
 	return systemPrompt(promptInfo{
 		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Programs: usualPrograms(environ),
+		Superuser: os.Geteuid() == 0, Tests: testCommand(w.Project.Root),
 		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
 	})
 }

@@ -26,7 +26,7 @@ func Edit() tool.Tool {
 	return tool.New(tool.Def{
 		Name: "edit",
 		Kind: tool.KindWrite, Marks: true,
-		Description: "Replace text in a file: give edits, or old_string and new_string for just one. " +
+		Description: "Replace text in a file, several places in one call: give edits, or old_string and new_string for just one. " +
 			"They are applied in order, all or none. " +
 			"Each old_string must be exactly as in the file, without line numbers, and occur only once: " +
 			"add lines around it to make it unique, or set replace_all. Line ends and encoding are kept. " +
