@@ -299,8 +299,8 @@ func (c *calls) beforeTool(ctx context.Context, p *pending) {
 		switch {
 		case ctx.Err() != nil:
 			return // decide interrupts the call
-		case err != nil && k.Warn:
-			c.session.hooks.warnOnce(c.session, c.cb, err.Error())
+		case err != nil && k.passes(err):
+			c.session.hooks.warnFailed(c.session, c.cb, k, err)
 		case err != nil:
 			o = permission.Opinion{Verdict: permission.Refuse, Failed: true, Object: err.Error()}
 		default:
@@ -365,8 +365,8 @@ func (c *calls) ask(ctx context.Context, p *pending, q Question) (Answer, error)
 		switch {
 		case ctx.Err() != nil:
 			return Answer{}, context.Cause(ctx)
-		case err != nil && k.Warn:
-			c.session.hooks.warnOnce(c.session, c.cb, err.Error())
+		case err != nil && k.passes(err):
+			c.session.hooks.warnFailed(c.session, c.cb, k, err)
 			continue
 		case err != nil:
 			return Answer{}, hookError{fmt.Errorf("the hook %w", err)}
@@ -430,9 +430,12 @@ func (c *calls) afterTool(ctx context.Context, p *pending, e ended) {
 	said := outcomeOf(ctx, e.result, e.err, e.took)
 	in.Status, in.Text, in.Millis = said.Status, &said.Text, new(e.took.Milliseconds())
 	for _, k := range list {
+		if k.Claude && in.Status != CallOK {
+			continue // It runs after calls that succeeded.
+		}
 		answer, err := c.session.hooks.ask(ctx, c.session, c.cb, k, in)
 		if err != nil {
-			c.session.hooks.warnOnce(c.session, c.cb, err.Error())
+			c.session.hooks.warnFailed(c.session, c.cb, k, err)
 			continue
 		}
 		if answer.Decision == permission.Refuse && answer.Reason != "" {

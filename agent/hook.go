@@ -9,11 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -73,19 +70,6 @@ func matching(given []extension.Hook) (list []hook, err error) {
 	return list, nil
 }
 
-// matcherOf reads Claude Code's matcher. One that cannot be read matches everything, so that no
-// call passes a guard by a mistake in it.
-func matcherOf(text string) *regexp.Regexp {
-	if text == "" || text == "*" {
-		return nil
-	}
-	if plain, err := regexp.Compile(`^[A-Za-z0-9_|]+$`); err == nil && plain.MatchString(text) {
-		text = "^(" + text + ")$"
-	}
-	matcher, _ := regexp.Compile(text) // nil after an error
-	return matcher
-}
-
 // hooksOn are the hooks on an event whose matcher takes the subject: a tool, or a source, trigger or kind.
 func (s *session) hooksOn(event extension.Event, subject string) []hook {
 	s.hooks.mu.Lock()
@@ -110,25 +94,6 @@ func (s *session) hooksOnCall(event extension.Event, p *pending) []hook {
 // concerning leaves those hooks in a list whose rules speak of a call.
 func concerning(list []hook, policy *permission.Policy, name string, access tool.Access) []hook {
 	return slices.DeleteFunc(list, func(k hook) bool { return !policy.Concerns(k.rules, name, access) })
-}
-
-// claudeTools are Claude Code's names of artoo's tools.
-var claudeTools = map[string]string{
-	"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "apply_patch": "Edit", "notebook_edit": "NotebookEdit",
-	"glob": "Glob", "grep": "Grep", "ls": "LS", "web_fetch": "WebFetch", "web_search": "WebSearch", "task": "Task",
-	"todo": "TodoWrite", "exit_plan_mode": "ExitPlanMode", "ask_user": "AskUserQuestion",
-}
-
-// claudeTool is Claude Code's name of a tool; others keep theirs. A call that types text to a running command is a
-// Bash call, as one that starts a command is.
-func claudeTool(name string, kind tool.Kind) string {
-	if kind == tool.KindRun {
-		return "Bash"
-	}
-	if claude, ok := claudeTools[name]; ok {
-		return claude
-	}
-	return name
 }
 
 // HooksBefore are the hooks that would be asked before a call, in order. The error is of a rule
@@ -164,22 +129,23 @@ func (s *session) callInput(event extension.Event, p *pending) hookInput {
 }
 
 // ask runs a hook and reads its answer, as far as the hook may give one. The error is ctx's cause,
-// or names the hook and its fault. A call in Claude Code's form has one file: with a
-// patch of several the hook is run for each, and the strictest answer counts.
+// or names the hook and its fault. A call in Claude Code's form has one edit of one
+// file: with several the hook is run for each, and the strictest answer counts.
 func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hookInput) (answer hookAnswer, err error) {
-	if !k.Claude || in.Tool != "apply_patch" || len(in.Access.Paths) < 2 {
-		return h.askOnce(ctx, s, cb, k, in)
+	parts := []hookInput{in}
+	if k.Claude {
+		parts = in.parts()
 	}
-	whole := *in.Access
-	for i, path := range whole.Paths {
-		one := whole
-		one.Paths, in.Access = []string{path}, &one
-		next, err := h.askOnce(ctx, s, cb, k, in)
+	if len(parts) == 1 {
+		return h.askOnce(ctx, s, cb, k, parts[0])
+	}
+	for i, part := range parts {
+		next, err := h.askOnce(ctx, s, cb, k, part)
 		if err != nil || next.Decision == permission.Refuse || next.Stop != nil && *next.Stop {
 			return next, err
 		}
 		if next.Input != nil {
-			h.warnOnce(s, cb, k.called()+": its change of a patch of several files does not count")
+			h.warnOnce(s, cb, k.called()+": its change of a call with several edits does not count")
 			next.Input = nil
 		}
 		switch {
@@ -210,7 +176,7 @@ func (h *hooks) askOnce(ctx context.Context, s *session, cb *serial, k hook, in 
 		in = in.masked(s)
 		if h.approved != nil {
 			if err := h.approved(k.Hook); err != nil {
-				return failed(err)
+				return failed(unclear{err})
 			}
 		}
 	}
@@ -305,7 +271,29 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 	case k.Source.ThirdParty():
 		start = s.startConfined
 	}
-	return runHook(ctx, cmd, start, data, k.Limit())
+	r, err := startHook(cmd, start, data)
+	if err != nil {
+		return end, err
+	}
+	var beside <-chan struct{}
+	if k.Claude {
+		beside = r.beside
+	}
+	if !k.Async {
+		if end, ended := r.wait(ctx, k.Limit(), beside); ended {
+			return end, nil
+		}
+	}
+	h.besides(func(ctx context.Context) { r.wait(ctx, k.Limit(), nil) })
+	return end, nil
+}
+
+// besides has f go on for as long as the session does, and no one wait for it.
+func (h *hooks) besides(f func(ctx context.Context)) {
+	h.mu.Lock()
+	ctx := h.noticing
+	h.mu.Unlock()
+	h.notices.Go(func() { f(ctx) })
 }
 
 // startConfined starts a command of a third party on the project itself, as a background command.
@@ -328,47 +316,102 @@ func notStarted(err error) error {
 	return fmt.Errorf("its program cannot be started: %w", err)
 }
 
-func runHook(ctx context.Context, cmd *exec.Cmd, start shell.Start, data []byte, limit time.Duration) (end hookEnd, err error) {
-	var files [6]*os.File // three pipes: the hook's input, output and errors
-	for i := 0; i < len(files); i += 2 {
-		if files[i], files[i+1], err = os.Pipe(); err != nil {
-			return end, err
+// hookRun is a hook that was started.
+type hookRun struct {
+	started shell.Started
+	files   [6]*os.File // three pipes: its input, output and errors
+	reading sync.WaitGroup
+	end     hookEnd
+	beside  chan struct{} // closed once its first line says that no one need wait for it
+}
+
+// startHook starts a hook with data on its standard input.
+func startHook(cmd *exec.Cmd, start shell.Start, data []byte) (run *hookRun, err error) {
+	r := &hookRun{beside: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			r.close()
 		}
-		defer files[i].Close()
-		defer files[i+1].Close()
+	}()
+	for i := 0; i < len(r.files); i += 2 {
+		if r.files[i], r.files[i+1], err = os.Pipe(); err != nil {
+			return nil, err
+		}
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[3], files[5]
-	started, err := start(cmd)
-	if err != nil {
-		return end, notStarted(err)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.files[0], r.files[3], r.files[5]
+	if r.started, err = start(cmd); err != nil {
+		return nil, notStarted(err)
 	}
 	for _, i := range []int{0, 3, 5} {
-		files[i].Close()
+		r.files[i].Close()
 	}
-	var reading sync.WaitGroup
-	reading.Go(func() { end.out = beginning(files[2]) })
-	reading.Go(func() { end.err = beginning(files[4]) })
+	r.reading.Go(func() {
+		out := &lineReader{from: r.files[2], read: func(line []byte) {
+			if saysAsync(line) {
+				close(r.beside)
+			}
+		}}
+		r.end.out = beginning(out)
+	})
+	r.reading.Go(func() { r.end.err = beginning(r.files[4]) })
 	go func() {
-		_, _ = files[1].Write(data) // a hook need not read it
-		files[1].Close()
+		_, _ = r.files[1].Write(data) // a hook need not read it
+		r.files[1].Close()
 	}()
+	return r, nil
+}
+
+func (r *hookRun) close() {
+	for _, file := range r.files {
+		if file != nil {
+			file.Close()
+		}
+	}
+}
+
+// wait waits for the end of the hook and ends all that it started; with beside not nil, no longer than until that is
+// closed: then ended is false.
+func (r *hookRun) wait(ctx context.Context, limit time.Duration, beside <-chan struct{}) (end hookEnd, ended bool) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-started.Done():
+	case <-r.started.Done():
 	case <-timer.C:
-		end.late = true
+		r.end.late = true
 	case <-ctx.Done():
+	case <-beside:
+		return end, false
 	}
-	started.KillAll()
-	<-started.Done()
-	started.Release()
+	r.started.KillAll()
+	<-r.started.Done()
+	r.started.Release()
 	for _, i := range []int{2, 4} {
-		_ = files[i].SetReadDeadline(time.Now().Add(hookPipe)) // a process that could not be killed may hold it open
+		_ = r.files[i].SetReadDeadline(time.Now().Add(hookPipe)) // a process that could not be killed may hold it open
 	}
-	reading.Wait()
-	end.exit = started.Exit()
-	return end, nil
+	r.reading.Wait()
+	r.close()
+	r.end.exit = r.started.Exit()
+	return r.end, true
+}
+
+// lineReader hands on what it reads, and its first line once that is whole.
+type lineReader struct {
+	from io.Reader
+	read func(line []byte)
+	line []byte
+	done bool
+}
+
+func (f *lineReader) Read(p []byte) (int, error) {
+	n, err := f.from.Read(p)
+	if !f.done {
+		line, _, whole := bytes.Cut(p[:n], []byte("\n"))
+		f.line = append(f.line, line...)
+		if f.done = whole || len(f.line) > maxHookContext; f.done {
+			f.read(f.line)
+		}
+	}
+	return n, err
 }
 
 // beginning reads a pipe to its end, or to its deadline, and keeps a byte more than an answer may have.
@@ -393,6 +436,8 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 		return answer, fmt.Errorf("ended by %s%s", end.exit.Signal, heard)
 	case end.exit.Code == 2:
 		return hookAnswer{Decision: permission.Refuse, Reason: cmp.Or(said, "exit status 2")}, nil
+	case k.Claude && end.exit.Code != 0 && k.deniesAnyway(out):
+		return readClaude(k.On, out)
 	case end.exit.Code == 126:
 		return answer, fmt.Errorf("exit status 126, its program cannot be executed%s", heard)
 	case end.exit.Code == notFound:
@@ -405,14 +450,16 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 		return answer, nil
 	case out[0] != '{' && (k.On == extension.SessionStart || k.On == extension.OnMessage):
 		return hookAnswer{Context: string(bytes.ToValidUTF8(out, nil))}, nil
+	case out[0] != '{' && k.Claude:
+		return answer, nil // It talks to the user's screen, which Claude Code shows only when asked.
 	case out[0] != '{':
 		return answer, errors.New("its answer is not a JSON object")
 	}
-	if key, twice := provider.AmbiguousKey(out); twice {
-		return answer, fmt.Errorf("its answer has the key %q twice", key)
-	}
 	if k.Claude {
 		return readClaude(k.On, out)
+	}
+	if key, twice := provider.AmbiguousKey(out); twice {
+		return answer, fmt.Errorf("its answer has the key %q twice", key)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(out))
 	decoder.DisallowUnknownFields()
@@ -427,11 +474,29 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 
 const notFound = 127 // the status with which shells say that there is no such program
 
-// warnOnce warns the user once of something about a hook; cb is nil between turns.
-func (h *hooks) warnOnce(s *session, cb *serial, text string) {
+// unclear is the failure of a hook that may have meant to deny: where it guards something that is denied, whatever the
+// hook's on_failure says.
+type unclear struct{ error }
+
+// passes reports whether a failure of the hook only warns.
+func (k hook) passes(err error) bool {
+	_, denies := errors.AsType[unclear](err)
+	return k.Warn && !denies
+}
+
+// warnFailed warns the user of the first failure of a hook.
+func (h *hooks) warnFailed(s *session, cb *serial, k hook, err error) {
+	h.warn(s, cb, k.called(), err.Error())
+}
+
+// warnOnce warns the user once of something about a hook.
+func (h *hooks) warnOnce(s *session, cb *serial, text string) { h.warn(s, cb, text, text) }
+
+// warn warns the user with a text unless one was already shown for the key; cb is nil between turns.
+func (h *hooks) warn(s *session, cb *serial, key, text string) {
 	h.mu.Lock()
-	known := h.warned[text]
-	h.warned[text] = true
+	known := h.warned[key]
+	h.warned[key] = true
 	h.mu.Unlock()
 	switch {
 	case known:
@@ -483,204 +548,4 @@ func (k hook) remark(does, text string) string {
 // stopped is the error that ends a turn because a hook says so.
 func (k hook) stopped(reason string) error {
 	return &Failure{Kind: KindApproval, What: "the hook " + k.called(), Err: errors.New("stopped the turn" + because(reason))}
-}
-
-// claudeModes are Claude Code's names of the modes.
-var claudeModes = map[permission.Mode]string{
-	permission.ModeAsk: "default", permission.ModeEdits: "acceptEdits", permission.ModeAuto: "auto", permission.ModePlan: "plan",
-}
-
-// claudeNotice is Claude Code's name of a kind of notice.
-func claudeNotice(kind string) string {
-	if kind == "question" {
-		return "permission_prompt"
-	}
-	return kind
-}
-
-// claude is the input as Claude Code gives it to its hooks.
-func (in hookInput) claude() ([]byte, error) {
-	out := map[string]any{"session_id": in.SessionID, "transcript_path": in.Transcript, "cwd": in.CWD,
-		"permission_mode": claudeModes[in.Mode], "hook_event_name": in.Event.Claude()}
-	text := ""
-	if in.Text != nil {
-		text = *in.Text
-	}
-	if in.Agent != "" {
-		out["agent_id"], out["agent_type"] = in.Agent, in.Agent
-	}
-	switch in.Event {
-	case extension.BeforeTool, extension.OnQuestion, extension.AfterTool:
-		input, err := in.claudeInput()
-		if err != nil {
-			return nil, err
-		}
-		out["tool_name"], out["tool_input"], out["tool_use_id"] = claudeTool(in.Tool, in.Access.Kind), input, in.ID
-		if in.Event == extension.AfterTool {
-			out["tool_response"] = map[string]any{"content": text, "is_error": in.Status != CallOK}
-			out["duration_ms"] = in.Millis
-		}
-	case extension.OnMessage:
-		out["prompt"] = text
-	case extension.OnStop, extension.OnAgentStop:
-		out["stop_hook_active"], out["last_assistant_message"] = in.Active, text
-	case extension.SessionStart:
-		out["source"] = in.Source
-	case extension.BeforeCompact:
-		out["trigger"], out["custom_instructions"] = in.Trigger, text
-	case extension.OnNotify:
-		out["message"], out["notification_type"] = text, claudeNotice(in.Kind)
-	case extension.SessionEnd:
-		out["reason"] = in.Reason
-	}
-	return provider.Marshal(out)
-}
-
-// claudeInput is the input of a call with the names of Claude Code's tools.
-func (in hookInput) claudeInput() (map[string]json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(in.Input, &fields); err != nil {
-		return nil, err
-	}
-	raw := func(v any) json.RawMessage {
-		data, err := provider.Marshal(v)
-		if err != nil { // a string or a number, which always has a form
-			return json.RawMessage("null")
-		}
-		return data
-	}
-	path := ""
-	if len(in.Access.Paths) > 0 {
-		path = in.Access.Paths[0]
-	}
-	switch in.Tool {
-	case "shell":
-		if in.Access.Kind == tool.KindRun {
-			fields = map[string]json.RawMessage{"command": raw(in.Access.Command)}
-		}
-	case "read", "write", "edit", "apply_patch":
-		if path != "" {
-			delete(fields, "path")
-			fields["file_path"] = raw(path)
-		}
-	case "notebook_edit":
-		delete(fields, "path")
-		fields["notebook_path"] = raw(path)
-	case "bash":
-		var seconds float64
-		if json.Unmarshal(fields["timeout"], &seconds) == nil {
-			fields["timeout"] = raw(int64(seconds * 1000))
-		}
-	}
-	var edits []map[string]json.RawMessage
-	if json.Unmarshal(fields["edits"], &edits) == nil && len(edits) == 1 {
-		delete(fields, "edits")
-		maps.Copy(fields, edits[0])
-	}
-	return fields, nil
-}
-
-// artooInput is an input that a hook gave back, in Claude Code's names, as artoo's tools take it: nil
-// where it is the input that the hook got. The names of other programs the tools know themselves.
-func (in hookInput) artooInput(input json.RawMessage) json.RawMessage {
-	if given, err := in.claudeInput(); err == nil {
-		if data, err := provider.Marshal(given); err == nil && sameJSON(data, input) {
-			return nil
-		}
-	}
-	var fields map[string]json.RawMessage
-	var millis float64
-	switch {
-	case json.Unmarshal(input, &fields) != nil:
-		return input // Planning the call reports the error.
-	case in.Tool == "shell" && in.Access.Kind == tool.KindRun:
-		typed := fields["command"]
-		if json.Unmarshal(in.Input, &fields) != nil || typed == nil {
-			return input
-		}
-		delete(fields, "command")
-		fields["input"] = typed
-	case in.Tool == "bash" && json.Unmarshal(fields["timeout"], &millis) == nil:
-		fields["timeout"] = json.RawMessage(fmt.Sprint(int64((time.Duration(millis)*time.Millisecond + time.Second - 1) / time.Second)))
-	default:
-		return input
-	}
-	changed, err := provider.Marshal(fields)
-	if err != nil {
-		return input
-	}
-	return changed
-}
-
-// sameJSON reports whether two texts are one JSON value, whatever its spacing and the order of its keys.
-func sameJSON(a, b []byte) bool {
-	var values [2]any
-	for i, data := range [][]byte{a, b} {
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		decoder.UseNumber()
-		if decoder.Decode(&values[i]) != nil {
-			return false
-		}
-	}
-	return reflect.DeepEqual(values[0], values[1])
-}
-
-// readClaude reads an answer in Claude Code's form.
-func readClaude(event extension.Event, out []byte) (answer hookAnswer, err error) {
-	var said struct {
-		Continue      *bool  `json:"continue"`
-		StopReason    string `json:"stopReason"`
-		SystemMessage string `json:"systemMessage"`
-		Decision      string `json:"decision"`
-		Reason        string `json:"reason"`
-		Specific      struct {
-			Decision    string          `json:"permissionDecision"`
-			Reason      string          `json:"permissionDecisionReason"`
-			Input       json.RawMessage `json:"updatedInput"`
-			Context     string          `json:"additionalContext"`
-			Output      json.RawMessage `json:"updatedToolOutput"`
-			ForQuestion *struct {
-				Behavior  string          `json:"behavior"`
-				Input     json.RawMessage `json:"updatedInput"`
-				Message   string          `json:"message"`
-				Interrupt bool            `json:"interrupt"`
-			} `json:"decision"`
-		} `json:"hookSpecificOutput"`
-	}
-	if err := json.Unmarshal(out, &said); err != nil {
-		return answer, fmt.Errorf("its answer is not understood: %w", err)
-	}
-	if said.Specific.Output != nil {
-		return answer, errors.New("it changes the result of a call, which no hook can here")
-	}
-	answer = hookAnswer{Reason: said.Reason, Input: said.Specific.Input, Context: said.Specific.Context, Notice: said.SystemMessage}
-	word := said.Decision
-	if word == "allow" {
-		word = "allow beside hookSpecificOutput" // where Claude Code has approve and block
-	}
-	if event == extension.BeforeTool && said.Specific.Decision != "" {
-		word, answer.Reason = said.Specific.Decision, said.Specific.Reason
-	}
-	if q := said.Specific.ForQuestion; event == extension.OnQuestion && q != nil {
-		word, answer.Reason, answer.Input = q.Behavior, q.Message, q.Input
-		if q.Interrupt {
-			answer.Stop = new(true)
-		}
-	}
-	switch word {
-	case "block":
-		answer.Decision = permission.Refuse
-	case "approve":
-		answer.Decision = permission.Run
-	case "defer":
-	default:
-		answer.Decision = permission.Verdict(word)
-	}
-	if said.Continue != nil && !*said.Continue {
-		answer.Stop = new(true)
-		if answer.Reason == "" {
-			answer.Reason = said.StopReason
-		}
-	}
-	return answer, answer.check()
 }

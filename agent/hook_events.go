@@ -30,7 +30,7 @@ func (t *turn) beforeMessage(ctx context.Context, text string) error {
 			in.Source = source
 			answer, err := s.hooks.ask(ctx, s, t.cb, k, in)
 			if err != nil {
-				s.hooks.warnOnce(s, t.cb, err.Error())
+				s.hooks.warnFailed(s, t.cb, k, err)
 			}
 			if answer.Decision == permission.Refuse {
 				s.hooks.warnOnce(s, t.cb, k.called()+" cannot keep a session from its start"+because(answer.Reason))
@@ -45,8 +45,8 @@ func (t *turn) beforeMessage(ctx context.Context, text string) error {
 		switch stops := answer.Stop != nil && *answer.Stop; {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case err != nil && k.Warn:
-			s.hooks.warnOnce(s, t.cb, err.Error())
+		case err != nil && k.passes(err):
+			s.hooks.warnFailed(s, t.cb, k, err)
 		case err != nil:
 			return &Failure{Kind: KindApproval, What: "message", Err: fmt.Errorf("not sent: the hook %w", err), Hint: "fix the hook, or remove it"}
 		case stops, answer.Decision == permission.Refuse:
@@ -72,7 +72,7 @@ func (t *turn) resumed(ctx context.Context, reply provider.Done) (again bool, er
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		case err != nil:
-			s.hooks.warnOnce(s, t.cb, err.Error())
+			s.hooks.warnFailed(s, t.cb, k, err)
 			continue
 		case answer.Stop != nil && *answer.Stop:
 			return false, nil
@@ -104,7 +104,7 @@ func (r *requests) beforeCompact(ctx context.Context, trigger, keep string) erro
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			s.hooks.warnOnce(s, r.cb, err.Error())
+			s.hooks.warnFailed(s, r.cb, k, err)
 		}
 		if answer.Decision == permission.Refuse {
 			return errors.New("denied by the hook " + k.says(answer.Reason))
@@ -123,12 +123,9 @@ func (s *session) notifyHooks(cb *serial, kind, text string) {
 	for _, k := range s.hooksOn(extension.OnNotify, claudeNotice(kind)) {
 		in := s.hookInput(extension.OnNotify)
 		in.Kind, in.Text = kind, new(s.masked(text))
-		s.hooks.mu.Lock()
-		ctx := s.hooks.noticing
-		s.hooks.mu.Unlock()
-		s.hooks.notices.Go(func() {
+		s.hooks.besides(func(ctx context.Context) {
 			if _, err := s.hooks.ask(ctx, s, cb, k, in); err != nil && ctx.Err() == nil {
-				s.hooks.warnOnce(s, cb, err.Error())
+				s.hooks.warnFailed(s, cb, k, err)
 			}
 		})
 	}
@@ -164,7 +161,7 @@ func (a *Agent) endSession(reason string) {
 			in.ExitCode = &a.exitCode
 		}
 		if _, err := s.hooks.ask(context.Background(), s, nil, k, in); err != nil {
-			s.hooks.warnOnce(s, nil, err.Error())
+			s.hooks.warnFailed(s, nil, k, err)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"artoo/agent/permission"
 	"artoo/tool"
@@ -61,7 +60,7 @@ func TestOnlyAClearAllowIsOne(t *testing.T) {
 // A hook is named with its path, so the reason why it does not start does not repeat it.
 func TestAMissingHookSaysWhy(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "guard")
-	_, err := runHook(t.Context(), exec.Command(missing), shell.StartHere, nil, time.Minute)
+	_, err := startHook(exec.Command(missing), shell.StartHere, nil)
 	if !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), missing) {
 		t.Errorf("got %v", err)
 	}

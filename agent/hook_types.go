@@ -20,7 +20,7 @@ type hooks struct {
 	environ  []string
 	approved func(h extension.Hook) error
 	running  chan struct{}  // holds one while a hook runs: they run one at a time
-	notices  sync.WaitGroup // hooks on notify, which no caller waits for
+	notices  sync.WaitGroup // hooks that no caller waits for: on notify, and asynchronous ones
 
 	mu       sync.Mutex
 	list     []hook

@@ -48,7 +48,8 @@ func (t *table) hook(from extension.Origin) extension.Hook {
 	var read hookTable
 	t.fill(&read)
 	h := extension.Hook{Origin: from, On: extension.Event(read.On), PassEnv: read.PassEnv, Match: splitAt('|', read.Match),
-		Claude: read.Format == "claude", Warn: read.OnFailure == "warn", MayAnswer: read.MayAnswer != nil && *read.MayAnswer}
+		Claude: read.Format == "claude", MayAnswer: read.MayAnswer != nil && *read.MayAnswer}
+	h.Warn = read.OnFailure == "warn" || h.Claude && read.OnFailure == ""
 	t.hookCommand(&h)
 	t.hookTimeout(&h)
 	t.leftover(true)
@@ -66,7 +67,7 @@ func (t *table) hook(from extension.Origin) extension.Hook {
 	}
 	oneOf(t, "format", []string{"artoo", "claude"})
 	oneOf(t, "on_failure", []string{"block", "warn"})
-	if from.Source.ThirdParty() && (h.Warn || h.MayAnswer) {
+	if from.Source.ThirdParty() && (read.OnFailure == "warn" || h.MayAnswer) {
 		t.doc.wrong(t.at("on"), t.name("on")+": a project's hook can only deny, ask and add context", "remove may_answer and on_failure")
 	}
 	if h.MayAnswer && h.On != extension.OnQuestion {

@@ -32,8 +32,8 @@ type Extension struct {
 // OfHook describes a hook of the repository at root.
 func OfHook(root string, h extension.Hook) Extension {
 	e := Extension{Kind: "hook", Name: string(h.On), Command: h.String()}
-	if rules := strings.Join(append(slices.Clone(h.Match), h.Matcher), " "); strings.TrimSpace(rules) != "" {
-		e.Name += " of " + strings.TrimSpace(rules)
+	if calls := h.Calls(); calls != "" {
+		e.Name += " of " + calls
 	}
 	if h.PassEnv != nil {
 		e.Details = append(e.Details, "it gets the variables "+strings.Join(h.PassEnv, ", "))

@@ -26,6 +26,7 @@ type claudeHook struct {
 	Args    []string `json:"args"`
 	Timeout float64  `json:"timeout"` // seconds
 	If      string   `json:"if"`      // a rule of permissions
+	Async   bool     `json:"async"`
 }
 
 // ClaudeHooks reads the hooks of Claude Code's settings or of a plugin's hooks.json, which Codex
@@ -33,13 +34,17 @@ type claudeHook struct {
 // form.
 func ClaudeHooks(data []byte, from Origin) (hooks []Hook, left []string, err error) {
 	var settings struct {
-		Hooks map[string][]struct {
+		Disabled bool `json:"disableAllHooks"`
+		Hooks    map[string][]struct {
 			Matcher string       `json:"matcher"`
 			Hooks   []claudeHook `json:"hooks"`
 		} `json:"hooks"`
 	}
 	if err := json.Unmarshal(data, &settings); err != nil {
 		return nil, nil, fmt.Errorf("%s: its hooks cannot be read: %w", from.Place, err)
+	}
+	if settings.Disabled {
+		return nil, nil, nil
 	}
 	for _, event := range Events() {
 		for _, group := range settings.Hooks[event.Claude()] {
@@ -48,7 +53,7 @@ func ClaudeHooks(data []byte, from Origin) (hooks []Hook, left []string, err err
 					left = append(left, fmt.Sprintf("%s: a hook of type %q on %s", from.Place, h.Type, event.Claude()))
 					continue
 				}
-				made := Hook{Origin: from, On: event, Matcher: group.Matcher, Line: h.Command, Claude: true,
+				made := Hook{Origin: from, On: event, Matcher: group.Matcher, Line: h.Command, Claude: true, Warn: true, Async: h.Async,
 					Timeout: time.Duration(h.Timeout * float64(time.Second))}
 				if h.Args != nil {
 					made.Line, made.Command = "", append([]string{h.Command}, h.Args...)

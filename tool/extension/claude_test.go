@@ -22,12 +22,18 @@ func TestClaudeCodesHooksAreRead(t *testing.T) {
 		guard.Limit() != 1500*time.Millisecond || !slices.Equal(guard.Match, []string{"Bash(git *)"}) || !guard.Claude {
 		t.Errorf("%+v", guard)
 	}
-	if check.On != OnStop || check.Line != "check" || check.Limit() != 30*time.Second || check.Place != "settings.json" {
+	if calls := guard.Calls(); calls != "Edit|Write and Bash(git *)" {
+		t.Errorf("it is about %q", calls)
+	}
+	if check.On != OnStop || check.Line != "check" || check.Limit() != time.Minute || check.Place != "settings.json" {
 		t.Errorf("%+v", check)
 	}
 	want := []string{`settings.json: a hook of type "prompt" on PreToolUse`, "settings.json: hooks on TeammateIdle"}
 	if !slices.Equal(left, want) {
 		t.Errorf("%q", left)
+	}
+	if off, _, err := ClaudeHooks([]byte(`{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "check"}]}]}}`), Origin{}); off != nil || err != nil {
+		t.Errorf("hooks that are turned off are read: %+v, %v", off, err)
 	}
 	if _, _, err := ClaudeHooks([]byte(`{"hooks": []}`), Origin{}); err == nil {
 		t.Error("hooks of another form are read")

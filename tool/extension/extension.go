@@ -109,9 +109,10 @@ type Hook struct {
 	Command []string
 	Line    string
 	PassEnv []string      // names of variables that it gets as they are
-	Timeout time.Duration // 0 is 30 s, 1 s for SessionEnd
+	Timeout time.Duration // 0 is 30 s, 60 s in Claude Code's form, 1 s for SessionEnd
 	Claude  bool          // Input and output have Claude Code's form.
-	Warn    bool          // A failure warns and denies nothing; only the user's own file says so.
+	Warn    bool          // A failure warns and denies nothing: that is Claude Code's form, and the user's own file may say so.
+	Async   bool          // No one waits for it, and its answer does not count.
 	// MayAnswer makes its yes to a question the user's own.
 	MayAnswer bool
 }
@@ -124,6 +125,13 @@ func (h Hook) String() string {
 	return strings.Join(h.Command, " ")
 }
 
+// Calls names the calls or kinds that the hook is about, "" for all: one that has a matcher and rules is about those that
+// both take.
+func (h Hook) Calls() string {
+	both := slices.DeleteFunc([]string{strings.TrimSpace(h.Matcher), strings.Join(h.Match, "|")}, func(s string) bool { return s == "" })
+	return strings.Join(both, " and ")
+}
+
 // Limit is the hook's time limit.
 func (h Hook) Limit() time.Duration {
 	switch {
@@ -131,6 +139,8 @@ func (h Hook) Limit() time.Duration {
 		return h.Timeout
 	case h.On == SessionEnd:
 		return time.Second
+	case h.Claude:
+		return time.Minute
 	}
 	return 30 * time.Second
 }

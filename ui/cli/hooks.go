@@ -269,11 +269,7 @@ func (x *extensions) hookPrograms() (list []doctor.Hook) {
 
 // hookRow is a hook in a line: its event, its rules, its command and the file that has it.
 func (x *extensions) hookRow(h extension.Hook) string {
-	rules := strings.Join(append(slices.Clone(h.Match), strings.Fields(h.Matcher)...), "|")
-	if rules != "" {
-		rules = " " + rules
-	}
-	row := fmt.Sprintf("%s%s: %s  (%s)", h.On, rules, h.String(), h.Place)
+	row := fmt.Sprintf("%s: %s  (%s)", strings.TrimSpace(string(h.On)+" "+h.Calls()), h.String(), h.Place)
 	if h.MayAnswer {
 		row += ", its yes is yours"
 	}
