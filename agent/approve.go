@@ -420,36 +420,6 @@ func (c *calls) answerOf(k hook, q Question, answer hookAnswer) (a Answer, ok bo
 	return a, true
 }
 
-// afterTool shows the hooks after a call its outcome. Their additions follow the result.
-func (c *calls) afterTool(ctx context.Context, p *pending, e ended) {
-	list := c.session.hooksOnCall(extension.AfterTool, p)
-	if len(list) == 0 || ctx.Err() != nil {
-		return
-	}
-	in := c.session.callInput(extension.AfterTool, p)
-	said := outcomeOf(ctx, e.result, e.err, e.took)
-	in.Status, in.Text, in.Millis = said.Status, &said.Text, new(e.took.Milliseconds())
-	for _, k := range list {
-		if k.Claude && in.Status != CallOK {
-			continue // It runs after calls that succeeded.
-		}
-		answer, err := c.session.hooks.ask(ctx, c.session, c.cb, k, in)
-		if err != nil {
-			c.session.hooks.warnFailed(c.session, c.cb, k, err)
-			continue
-		}
-		if answer.Decision == permission.Refuse && answer.Reason != "" {
-			p.hookContext = append(p.hookContext, k.remark("objects", answer.Reason))
-		}
-		if answer.Context != "" {
-			p.hookContext = append(p.hookContext, k.remark("adds", answer.Context))
-		}
-		if answer.Stop != nil && *answer.Stop {
-			p.stop = cmp.Or(p.stop, k.stopped(answer.Reason))
-		}
-	}
-}
-
 // questionsForHooks are the questions that hooks may answer.
 var questionsForHooks = []QuestionKind{QuestionApproval, QuestionChanges, QuestionOutside, QuestionWhole}
 

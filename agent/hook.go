@@ -22,6 +22,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/environ"
 	"artoo/tool/extension"
+	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/text"
 )
@@ -189,6 +190,9 @@ func (h *hooks) askOnce(ctx context.Context, s *session, cb *serial, k hook, in 
 	}
 	end, err := h.run(ctx, s, k, data)
 	next() // A notice may have to wait for an answer of the user.
+	if end.layer != nil {
+		h.takeChanges(ctx, s, cb, k, end, in.land)
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return hookAnswer{}, cause
 	}
@@ -231,11 +235,41 @@ func (in hookInput) masked(s *session) hookInput {
 	return in
 }
 
+// takeChanges lands changes of a hook on its layer, names the others once, and gives the layer up.
+func (h *hooks) takeChanges(ctx context.Context, s *session, cb *serial, k hook, end hookEnd,
+	land func(ctx context.Context, k hook, changes confine.Changes) (left []sandbox.Change)) {
+	if ctx.Err() != nil {
+		_ = end.layer.Discard() // it goes with the sandbox
+		return
+	}
+	changes, err := end.layer.Changes(ctx)
+	if err != nil {
+		h.warnOnce(s, cb, k.called()+": the files that it wrote cannot be read: "+err.Error())
+		return
+	}
+	left := changes.List()
+	if land != nil && !end.late && end.exit.Signal == "" {
+		left = land(ctx, k, changes)
+	}
+	if err := changes.Discard(true); err != nil {
+		h.warnOnce(s, cb, k.called()+": its layer could not be removed: "+err.Error())
+	}
+	if len(left) == 0 {
+		return
+	}
+	var paths []string
+	for _, change := range left {
+		paths = append(paths, change.Path)
+	}
+	h.warn(s, cb, k.called()+" wrote", k.called()+" wrote files that do not stay, as those of a hook of others: "+text.UpTo(mostNamed, s.namesOf(paths)))
+}
+
 // hookEnd is how a hook ended.
 type hookEnd struct {
 	out, err []byte
 	exit     shell.Exit
 	late     bool
+	layer    confine.Confined // holds the files that it wrote; nil where it ran on no layer
 }
 
 // run runs a hook's command with data on its standard input, and ends all that it started.
@@ -265,11 +299,18 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 		return end, notStarted(cmd.Err)
 	}
 	start := s.opt.Env.Start
+	var layer confine.Confined
 	switch {
 	case !k.Source.ThirdParty() && start == nil:
 		start = shell.StartHere
 	case k.Source.ThirdParty():
-		start = s.startConfined
+		start = func(cmd *exec.Cmd) (shell.Started, error) {
+			confined, err := s.startConfined(cmd)
+			if err == nil && s.opt.Policy.Confinement.Layer {
+				layer = confined
+			}
+			return confined, err
+		}
 	}
 	r, err := startHook(cmd, start, data)
 	if err != nil {
@@ -281,10 +322,16 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 	}
 	if !k.Async {
 		if end, ended := r.wait(ctx, k.Limit(), beside); ended {
+			end.layer = layer
 			return end, nil
 		}
 	}
-	h.besides(func(ctx context.Context) { r.wait(ctx, k.Limit(), nil) })
+	h.besides(func(ctx context.Context) {
+		r.wait(ctx, k.Limit(), nil)
+		if layer != nil {
+			_ = layer.Discard() // it goes with the sandbox
+		}
+	})
 	return end, nil
 }
 
@@ -296,8 +343,9 @@ func (h *hooks) besides(f func(ctx context.Context)) {
 	h.notices.Go(func() { f(ctx) })
 }
 
-// startConfined starts a command of a third party on the project itself, as a background command.
-func (s *session) startConfined(cmd *exec.Cmd) (shell.Started, error) {
+// startConfined starts a command of a third party on a layer over the project. Where there are none it sees the project
+// read-only, as a background command does.
+func (s *session) startConfined(cmd *exec.Cmd) (confine.Confined, error) {
 	if s.opt.Sandbox == nil {
 		return nil, errors.New("it runs only in the sandbox, which is not to be had here")
 	}
@@ -305,7 +353,11 @@ func (s *session) startConfined(cmd *exec.Cmd) (shell.Started, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceBackground, Exec: true, Hidden: hidden})
+	place := permission.PlaceBackground
+	if s.opt.Policy.Confinement.Layer {
+		place = permission.PlaceLayer
+	}
+	return s.opt.Sandbox.Start(cmd, confine.Line{Place: place, Exec: true, Hidden: hidden})
 }
 
 // notStarted says why a hook's program does not run. It leaves out the path: the hook is named before it.
@@ -473,10 +525,6 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 }
 
 const notFound = 127 // the status with which shells say that there is no such program
-
-// unclear is the failure of a hook that may have meant to deny: where it guards something that is denied, whatever the
-// hook's on_failure says.
-type unclear struct{ error }
 
 // passes reports whether a failure of the hook only warns.
 func (k hook) passes(err error) bool {

@@ -9,9 +9,11 @@ import (
 	"regexp"
 	"sync"
 
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/extension"
+	"artoo/tool/sandbox"
 	"artoo/tool/text"
 )
 
@@ -68,6 +70,9 @@ type hookInput struct {
 	Trigger  string `json:"trigger,omitempty"`
 	Kind     string `json:"kind,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
+
+	// land lands changes of a hook on a layer, and returns those that it left; nil lands none.
+	land func(ctx context.Context, k hook, changes confine.Changes) (left []sandbox.Change)
 }
 
 // hookAccess lists the things a call would touch.
@@ -106,3 +111,7 @@ func (a hookAnswer) check() error {
 	}
 	return nil
 }
+
+// unclear is the failure of a hook that may have meant to deny: where it guards something that is denied, whatever the
+// hook's on_failure says.
+type unclear struct{ error }
