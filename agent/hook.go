@@ -181,10 +181,7 @@ func (h *hooks) askOnce(ctx context.Context, s *session, cb *serial, k hook, in 
 			}
 		}
 	}
-	data, err := provider.Marshal(in)
-	if k.Claude {
-		data, err = in.claude()
-	}
+	data, err := in.data(s, k)
 	if err != nil {
 		return failed(err)
 	}
@@ -262,6 +259,19 @@ func (h *hooks) takeChanges(ctx context.Context, s *session, cb *serial, k hook,
 		paths = append(paths, change.Path)
 	}
 	h.warn(s, cb, k.called()+" wrote", k.called()+" wrote files that do not stay, as those of a hook of others: "+text.UpTo(mostNamed, s.namesOf(paths)))
+}
+
+// data is the input as the hook reads it. A notice does not wait for the conversation, which may go on.
+func (in hookInput) data(s *session, k hook) (data []byte, err error) {
+	if !k.Claude {
+		return provider.Marshal(in)
+	}
+	if in.Event != extension.OnNotify {
+		if in.Transcript, err = s.transcript(k); err != nil {
+			return nil, err
+		}
+	}
+	return in.claude()
 }
 
 // hookEnd is how a hook ended.

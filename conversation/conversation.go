@@ -158,6 +158,11 @@ func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.
 // Messages is a new slice of the messages to send, which must not be changed. Observe refers to it.
 func (c *Conversation) Messages() []provider.Message {
 	c.sent = len(c.items)
+	return c.Kept()
+}
+
+// Kept is the same for other readers: nothing refers to it.
+func (c *Conversation) Kept() []provider.Message {
 	out := make([]provider.Message, len(c.items))
 	for i, it := range c.items {
 		out[i] = it.sent()

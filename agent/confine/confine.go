@@ -122,6 +122,31 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	})
 }
 
+// Share shows a file to all commands, in their directory for temporary files. They may have put a link in its place: it is
+// replaced and not followed.
+func (c *Confiner) Share(name string, data []byte) (seen string, err error) {
+	if err := c.open(); err != nil {
+		return "", fmt.Errorf("the sandbox cannot be started: %w", err)
+	}
+	dir := filepath.Join(c.config.Temp, "tmp")
+	file, err := os.CreateTemp(dir, ".artoo-")
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(data)
+	at := filepath.Join(dir, name)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), at)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
+	}
+	if c.facts.Mechanism == sandbox.Namespaces {
+		at = filepath.Join("/tmp", name)
+	}
+	return at, nil
+}
+
 // StartServer starts a language server, which runs code of the project and writes only to artoo's caches.
 func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if err := c.open(); err != nil {

@@ -68,3 +68,28 @@ func TestConfinedProgramsReadTheCertificatesThatVariablesName(t *testing.T) {
 		}
 	}
 }
+
+// A file that is shown to confined commands replaces a link that one of them has put in its place.
+func TestAFileForConfinedCommandsFollowsNoLink(t *testing.T) {
+	facts, ok := factsHere(t)
+	if !ok {
+		return
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	put(t, filepath.Join(base, "project", "a"), "")
+	put(t, filepath.Join(base, "mine"), "mine")
+	c := New(Config{Config: sandbox.Config{Root: filepath.Join(base, "project"), Home: filepath.Join(base, "home")}}, facts)
+	defer c.Close()
+	for _, text := range []string{"one", "two"} {
+		at, err := c.Share("shown", []byte(text))
+		must(t, err)
+		end := runs(t, c.StartServer, "cat "+at+"; rm "+at+"; ln -s "+filepath.Join(base, "mine")+" "+at)
+		if string(end.Output) != text {
+			t.Errorf("%q, not %s", end.Output, text)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(base, "mine")); err != nil || string(data) != "mine" {
+		t.Errorf("it holds %q, %v", data, err)
+	}
+}
