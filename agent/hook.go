@@ -300,6 +300,9 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 	}
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir, cmd.Env = root, environ.OfExtension(h.environ, k.PassEnv...)
+	if k.Source.ThirdParty() { // Without the network npx and uvx would try for minutes.
+		cmd.Env = append(cmd.Env, "npm_config_offline=true", "UV_OFFLINE=1")
+	}
 	if k.Claude {
 		for name, value := range variables {
 			cmd.Env = append(cmd.Env, name+"="+value)
