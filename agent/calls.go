@@ -93,8 +93,7 @@ func (c *calls) brokenInput(call provider.ToolCall) string {
 	raw, why := call.Raw, "is not a JSON object"
 	if key, twice := provider.DuplicateKey([]byte(raw)); twice {
 		why = fmt.Sprintf("has the duplicate key %q", key)
-	}
-	if json.Valid([]byte(raw)) && strings.HasPrefix(raw, "{") && why == "is not a JSON object" {
+	} else if json.Valid([]byte(raw)) && strings.HasPrefix(raw, "{") {
 		why = "was not in the form that the server reads"
 	}
 	if remark := c.session.tooLarge[call.ID]; remark != "" {

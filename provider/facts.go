@@ -51,6 +51,7 @@ type Facts struct {
 	NewSee       bool // models of it that are unknown yet can be taken to see
 	VendorModels bool // its own ids are vendor/model, and the vendor may be called as it is
 	Billed       bool // it reports the cost of each reply
+	ManyImages   bool // its API takes twice the images of the narrower gateways
 
 	// Convention is its name in the conventions of OpenTelemetry; "" is Name.
 	Convention string
@@ -114,7 +115,7 @@ var Known = sync.OnceValue(func() []Facts {
 				Path: "v1/models", Auth: AuthXAPIKey,
 				Headers: map[string]string{"Anthropic-Version": "2023-06-01"},
 			},
-			DefaultModel: "claude-sonnet-5-5", Vendor: "anthropic", NewSee: true,
+			DefaultModel: "claude-sonnet-5-5", Vendor: "anthropic", NewSee: true, ManyImages: true,
 			Short: map[string]string{"sonnet": "claude-sonnet-", "opus": "claude-opus-", "haiku": "claude-haiku-", "fable": "claude-fable-"},
 			Families: []Family{
 				{Prefix: "claude-3", MaxOutput: 4_096, Images: true},

@@ -666,10 +666,10 @@ type imageLimits struct {
 	small int // may have no longer side than this
 }
 
-// limitsOf is the table: the narrower gateways' limits, and Anthropic's.
+// limitsOf is the narrower gateways' limits, or those of an API that takes more.
 func limitsOf(provider string) imageLimits {
 	l := imageLimits{count: 50, bytes: 3_900_000, total: 14 << 20, edge: 8000, crowd: 20, small: 2000}
-	if provider == "anthropic" {
+	if facts, _ := FactsOf(provider); facts.ManyImages {
 		l.count, l.total = 100, 20<<20
 	}
 	return l

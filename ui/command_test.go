@@ -354,7 +354,7 @@ func TestCostWithoutACountOfRequests(t *testing.T) {
 	spent := provider.Usage{Input: 1200, Output: 300}
 	for want, info := range map[string]conversation.Totals{
 		"no requests yet; nothing spent": {CostUSD: &free},
-		"1.2k in, 300 out, $0.00":      {Usage: spent, CostUSD: &free},
+		"1.2k in, 300 out, $0.00":        {Usage: spent, CostUSD: &free},
 		"1 request, 1.2k in, 300 out":    {Requests: 1, Usage: spent, CostUSD: &free},
 	} {
 		if got := costText(info); !strings.HasPrefix(got, want) {
