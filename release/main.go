@@ -37,7 +37,8 @@ type release struct {
 	URL     string // the address under which the files are published
 	Signer  string // the publisher's public key as ssh-keygen writes it; "" for a release without signature
 	Time    time.Time
-	Sums    map[string]string // SHA-256 in hex by file name
+	Sums    map[string]string   // SHA-256 in hex by file name
+	Modules map[string]licensed // what the binaries contain, by path
 }
 
 func main() {
@@ -47,9 +48,16 @@ func main() {
 	flag.StringVar(&r.Version, "version", "", "version, without a v")
 	flag.StringVar(&r.URL, "url", "", "address under which the files are published")
 	flag.StringVar(&r.Signer, "signer", "", "public key that verifies the checksums")
+	onlyLicenses := flag.String("licenses", "", "write only the licences of all modules, into this file")
 	flag.Parse()
 	r.Time = time.Unix(*seconds, 0).UTC()
-	if err := r.pack(); err != nil {
+	var err error
+	if r.Modules, err = linked(".."); err == nil && *onlyLicenses != "" {
+		err = os.WriteFile(*onlyLicenses, notices(r.Modules), 0o644)
+	} else if err == nil {
+		err = r.pack()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
@@ -57,7 +65,7 @@ func main() {
 
 // pack writes all files, the checksums last.
 func (r *release) pack() error {
-	for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"} {
+	for _, platform := range platforms {
 		file, err := r.binary(platform)
 		if err != nil {
 			return err
@@ -149,12 +157,12 @@ func (r *release) parts(platform, file string) error {
 	if err != nil {
 		return err
 	}
-	components := []object{component("std", strings.TrimPrefix(info.GoVersion, "go"))}
+	components := []object{r.component("std", strings.TrimPrefix(info.GoVersion, "go"))}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		c := component(m.Path, m.Version)
+		c := r.component(m.Path, m.Version)
 		if h, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:")); err == nil && len(h) == sha256.Size {
 			c["hashes"] = []object{{"alg": "SHA-256", "content": hex.EncodeToString(h)}}
 		}
@@ -175,9 +183,10 @@ func (r *release) parts(platform, file string) error {
 }
 
 // component is a Go module in a parts list.
-func component(path, version string) object {
+func (r *release) component(path, version string) object {
 	purl := "pkg:golang/" + path + "@" + version
-	return object{"type": "library", "name": path, "version": version, "purl": purl, "bom-ref": purl}
+	return object{"type": "library", "name": path, "version": version, "purl": purl, "bom-ref": purl,
+		"licenses": []object{{"expression": r.Modules[path].expression()}}}
 }
 
 // sum is the SHA-256 of data in hex.
@@ -280,10 +289,11 @@ func (r *release) layer(architecture string) ([]byte, error) {
 	t.file("etc/ssl/certs/ca-certificates.crt", 0o644, certificates.Bytes())
 	t.dir(home[1:]+"/", 0o1777, uid)
 	t.dir("tmp/", 0o1777, 0)
-	for _, dir := range []string{"usr/", "usr/local/", "usr/local/bin/"} {
+	for _, dir := range []string{"usr/", "usr/local/", "usr/local/bin/", "usr/local/share/", "usr/local/share/doc/", "usr/local/share/doc/artoo/"} {
 		t.dir(dir, 0o755, 0)
 	}
 	t.file("usr/local/bin/artoo", 0o755, program)
+	t.file("usr/local/share/doc/artoo/THIRD-PARTY-LICENSES", 0o644, notices(r.Modules))
 	t.dir("work/", 0o755, uid)
 	return out.Bytes(), t.close()
 }

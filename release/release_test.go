@@ -80,6 +80,7 @@ func TestRelease(t *testing.T) {
 	s.must(t, s.dir, "cp", "-r", filepath.Join(clones[0], "dist"), s.site)
 	t.Run("same bytes", func(t *testing.T) { s.sameBytes(t, clones) })
 	t.Run("flags", func(t *testing.T) { s.flags(t, clones[0]) })
+	t.Run("licences", s.licences)
 	t.Run("install script", s.script)
 	t.Run("deb", func(t *testing.T) {
 		s.packaged(t, "var/lib/dpkg/info var/lib/dpkg/updates",
@@ -133,6 +134,29 @@ func (s sandbox) flags(t *testing.T, clone string) {
 	}
 }
 
+// licences looks for the licence of each part, and for the texts in the archive.
+func (s sandbox) licences(t *testing.T) {
+	var parts struct {
+		Components []struct {
+			Name     string
+			Licenses []struct{ Expression string }
+		}
+	}
+	data, err := os.ReadFile(s.file(".cdx.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &parts)
+	}
+	if err != nil || len(parts.Components) < 50 {
+		t.Fatalf("%d parts, %v", len(parts.Components), err)
+	}
+	texts := s.must(t, s.dir, "tar", "-xzOf", s.file(".tar.gz"), "share/doc/artoo/THIRD-PARTY-LICENSES")
+	for _, c := range parts.Components {
+		if len(c.Licenses) != 1 || c.Licenses[0].Expression == "" || !strings.Contains(texts, "\n"+c.Name) {
+			t.Errorf("%s has no licence: %v", c.Name, c.Licenses)
+		}
+	}
+}
+
 // script installs with install.sh, and shows that it refuses tampered files.
 func (s sandbox) script(t *testing.T) {
 	install := func(site, prefix string) (string, error) {
@@ -182,6 +206,9 @@ func (s sandbox) packaged(t *testing.T, dirs string, install, remove []string) {
 	if left := artooFiles(t, root); len(left) != 0 {
 		t.Errorf("left after the removal: %v", left)
 	}
+	if _, err := os.Stat(filepath.Join(root, "usr/share/doc/artoo")); err == nil {
+		t.Error("the package's directory is left after the removal")
+	}
 }
 
 // used runs an installed program in its root, and looks for its manual and completions.
@@ -190,7 +217,8 @@ func (s sandbox) used(t *testing.T, root, program string) {
 		t.Errorf("artoo --version prints %q", out)
 	}
 	files := strings.Join(artooFiles(t, root), "\n")
-	for _, name := range []string{"man/man1/artoo.1", "bash-completion/completions/artoo", "/_artoo", "vendor_completions.d/artoo.fish"} {
+	for _, name := range []string{"man/man1/artoo.1", "bash-completion/completions/artoo", "/_artoo", "vendor_completions.d/artoo.fish",
+		"doc/artoo/THIRD-PARTY-LICENSES"} {
 		if !strings.Contains(files, name) {
 			t.Errorf("no %s among %s", name, files)
 		}
@@ -316,6 +344,10 @@ func (s sandbox) image(t *testing.T) {
 	if n := bytes.Count(pem, []byte("BEGIN CERTIFICATE")); err != nil || n < 100 {
 		t.Errorf("%d certificates, %v", n, err)
 	}
+	if text, err := os.ReadFile(filepath.Join(root, "usr/local/share/doc/artoo/THIRD-PARTY-LICENSES")); err != nil ||
+		!bytes.Contains(text, []byte("\ngithub.com/chzyer/readline v")) {
+		t.Errorf("the image has no licences: %v", err)
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -327,12 +359,14 @@ func (s sandbox) image(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"-i"}, append(env, chroot, fmt.Sprintf("--userspec=%d:%d", uid, uid), root, p.Args[0], "-p", "hello")...)
-	cmd := exec.Command("env", args...)
-	cmd.Env = os.Environ()
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil || strings.TrimSpace(out.String()) != "Hello from the image." {
-		t.Errorf("%v: %s\n%s", err, out.String(), errs.String())
+	for _, id := range []int{uid, 1000} { // the image's own user, and one that --user names
+		args := append([]string{"-i"}, append(env, chroot, fmt.Sprintf("--userspec=%d:%d", id, id), root, p.Args[0], "-p", "hello")...)
+		cmd := exec.Command("env", args...)
+		cmd.Env = os.Environ()
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil || strings.TrimSpace(out.String()) != "Hello from the image." {
+			t.Errorf("as user %d: %v: %s\n%s", id, err, out.String(), errs.String())
+		}
 	}
 }
