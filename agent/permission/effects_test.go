@@ -99,6 +99,8 @@ func TestEachEffectHasOneRow(t *testing.T) {
 		{change("d", sandbox.Created, fs.ModeDir|0o755, 0), nil, []string{"new directory: d/"}, "files: 1 new directory"},
 		{append(change("dist/a.o", sandbox.Deleted, 0o644, 0o644), change("dist/b.o", sandbox.Created, 0o644, 0)...), nil,
 			[]string{"build output: 1 created, 1 deleted"}, "build output: 1 created, 1 deleted"},
+		{append(change("dist/node_modules/x", sandbox.Created, 0o644, 0), change("x", sandbox.Created, 0o644, 0)...), nil,
+			[]string{"created: dist/node_modules/x", "created: x"}, "files: 2 created (1 ignored by git)"},
 		{nil, []GitRow{{Class: Guarded, Text: "configuration: a.b = c"}, {Class: Loss, Text: "refs/heads/x: deleted, was 1"},
 			{Class: Content, Text: "refs/heads/main: commit 2 x"}},
 			[]string{"git itself: configuration: a.b = c", "git loses: refs/heads/x: deleted, was 1", "git: refs/heads/main: commit 2 x"},

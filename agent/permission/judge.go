@@ -215,6 +215,9 @@ func (w *weigher) add(c sandbox.Change) Class {
 		return Output
 	}
 	e.Files[what]++
+	if w.ignored[c.Path] {
+		e.Ignored++
+	}
 	now, before := c.Mode.Perm(), c.Before.Mode.Perm()
 	switch {
 	case what == Deleted:
@@ -590,6 +593,7 @@ type Effects struct {
 	By map[What][]Entry
 	// Files and Built count the files that land, except git's data; Built is build output.
 	Files, Built Counts
+	Ignored      int              // how many of Files git ignores
 	Git          int              // how many rows of git's land
 	There        bool             // they are in the project already, where no layer was
 	Apply        []sandbox.Change // the changes that a yes applies, except git's data
@@ -723,6 +727,9 @@ func (e Effects) Summary() string {
 	for i, counts := range []Counts{e.Files, {"changed": e.Git}, e.Built} {
 		if text := counts.String(); text != "" {
 			all = append(all, [...]string{"files: ", "git: ", "build output: "}[i]+text)
+		}
+		if i == 0 && e.Ignored > 0 {
+			all[0] += fmt.Sprintf(" (%d ignored by git)", e.Ignored)
 		}
 	}
 	return cmp.Or(strings.Join(all, "; "), "nothing that can be applied")
