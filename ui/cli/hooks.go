@@ -179,28 +179,25 @@ func (x *extensions) unapproved() string {
 	return "ignoring unapproved extensions of this repository: " + text.UpTo(3, names) + "; artoo trust shows it, --no-project silences this"
 }
 
-// askExtension is the question about the first server or hook without an answer, nil for none.
+// askExtension is the question about the servers and hooks without an answer, nil for none.
 func (a *app) askExtension() *ui.Trust {
 	store, err := a.extensions.trustStore()
 	if err != nil {
 		return nil
 	}
-	for _, e := range a.extensions.supplied() {
-		if a.extensions.answerTo(e) != nil {
-			continue
-		}
-		return &ui.Trust{Question: a.extensions.extensionQuestion(e), Answered: func(yes bool) (*ui.Trust, error) {
+	open := slices.DeleteFunc(a.extensions.supplied(), func(e trust.Extension) bool { return a.extensions.answerTo(e) != nil })
+	if len(open) == 0 {
+		return nil
+	}
+	return &ui.Trust{Question: a.extensions.extensionsQuestion(open), Answered: func(yes bool) (*ui.Trust, error) {
+		for _, e := range open {
 			if err := a.extensions.storeFailure(store, store.Approve(a.project.Root, e, yes, time.Now().UTC())); err != nil {
 				return nil, err
 			}
 			a.extensions.noteAnswer(e, yes)
-			if err := a.useExtensions(); err != nil {
-				return nil, err
-			}
-			return a.askExtension(), nil
-		}}
-	}
-	return nil
+		}
+		return nil, a.useExtensions()
+	}}
 }
 
 // useExtensions puts approved hooks and servers in force in a conversation that has begun.
@@ -214,6 +211,18 @@ func (a *app) useExtensions() error {
 		return err
 	}
 	return a.agent.SettingsChanged(tools)
+}
+
+// extensionsQuestion shows extensions with the files that they name.
+func (x *extensions) extensionsQuestion(list []trust.Extension) screen.YesNo {
+	if len(list) == 1 {
+		return x.extensionQuestion(list[0])
+	}
+	var q screen.ExtensionsQuestion
+	for _, e := range list {
+		q = append(q, x.extensionQuestion(e))
+	}
+	return q
 }
 
 // extensionQuestion shows an extension with the files that it names.

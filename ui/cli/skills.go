@@ -184,7 +184,8 @@ func agentTools(i skill.Item, all []string) (tools, lacks []string) {
 	}
 	if !everything {
 		take(i.Tools, func(t string) { tools = append(tools, t) })
-		if at := slices.IndexFunc(i.Tools, func(name string) bool { return strings.Contains(name, "(") }); at >= 0 {
+		limited := func(name string) bool { return strings.Contains(name, "(") && permission.ToolsNamed(name) != nil }
+		if at := slices.IndexFunc(i.Tools, limited); at >= 0 {
 			lacks = append(lacks, "the limit "+i.Tools[at])
 		}
 	}

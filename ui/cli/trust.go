@@ -486,24 +486,39 @@ func (c trustCommand) askToTrust(ctx context.Context) error {
 	return c.askExtensions(ctx)
 }
 
-// askExtensions asks about each server and hook that is not approved as it is.
+// askExtensions asks about the servers and hooks that are not approved as they are: as a whole, and after a no
+// about each.
 func (c trustCommand) askExtensions(ctx context.Context) error {
 	store, err := c.app.extensions.trustStore()
 	if err != nil {
 		return err
 	}
+	var open []trust.Extension
 	for _, e := range c.app.extensions.supplied() {
 		if c.app.extensions.approved(e) {
 			c.app.screen.Line("approved as it is now: the " + e.Kind + " " + sanitize.Text(e.Name+": "+e.Command, sanitize.Line))
 			continue
 		}
-		q := c.app.extensions.extensionQuestion(e)
-		yes, err := c.app.confirm("trust", q, *c.yes, "artoo trust --yes, once you have looked",
+		open = append(open, e)
+	}
+	ask := func(list []trust.Extension) (yes bool, err error) {
+		q := c.app.extensions.extensionsQuestion(list)
+		yes, err = c.app.confirm("trust", q, *c.yes, "artoo trust --yes, once you have looked",
 			func() (bool, error) { return ui.ConfirmOnTTY(ctx, c.app.screen, q) })
-		if err != nil {
+		for _, e := range list {
+			if err == nil {
+				err = c.app.extensions.storeFailure(store, store.Approve(c.app.project.Root, e, yes, time.Now().UTC()))
+			}
+		}
+		return yes, err
+	}
+	if len(open) > 1 {
+		if yes, err := ask(open); err != nil || yes {
 			return err
 		}
-		if err := c.app.extensions.storeFailure(store, store.Approve(c.app.project.Root, e, yes, time.Now().UTC())); err != nil {
+	}
+	for _, e := range open {
+		if _, err := ask([]trust.Extension{e}); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Confirmation is a question that the keys in its last line answer: an Approval, UndoQuestion,
-// TrustQuestion, ExtensionQuestion, BundleQuestion, DefinitionsQuestion,
+// TrustQuestion, ExtensionsQuestion, ExtensionQuestion, BundleQuestion, DefinitionsQuestion,
 // MemoryQuestion or TryQuestion.
 type Confirmation interface {
 	show(b *asking)            // shows the object of the question

@@ -84,6 +84,44 @@ func TrustLine(name string, size int, program string) string {
 	return fmt.Sprintf("%s  (%s, for %s)", name, texts.Count(size, "byte"), program)
 }
 
+// ExtensionsQuestion asks about several servers and hooks that a repository supplies, as a whole. Its texts may
+// come from outside.
+type ExtensionsQuestion []ExtensionQuestion
+
+func (q ExtensionsQuestion) show(b *asking) {
+	var lines []string
+	var all strings.Builder
+	for i, e := range q {
+		lines = append(lines, fmt.Sprintf("%d. the %s %s: %s", i+1, e.Kind, line(e.Name), line(e.Command)))
+		for _, detail := range e.Details {
+			lines = append(lines, "   "+line(detail))
+		}
+		all.WriteString(e.All)
+	}
+	b.trust("this repository supplies:", lines)
+	b.remark("they run in the sandbox on the project; hooks can only deny, ask and add context, and each call of a server's tools is asked about")
+	b.files("the files that they name", all.String())
+}
+
+func (q ExtensionsQuestion) prompt(lay *layout) string {
+	return lay.confirmLine(q, "use", texts.Counted(len(q), "hook or server", "hooks and servers"))
+}
+
+func (q ExtensionsQuestion) keys() [][2]string {
+	return [][2]string{
+		{"y", "approve each as it is now; a change of one, or of a file that it names, asks again"},
+		{"n", "leave them out; artoo trust asks about each by itself"},
+		{"p", "show all of it in the pager"},
+	}
+}
+
+func (q ExtensionsQuestion) decided(yes bool) string {
+	if yes {
+		return "all approved as they are now"
+	}
+	return "none approved; artoo trust asks about each"
+}
+
 // ExtensionQuestion asks whether to approve a server or hook that a repository supplies. Its texts
 // may come from outside.
 type ExtensionQuestion struct {
