@@ -151,8 +151,10 @@ func wordsMeanSecret(words []string) bool {
 			slices.Contains([]string{"otp", "2fa", "mfa", "cvv", "cvv2", "cvc", "ssn", "secret", "secrets", "pwd", "jeton", "tan"}, word):
 			return true
 		case word == "key":
-			if slices.Contains(strings.Fields("api access private secret ssh gpg pgp encryption signing master recovery license licence activation account auth "+
-				"session deploy service rsa ed25519 wallet webhook openai anthropic aws azure github stripe my your x client security pass"), before) {
+			yours := slices.Contains(words, "your") || slices.Contains(words, "my") || slices.Contains(words, "paste")
+			if yours && !plain("key") || slices.Contains(strings.Fields("api access private secret ssh gpg pgp encryption signing "+
+				"master recovery license licence activation account auth session deploy service rsa ed25519 wallet webhook aws github "+
+				"stripe my your x client security pass"), before) {
 				return true
 			}
 		case word == "token":

@@ -26,9 +26,9 @@ func wordsOf() map[string]string {
 	return map[string]string{
 		"exit code": "headless#Exit codes", "exit": "headless#Exit codes", "exit status": "headless#Exit codes",
 		"price": "context#Cost", "usage": "context#Cost", "money": "context#Cost", "budget": "context#Caps", "limit": "context#Caps",
-		"bedrock": "connect#Clouds", "vertex": "connect#Clouds", "azure": "connect#Clouds", "aws": "connect#Clouds", "google cloud": "connect#Clouds",
+		"aws": "connect#Clouds", "google cloud": "connect#Clouds",
 		"key": "configuration#Keys", "api key": "configuration#Keys", "token": "context#The window", "compact": "context#The window",
-		"agents.md": "context#Instructions", "claude.md": "context#Instructions", "ollama": "connect#Servers of your own", "local model": "connect#Servers of your own",
+		"agents.md": "context#Instructions", "claude.md": "context#Instructions", "local model": "connect#Servers of your own",
 		"proxy": "operations#Proxies", "certificate": "operations#Certificates", "ssl": "operations#Certificates", "otel": "operations#OpenTelemetry",
 		"update": "operations#Upgrades", "json": "headless#JSON that fits a schema", "yolo": "permissions#Modes", "approval": "permissions#Modes",
 		"docker": "sandbox#What holds it here", "slash": "conversation#Commands", "shortcut": "conversation#Typing", "keybinding": "conversation#Typing",
