@@ -61,7 +61,7 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 	root := t.TempDir()
 	hooks := filepath.Join(root, "hooks")
 	p := hooked(root, func() []string { return []string{hooks} }).deciding()
-	if why := p.whyGuarded(filepath.Join(hooks, "pre-commit")); !strings.Contains(why, "core.hooksPath") {
+	if why := p.whyGuarded(filepath.Join(hooks, "pre-commit")); !strings.Contains(why, "core.hookspath") {
 		t.Errorf("a directory that git's configuration names: %q", why)
 	}
 	if why := p.whyGuarded(filepath.Join(root, ".envrc")); why == "" {
@@ -83,7 +83,12 @@ func TestAFileThatAnInstructionFileImportsIsGuarded(t *testing.T) {
 // hooked is a policy for a project in which git names directories for hooks.
 func hooked(root string, dirs func() []string) *Policy {
 	guard := NewGuard(facts.Project{Root: root})
-	guard.hooks = dirs
+	guard.settings = func() (settings []facts.GitSetting) {
+		for _, dir := range dirs() {
+			settings = append(settings, facts.GitSetting{Key: "core.hookspath", Value: dir})
+		}
+		return settings
+	}
 	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: guard}}
 }
 
@@ -118,7 +123,9 @@ func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
 		"a write": func() bool {
 			return p.Decide("write", tool.Access{Kind: tool.KindWrite, Paths: paths}).Verdict == Ask
 		},
-		"a line": func() bool { return strings.Contains(p.Decide("bash", line).Reason(), "from which git runs hooks") },
+		"a line": func() bool {
+			return strings.Contains(p.Decide("bash", line).Reason(), "which git's configuration names")
+		},
 	} {
 		for _, hooks = range []string{"", root + "/hooks"} {
 			if _, err := p.World.Guard.Look(); err != nil { // Files found a moment ago count.

@@ -121,7 +121,7 @@ func (w World) gitSecrets(dir string) ([]string, error) {
 func (w World) gitHooks(dir string) []string {
 	var dirs, admitted []string
 	if w.Guard != nil {
-		dirs, admitted = w.Guard.hooks(), w.Guard.git.GitDirs
+		dirs, admitted = w.Guard.git.HookDirs(w.Guard.settings()), w.Guard.git.GitDirs
 	}
 	return facts.HooksIn(dir, dirs, admitted)
 }
@@ -233,14 +233,6 @@ func partsOf(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 }
 
-// below is a path relative to the project root where it is in it.
-func below(root, path string) string {
-	if rel, ok := names.Relative(root, path); ok {
-		return rel
-	}
-	return path
-}
-
 // globOfGuarded reports whether a glob may stand for a well-known auto-executed file. Others of the list
 // do not count: a* may be azure-pipelines.yml, and hardly ever is.
 func globOfGuarded(glob string) (why string) {
@@ -261,14 +253,15 @@ func globOfGuarded(glob string) (why string) {
 // Guard finds the auto-executed files of a project, links of such names and their targets. Any
 // goroutine may call its methods.
 type Guard struct {
-	git    facts.Project
-	hooks  func() []string // directories that git's configuration names
-	finder *names.Finder
-	links  *names.Finder
+	git      facts.Project
+	settings func() []facts.GitSetting // git's
+	finder   *names.Finder
+	links    *names.Finder
 
-	mu   sync.Mutex
-	last GuardedFiles
-	at   time.Time
+	mu     sync.Mutex
+	last   GuardedFiles
+	at     time.Time
+	within map[string]*nestedReferences // by work tree
 	// imported are files that instruction files import.
 	imported []string
 }
@@ -297,7 +290,7 @@ func (g *Guard) imports() []string {
 
 // NewGuard makes a Guard for the files below a project's root.
 func NewGuard(project facts.Project) *Guard {
-	g := &Guard{git: project, hooks: project.HookFinder()}
+	g := &Guard{git: project, settings: project.SettingsFinder()}
 	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
 	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		if g.is(at) {
@@ -320,6 +313,8 @@ type GuardedFiles struct {
 	Paths []string
 	// Outside are files with a name that lies outside the root.
 	Outside []string
+
+	nested []reference // repositories within the project name them
 
 	links []string            // symbolic links in directories that a command writes
 	leads map[string]string   // guarded links, by the path that each leads to
@@ -345,9 +340,10 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 		}
 	}
 	found.Outside = g.gathered(names.Outside(found.Outside))
-	for _, dir := range g.hooks() {
-		if root := g.git.Root; dir != root && names.Within(root, dir) && names.Exists(dir) {
-			found.Paths = append(found.Paths, dir)
+	found.nested = g.nested(slices.DeleteFunc(slices.Clone(found.Paths), func(at string) bool { return filepath.Base(at) != ".git" }))
+	for _, ref := range slices.Concat(g.references().found, found.nested) {
+		if names.Within(g.git.Root, ref.path) && names.Exists(ref.path) {
+			found.Paths = append(found.Paths, ref.path)
 		}
 	}
 	for _, path := range g.imports() {
@@ -396,9 +392,9 @@ func (g *Guard) once() func(path string) string {
 	if g == nil {
 		return func(string) string { return "" }
 	}
-	hooks, imports, look := sync.OnceValue(g.hooks), sync.OnceValue(g.imports), sync.OnceValues(g.Recent)
+	named, imports, look := sync.OnceValue(g.references), sync.OnceValue(g.imports), sync.OnceValues(g.Recent)
 	return func(path string) string {
-		if why := g.git.OthersRun(path, hooks()); why != "" {
+		if why := cmp.Or(g.git.OthersRun(path), named().why(path)); why != "" {
 			return why
 		}
 		if slices.ContainsFunc(imports(), func(p string) bool { return names.Fold(p) == names.Fold(path) }) {
@@ -408,7 +404,7 @@ func (g *Guard) once() func(path string) string {
 		if err != nil {
 			return "it is not known whether programs run it automatically: " + err.Error()
 		}
-		return found.Why(path)
+		return cmp.Or((&references{root: g.git.Root, found: found.nested}).why(path), found.Why(path))
 	}
 }
 
@@ -458,21 +454,54 @@ func (g *Guard) gathered(paths []string) []string {
 	return paths
 }
 
-// isBare reports whether a path is the HEAD of a directory that git would obey as a bare repository.
-func isBare(at string) bool {
-	if filepath.Base(at) != "HEAD" {
-		return false
+// references are the files that the project's own settings and hooks name now.
+func (g *Guard) references() *references {
+	r := &references{root: g.git.Root}
+	settings := g.settings()
+	dir, common := facts.NamedDirs(r.root)
+	for _, s := range settings {
+		r.setting(s, dir)
 	}
-	dir := filepath.Dir(at)
-	return names.Exists(filepath.Join(dir, "objects")) && names.Exists(filepath.Join(dir, "refs"))
+	r.hooks(append(g.git.HookDirs(settings), filepath.Join(common, "hooks")))
+	return r
 }
 
-// bareEntries are the files and directories of a bare repository that git reads.
-func bareEntries(dir string) (found []string) {
-	for name := range strings.FieldsSeq("HEAD commondir config config.worktree hooks info objects packed-refs refs") {
-		if path := filepath.Join(dir, name); names.Exists(path) {
-			found = append(found, path)
+// nested are the files that the settings of repositories within the project name. gits are paths named .git.
+func (g *Guard) nested(gits []string) (found []reference) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, at := range gits {
+		top := filepath.Dir(at)
+		if top == g.git.Root {
+			continue
 		}
+		dir, common := facts.NamedDirs(top)
+		config := filepath.Join(common, "config")
+		kept, now := g.within[top], names.StampAt(config)
+		if kept == nil || kept.config != now {
+			r := &references{root: top}
+			for _, s := range facts.SettingsIn(config) {
+				r.setting(s, dir)
+			}
+			if kept = (&nestedReferences{now, r.found}); g.within == nil {
+				g.within = map[string]*nestedReferences{}
+			}
+			g.within[top] = kept
+		}
+		found = append(found, kept.found...)
 	}
 	return found
+}
+
+// nestedReferences are those of one repository within the project, as long as its configuration stays the same.
+type nestedReferences struct {
+	config names.Stamp
+	found  []reference
+}
+
+// Unread names the settings of git's whose commands cannot be parsed, so that the files that they name are not guarded.
+func (g *Guard) Unread() []string {
+	unread := g.references().unread
+	slices.Sort(unread)
+	return slices.Compact(unread)
 }

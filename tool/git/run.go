@@ -25,12 +25,18 @@ import (
 const Timeout = 10 * time.Second
 
 // UserConfig runs git config in dir with the user's own settings, and returns the
-// NUL-terminated pieces of its answer. Where there are no such settings it returns none.
+// NUL-terminated pieces of its answer. Where there are no such settings it returns none. environ may be nil: it is
+// artoo's own then, without another repository or file.
 func UserConfig(environ []string, dir string, args ...string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", append([]string{"config", "--null"}, args...)...)
-	cmd.Dir, cmd.Env = dir, environ
+	if cmd.Dir, cmd.Env = dir, environ; environ == nil {
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
+			name, _, _ := strings.Cut(kv, "=")
+			return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CONFIG"}, name)
+		})
+	}
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
 		return nil, nil

@@ -16,7 +16,8 @@ func TestHookDirsThatAreKeptAreThoseThatGitTells(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("GIT_CONFIG_SYSTEM", filepath.Join(home, "system"))
 	config := filepath.Join(top, ".git", "config")
-	find := Project{Root: top}.HookFinder()
+	p := Project{Root: top}
+	find := p.SettingsFinder()
 	write := func(path, text string) func() { return func() { mkfile(t, path, text) } }
 	const hooks = "[core]\n\thooksPath = "
 	for _, step := range []struct {
@@ -42,12 +43,12 @@ func TestHookDirsThatAreKeptAreThoseThatGitTells(t *testing.T) {
 		{"no such file any more", write(config, "[core]\n\tbare = false\n"), ""},
 		{"the user's file", func() {
 			mkfile(t, filepath.Join(home, ".gitconfig"), hooks+"own\n")
-			<-time.After(hooksKept)
+			<-time.After(settingsKept)
 		}, "own"},
 	} {
 		step.do()
 		for range 2 { // asked, and perhaps kept
-			got := find()
+			got := p.HookDirs(find())
 			if (step.want == "") != (len(got) == 0) || step.want != "" && !slices.Contains(got, filepath.Join(top, step.want)) {
 				t.Errorf("%s: %q, expected %q", step.what, got, step.want)
 			}

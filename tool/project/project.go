@@ -13,9 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
-	"time"
 
 	"artoo/tool/environ"
 	"artoo/tool/files"
@@ -565,18 +563,12 @@ func ownedByUser(path string) bool {
 }
 
 // OthersRun says in words why git runs or obeys the file at an absolute path, without links, although no name in it
-// shows that: it lies in one of the directories of hooks that HookFinder found, in the directory that work trees share,
-// or has a place in a bare repository. "" when it does not.
-func (p Project) OthersRun(path string, hooks []string) string {
+// shows that: it lies in the directory that work trees share, or has a place in a bare repository. "" when it does not.
+func (p Project) OthersRun(path string) string {
 	path = filepath.Clean(path)
 	if p.Common != "" {
 		if _, ok := names.Relative(p.Common, path); ok {
 			return "it writes into git's directory " + p.Common
-		}
-	}
-	for _, dir := range hooks {
-		if _, ok := names.Relative(names.Fold(dir), names.Fold(path)); ok {
-			return "it writes into " + dir + ", from which git runs hooks (core.hooksPath)"
 		}
 	}
 	for at := path; at != p.Root; {
@@ -603,86 +595,6 @@ func bareShape(dir, name string, file bool) bool {
 		return err == nil
 	}
 	return false
-}
-
-// hooksKept is how long an answer of git's on its hooks counts where the repository's own
-// configuration stays as it is: meanwhile only the user, or a call that was approved, can have
-// changed another file that git reads for it. A configuration younger than a tick of its file
-// system's clock may change again unseen, and one with a time in whole seconds always may.
-const hooksKept = time.Second
-
-// HookFinder returns a func that lists the directories that core.hooksPath names, in
-// whichever file of git's configuration; without git there are none. Git itself is
-// asked, for 4 ms, unless it was a moment ago. Any goroutine may call the func.
-func (p Project) HookFinder() func() []string {
-	var mu sync.Mutex
-	var asked time.Time // zero where the answer is not kept
-	var config names.Stamp
-	var dirs []string
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		_, common, err := git.Dirs(p.Root, p.GitDirs...)
-		if err != nil {
-			common = filepath.Join(p.Root, ".git") // it may be made
-		}
-		// The file's stamp is taken before git's answer: a change between the two is seen the next time.
-		now := names.StampAt(filepath.Join(common, "config"))
-		if time.Since(asked) < hooksKept && now == config {
-			return dirs
-		}
-		asked, config, dirs = time.Now(), now, nil
-		said, includes, err := askHookDirs(p.Root)
-		changed, statErr := names.Changed(filepath.Join(common, "config"))
-		if err != nil || includes || statErr == nil && (time.Since(changed) < names.ClockTick || changed.Nanosecond() == 0) {
-			asked = time.Time{}
-		}
-		for _, to := range said { // each as it is written, and without links
-			to = git.SeenFrom(p.Root, to)
-			dirs = append(dirs, names.Real(to), filepath.Clean(to))
-		}
-		return dirs
-	}
-}
-
-// askHookDirs asks git in root for the values of core.hooksPath, and whether a file of its
-// configuration includes others. The error says that git gave no answer.
-func askHookDirs(root string) (dirs []string, includes bool, err error) {
-	pieces, err := git.UserConfig(nil, root, "--type=path", "--get-regexp", `^(core\.hookspath|include(if\..*)?\.path)$`)
-	for _, piece := range pieces {
-		if key, value, _ := strings.Cut(piece, "\n"); key == "core.hookspath" {
-			dirs = append(dirs, value)
-		} else {
-			includes = true
-		}
-	}
-	return dirs, includes, err
-}
-
-// HooksIn names the hooks that git in dir would run: executable files of the
-// repository's own directory of hooks, and of those that core.hooksPath names.
-func HooksIn(dir string, hookDirs, gitDirs []string) (hooks []string) {
-	p, err := Repository(dir, gitDirs...)
-	if err != nil || !p.Git {
-		return nil
-	}
-	if _, common, err := git.Dirs(p.Root, p.GitDirs...); err == nil {
-		hookDirs = append([]string{filepath.Join(common, "hooks")}, hookDirs...)
-	}
-	for _, at := range hookDirs {
-		entries, err := os.ReadDir(at)
-		if err != nil {
-			continue // most repositories have none
-		}
-		for _, e := range entries {
-			info, err := e.Info()
-			if err == nil && !strings.HasSuffix(e.Name(), ".sample") && info.Mode()&0o111 != 0 && !info.IsDir() &&
-				!slices.Contains(hooks, e.Name()) {
-				hooks = append(hooks, e.Name())
-			}
-		}
-	}
-	return hooks
 }
 
 // GitSigns names the program by which git in dir would sign a commit unasked, "" where

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,30 +181,26 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hookDirs := p.HookFinder()
-	hooks := hookDirs()
+	settings := p.SettingsFinder()
+	if got, want := p.HookDirs(settings()), []string{filepath.Join(home, "hooks"), filepath.Join(top, "tools", "hooks")}; !slices.Equal(slices.Compact(got), want) {
+		t.Errorf("hooks of %q, want %q", got, want)
+	}
 	for path, run := range map[string]bool{
-		filepath.Join(top, "tools", "hooks", "pre-commit"): true,
-		filepath.Join(top, "Tools", "HOOKS", "pre-commit"): true,
-		filepath.Join(top, "tools", "x"):                   false,
-		filepath.Join(home, "hooks", "pre-push"):           true,
-		filepath.Join(top, "bare", "config"):               true,
-		filepath.Join(top, "bare", "hooks", "update"):      true,
-		filepath.Join(top, "bare", "main.go"):              false,
-		filepath.Join(top, "other", "HEAD"):                true,
-		filepath.Join(top, "other", "config"):              false,
-		filepath.Join(top, "config"):                       false,
+		filepath.Join(top, "tools", "x"):              false,
+		filepath.Join(top, "bare", "config"):          true,
+		filepath.Join(top, "bare", "hooks", "update"): true,
+		filepath.Join(top, "bare", "main.go"):         false,
+		filepath.Join(top, "other", "HEAD"):           true,
+		filepath.Join(top, "other", "config"):         false,
+		filepath.Join(top, "config"):                  false,
 	} {
-		if why := p.OthersRun(path, hooks); (why != "") != run {
+		if why := p.OthersRun(path); (why != "") != run {
 			t.Errorf("%s: %q, want %t", path, why, run)
 		}
 	}
 	mkfile(t, filepath.Join(top, ".git", "config"), "[core] hooksPath = \"other/hooks\"\n")
-	if why := p.OthersRun(filepath.Join(top, "other", "hooks", "pre-commit"), hookDirs()); why == "" {
-		t.Error("where hooks are by now is not known")
-	}
-	if why := p.OthersRun(filepath.Join(top, "tools", "hooks", "pre-commit"), hookDirs()); why != "" {
-		t.Errorf("where hooks were before: %s", why)
+	if got := p.HookDirs(settings()); !slices.Contains(got, filepath.Join(top, "other", "hooks")) || slices.Contains(got, filepath.Join(top, "tools", "hooks")) {
+		t.Errorf("hooks by now of %q", got)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/provider/cli"
 	"artoo/provider/redact"
@@ -198,15 +199,22 @@ func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
 		doctor.CheckSandbox(d.app.workspace.sandboxFacts(), d.app.cfg.Sandbox))
 }
 
+// mostUnread bounds the settings that a finding names.
+const mostUnread = 5
+
 // repository is the problem of the project's repository and its fix, "" for none.
 func (d diagnosis) repository(ctx context.Context) (problem, fix string) {
 	if problem, fix = d.app.project.GitProblem(); problem != "" {
 		return problem, fix
 	}
 	if err := d.app.project.CheckGit(ctx); err != nil && !errors.Is(err, exec.ErrNotFound) {
-		problem = text.FirstLine(err.Error())
+		return text.FirstLine(err.Error()), ""
 	}
-	return problem, ""
+	if unread := permission.NewGuard(d.app.project).Unread(); d.app.project.Git && len(unread) > 0 {
+		return "files that " + text.UpTo(mostUnread, unread) + " names are not guarded: the command cannot be parsed",
+			"put the command into a script, and name that in git's configuration"
+	}
+	return "", ""
 }
 
 // servers are the MCP servers as the settings have them. None is started.

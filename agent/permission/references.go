@@ -1,0 +1,207 @@
+package permission
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"artoo/agent/permission/line"
+	"artoo/tool/names"
+	facts "artoo/tool/project"
+)
+
+// reference is a file or directory of the project that a setting of git's, or a hook, names.
+type reference struct {
+	path string // absolute
+	by   string // It names what names it.
+}
+
+// references finds the files of the project that settings and hooks name.
+type references struct {
+	root  string
+	found []reference
+	// unread are the settings whose command cannot be parsed.
+	unread []string
+}
+
+// add takes a path as it is written and without links, unless the project lies in it.
+func (r *references) add(path, by string) {
+	for _, at := range []string{filepath.Clean(path), names.Real(path)} {
+		if !names.Within(at, r.root) && !slices.Contains(r.found, reference{at, by}) {
+			r.found = append(r.found, reference{at, by})
+		}
+	}
+}
+
+// why explains why a file is guarded, "" for one that nothing names.
+func (r *references) why(path string) string {
+	folded := names.Fold(path)
+	for _, ref := range r.found {
+		if _, ok := names.Relative(names.Fold(ref.path), folded); ok {
+			return "it writes " + below(r.root, ref.path) + ", which git's configuration names (" + ref.by + ")"
+		}
+	}
+	return ""
+}
+
+// Keys of git's configuration, by their last part. Every other value is looked at as well: one that names a file of the
+// project guards it.
+const (
+	// commandKeys hold commands, whose directories count too.
+	commandKeys = `clean smudge process fsmonitor sshcommand editor askpass pager gitproxy alternaterefscommand external command
+		textconv driver program defaultkeycommand helper packobjectshook uploadpack receivepack cmd browser difffilter
+		sendmailcmd tocmd cccmd headercmd httpd tunnel args update vcs`
+	// dataKeys and dataSections hold names, addresses and files that git only reads.
+	dataKeys = `url pushurl fetch push merge insteadof pushinsteadof excludesfile template ignorerevsfile pretty name email
+		worktree`
+	dataSections = `user author committer branch color column advice`
+)
+
+// setting takes the files that a setting names. dir is the directory of git's files.
+func (r *references) setting(s facts.GitSetting, dir string) {
+	section, last := s.Key, s.Key
+	if i := strings.IndexByte(s.Key, '.'); i >= 0 {
+		section, last = s.Key[:i], s.Key[strings.LastIndexByte(s.Key, '.')+1:]
+	}
+	remote, external := strings.CutPrefix(s.Value, "ext::")
+	command := external || section == "pager" || strings.HasPrefix(s.Value, "!") || line.In(commandKeys, last)
+	switch {
+	case s.Includes():
+		from := filepath.Dir(s.From)
+		if s.From == "" {
+			from = r.root
+		}
+		r.add(s.Path(from), s.Key)
+	case s.Key == "core.hookspath", s.Key == "init.templatedir":
+		if s.Value != "" {
+			r.add(s.Path(r.root), s.Key)
+		}
+	case command:
+		r.command(strings.TrimPrefix(remote, "!"), s.Key, dir, true)
+	case line.In(dataKeys, last), line.In(dataSections, section):
+	default:
+		r.command(s.Value, s.Key, dir, false)
+	}
+}
+
+// command takes the files that the words of a command name, seen from the root, the directory of git's files or a cd,
+// and with dirs their directories.
+func (r *references) command(text, by, dir string, dirs bool) {
+	for _, from := range []string{r.root, dir} {
+		read := line.Parse(text, from, line.Shell{})
+		if read.Problem != "" && dirs && from == r.root {
+			r.unread = append(r.unread, by)
+		}
+		for _, c := range read.Commands {
+			seen := c.Dirs
+			if len(seen) == 0 {
+				seen = []string{from}
+			}
+			for i, w := range slices.Concat(c.Words, c.Inputs) {
+				for _, path := range r.paths(w, seen, i == 0) {
+					info, err := os.Stat(path)
+					isDir := err == nil && info.IsDir()
+					if !isDir || dirs {
+						r.add(path, by)
+					}
+					if parent := filepath.Dir(path); dirs && !isDir && names.Within(r.root, parent) {
+						r.add(parent, by)
+					}
+				}
+			}
+		}
+	}
+}
+
+// expanded matches a word up to the end of its last expansion.
+var expanded = regexp.MustCompile(`^.*(\)|\}|` + "`" + `|\$[A-Za-z_0-9]+)"?/`)
+
+// paths are the paths that a word may name: it has a slash or an extension, or names a file that is there. first is for
+// the program, which PATH finds.
+func (r *references) paths(w line.Word, dirs []string, first bool) (paths []string) {
+	text := w.Text
+	if !w.Known { // $(git rev-parse --show-toplevel)/tools/x
+		end := expanded.FindString(text)
+		if end == "" {
+			return nil
+		}
+		text, dirs = strings.Trim(text[len(end):], `"'`), []string{r.root}
+	}
+	if line.IsOption(text) {
+		_, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil
+		}
+		text = value
+	}
+	slash := strings.Contains(text, "/")
+	if text == "" || first && !slash {
+		return nil
+	}
+	for _, path := range line.PathsFrom(dirs, text) {
+		if info, err := os.Stat(path); slash || filepath.Ext(text) != "" || err == nil && info.Mode().IsRegular() {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// hookLine matches a line of a hook manager's configuration that has a command.
+var hookLine = regexp.MustCompile(`(?m)^\s*(?:-\s*)?(?:entry|run|command|cmd)\s*:\s*["']?(.+?)["']?\s*$`)
+
+// hooks takes the files that the hooks in directories, and the configurations of hook managers, name.
+func (r *references) hooks(dirs []string) {
+	for _, dir := range append(dirs, filepath.Join(r.root, ".husky")) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // most projects have none
+		}
+		for _, e := range entries {
+			text, err := facts.ReadSome(filepath.Join(dir, e.Name()))
+			if err != nil || strings.HasSuffix(e.Name(), ".sample") {
+				continue
+			}
+			if head, _, _ := strings.Cut(text, "\n"); !strings.HasPrefix(head, "#!") || strings.Contains(head, "sh") {
+				r.command(text, "hook "+e.Name(), dir, false)
+			}
+		}
+	}
+	for _, name := range []string{".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml"} {
+		text, err := facts.ReadSome(filepath.Join(r.root, name))
+		if err != nil {
+			continue
+		}
+		for _, match := range hookLine.FindAllStringSubmatch(text, -1) {
+			r.command(match[1], name, r.root, false)
+		}
+	}
+}
+
+// below is a path relative to the project root where it is in it.
+func below(root, path string) string {
+	if rel, ok := names.Relative(root, path); ok {
+		return rel
+	}
+	return path
+}
+
+// isBare reports whether a path is the HEAD of a directory that git would obey as a bare repository.
+func isBare(at string) bool {
+	if filepath.Base(at) != "HEAD" {
+		return false
+	}
+	dir := filepath.Dir(at)
+	return names.Exists(filepath.Join(dir, "objects")) && names.Exists(filepath.Join(dir, "refs"))
+}
+
+// bareEntries are the files and directories of a bare repository that git reads.
+func bareEntries(dir string) (found []string) {
+	for name := range strings.FieldsSeq("HEAD commondir config config.worktree hooks info objects packed-refs refs") {
+		if path := filepath.Join(dir, name); names.Exists(path) {
+			found = append(found, path)
+		}
+	}
+	return found
+}

@@ -1,0 +1,143 @@
+package permission
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	facts "artoo/tool/project"
+)
+
+func writeTree(t *testing.T, dir string, tree map[string]string) {
+	t.Helper()
+	for name, text := range tree {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// configured is a policy for a repository with a configuration of its own, and one of the user's.
+func configured(t *testing.T, own, users string, tree map[string]string) (*Policy, string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	gitIn(t, root, "init", "-q")
+	writeTree(t, root, tree)
+	writeTree(t, home, map[string]string{".gitconfig": strings.ReplaceAll(users, "ROOT", root)})
+	writeTree(t, root, map[string]string{".git/config": strings.ReplaceAll(own, "ROOT", root)})
+	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: NewGuard(facts.Project{Root: root, Git: true})}}, root
+}
+
+func TestFilesThatGitsConfigurationNamesAreGuarded(t *testing.T) {
+	for config, guarded := range map[string]string{
+		"[include]\npath = ../team.ini":                            "team.ini",
+		"[include]\npath = ROOT/conf/team.ini":                     "conf/team.ini",
+		"[includeIf \"gitdir:/nowhere/\"]\npath = ../later.ini":    "later.ini",
+		"[includeIf \"onbranch:x\"]\npath = ../a.ini":              "a.ini b.ini run/it.sh",
+		"[filter \"x\"]\nclean = ./tools/clean %f":                 "tools/clean tools/other",
+		"[filter \"x\"]\nsmudge = sh clean.sh":                     "clean.sh",
+		"[filter \"x\"]\nprocess = python3 tools/p.py --mode=x":    "tools/p.py tools/lib.py",
+		"[core]\nfsmonitor = .tools/watch":                         ".tools/watch",
+		"[core]\nsshCommand = \"ssh -F keys/ssh.conf\"":            "keys/ssh.conf",
+		"[core]\neditor = \"bash -c 'exec ./ed.sh \\\"$@\\\"' -\"": "ed.sh",
+		"[sequence]\neditor = node seq/index.js":                   "seq/index.js seq/b.js",
+		"[core]\npager = \"cd bin && ./page\"":                     "bin/page",
+		"[pager]\nlog = scripts/pager":                             "scripts/pager",
+		"[diff]\nexternal = difftool/x":                            "difftool/x",
+		"[diff \"p\"]\ntextconv = conv/pdf":                        "conv/pdf",
+		"[merge \"m\"]\ndriver = merge/m %O %A %B":                 "merge/m",
+		"[alias]\nst = \"!f() { ./bin/st; }; f\"":                  "bin/st",
+		"[alias]\nt = bisect run ./check.sh":                       "check.sh",
+		"[alias]\nt = \"!$(git rev-parse --show-toplevel)/bin/t\"": "bin/t",
+		"[gpg]\nprogram = sign/gpg":                                "sign/gpg",
+		"[gpg \"ssh\"]\ndefaultKeyCommand = \"cat keys/k\"":        "keys/k",
+		"[credential]\nhelper = \"!./cred\"":                       "cred",
+		"[credential \"https://x.example\"]\nhelper = ROOT/cred/h": "cred/h",
+		"[remote \"o\"]\nuploadpack = up/pack":                     "up/pack",
+		"[remote \"o\"]\nurl = ext::sh ext/run":                    "ext/run",
+		"[mergetool \"m\"]\ncmd = mt/run":                          "mt/run",
+		"[trailer \"x\"]\ncmd = tr/run":                            "tr/run",
+		"[core]\nhooksPath = tools/hooks":                          "tools/hooks/pre-commit",
+		"[core]\nattributesFile = ROOT/conf/attributes":            "conf/attributes",
+		"[init]\ntemplateDir = ROOT/template":                      "template/hooks/x",
+	} {
+		for _, where := range []string{"own", "user's"} {
+			own, users := config, ""
+			if where == "user's" {
+				if own, users = "", config; strings.Contains(config, "path = ..") {
+					continue
+				}
+			}
+			p, root := configured(t, own, users, map[string]string{"a.ini": "[include]\npath = b.ini\n", "b.ini": "[core]\nfsmonitor = run/it.sh\n",
+				"clean.sh": "", "src/main.go": "", "tools/lib.py": ""})
+			for _, name := range strings.Fields(guarded + " ") {
+				if why := p.deciding().whyGuarded(filepath.Join(root, name)); why == "" {
+					t.Errorf("%s %q: %s is like any other", where, config, name)
+				}
+			}
+			for _, name := range []string{"src/main.go", "README", "x.ini"} {
+				if why := p.deciding().whyGuarded(filepath.Join(root, name)); why != "" {
+					t.Errorf("%s %q: %s: %s", where, config, name, why)
+				}
+			}
+		}
+	}
+}
+
+func TestOrdinarySettingsGuardNothing(t *testing.T) {
+	p, root := configured(t, `[user]
+name = docs/x
+[remote "origin"]
+url = ./src/lib
+fetch = +refs/heads/*:refs/remotes/origin/*
+[branch "src/a"]
+merge = refs/heads/src/a
+[filter "lfs"]
+clean = git-lfs clean -- %f
+process = git-lfs filter-process
+[alias]
+lg = log --format=%C(auto)%h -- src/
+[core]
+excludesFile = src/ignore
+pager = less -R
+[commit]
+template = src/template
+`, "[core]\neditor = code --wait\n", map[string]string{"src/a.go": "", "less": "", "git-lfs": ""})
+	for _, name := range []string{"src/a.go", "src/lib", "src/ignore", "docs/x", "less", "git-lfs", "code"} {
+		if why := p.deciding().whyGuarded(filepath.Join(root, name)); why != "" {
+			t.Errorf("%s: %s", name, why)
+		}
+	}
+	if unread := p.World.Guard.Unread(); unread != nil {
+		t.Errorf("not parsed: %q", unread)
+	}
+}
+
+func TestNamedFilesAreGuardedByOtherNamesAndWithinOtherRepositories(t *testing.T) {
+	p, root := configured(t, "[core]\nfsmonitor = ./watch\n[filter \"x\"]\nclean = \"a (b\"\n", "", map[string]string{"real": "", "hard": "", "vendor/run": ""})
+	if err := errors.Join(os.Symlink("real", filepath.Join(root, "watch")),
+		os.Link(filepath.Join(root, "real"), filepath.Join(root, "twin"))); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, filepath.Join(root, "vendor"), "init", "-q")
+	gitIn(t, filepath.Join(root, "vendor"), "config", "core.fsmonitor", "./run")
+	writeTree(t, root, map[string]string{".git/hooks/pre-push": "#!/bin/sh\nexec ./ci/push.sh\n", ".pre-commit-config.yaml": "repos:\n- hooks:\n  - entry: ci/lint.py\n"})
+	for _, name := range []string{"watch", "real", "twin", "vendor/run", "ci/push.sh", "ci/lint.py"} {
+		if why := p.deciding().whyGuarded(filepath.Join(root, name)); why == "" {
+			t.Errorf("%s is like any other", name)
+		}
+	}
+	if unread := p.World.Guard.Unread(); len(unread) != 1 || unread[0] != "filter.x.clean" {
+		t.Errorf("not parsed: %q", unread)
+	}
+}
