@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/tool/names"
+	"artoo/tool/project"
 	"artoo/tool/text"
 	"artoo/ui/acp"
 	"artoo/ui/headless"
@@ -24,19 +27,35 @@ import (
 func newMCPServe(l commandLine) *cobra.Command {
 	c := l.command("serve", "", []string{"model", "provider", "effort", "max_turns", "max_cost", "max_time", "max_files", "max_lines", "only", "no_delete", "schema", "tools", "system", "append_system",
 		"add_dirs", "approval", "allow", "ask", "deny", "ephemeral"})
-	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.serveTool(c.Context()) }
+	roots := c.Flags().StringArray("root", nil, "directory that calls may name, or one below it, besides those below the working directory")
+	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.serveTool(c.Context(), *roots) }
 	return c
 }
 
-// serveTool serves an MCP client on stdin and stdout.
-func (a *app) serveTool(ctx context.Context) error {
+// serveTool serves an MCP client on stdin and stdout. roots are further directories that its calls may name.
+func (a *app) serveTool(ctx context.Context, roots []string) error {
+	for i, dir := range roots {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			err = errors.New("not a directory")
+		}
+		if err == nil {
+			roots[i], err = filepath.Abs(dir)
+		}
+		if err != nil {
+			return fail(agent.KindUsage, "--root "+dir, err, "the path of a directory that exists")
+		}
+	}
 	return a.serveClient(ctx, "mcp", "an MCP client", func(ctx context.Context, h *sessionHost, out *os.File) error {
-		return mcpserve.Serve(ctx, mcpserve.Options{In: a.process.In, Out: out, Version: a.process.build().Version, Log: a.warn, Host: &runHost{h}})
+		return mcpserve.Serve(ctx, mcpserve.Options{In: a.process.In, Out: out, Version: a.process.build().Version, Log: a.warn, Host: &runHost{h, roots}})
 	})
 }
 
 // runHost does the runs of an MCP client; it implements mcpserve.Host.
-type runHost struct{ *sessionHost }
+type runHost struct {
+	*sessionHost
+	roots []string // calls may name these and directories below them; absolute
+}
 
 // killAfter is the time a cancelled run has before the processes it started are killed.
 const killAfter = 300 * time.Millisecond
@@ -70,7 +89,7 @@ func (h *runHost) Run(ctx context.Context, call mcpserve.Call, client mcpserve.C
 // run is the run up to its end. The agent of s is open where it got so far.
 func (h *runHost) run(ctx context.Context, s *app, call mcpserve.Call, client mcpserve.Client) (*agent.Response, error) {
 	var err error
-	if s.dir, err = h.dirOf(call); err != nil {
+	if s.dir, err = h.dirOf(call, client.Roots()); err != nil {
 		return nil, err
 	}
 	called, err := h.open(ctx, s, call, client.Answers())
@@ -122,8 +141,9 @@ func (h *runHost) open(ctx context.Context, s *app, call mcpserve.Call, answers 
 	return called, s.begin(ctx, call.Session)
 }
 
-// dirOf is the directory that a call means: its own, else that of its session, else that of the server.
-func (h *runHost) dirOf(call mcpserve.Call) (string, error) {
+// dirOf is the directory that a call means: its own, else that of its session, else that of the server. clients are the
+// roots that the client names.
+func (h *runHost) dirOf(call mcpserve.Call, clients []string) (string, error) {
 	dir := call.Dir
 	if call.Session != "" {
 		info, err := h.find(call.Session)
@@ -144,7 +164,24 @@ func (h *runHost) dirOf(call mcpserve.Call) (string, error) {
 	case !info.IsDir():
 		return "", usage("cwd", dir+" is not a directory", "the path of a directory that exists")
 	}
-	return filepath.Clean(dir), nil
+	dir = names.Real(dir)
+	if !h.admits(dir, clients) {
+		return "", usage("cwd", dir+" is not below the directory that artoo serves, a root of the client's or a --root", "artoo mcp serve --root "+dir)
+	}
+	return dir, nil
+}
+
+// admits reports whether calls may name a directory, which has no links. The root of the file system, the home directory
+// and those above it hold many projects: only --root opens what is below them.
+func (h *runHost) admits(dir string, clients []string) bool {
+	start := names.Real(h.app.project.Dir)
+	if dir == start || slices.ContainsFunc(h.roots, func(root string) bool { return names.Within(names.Real(root), dir) }) {
+		return true
+	}
+	home, _ := os.UserHomeDir()
+	return slices.ContainsFunc(append(clients, start), func(root string) bool {
+		return names.Within(names.Real(root), dir) && !project.AboveProjects(root, home)
+	})
 }
 
 // reporting tells the client of the steps of a run; it implements headless.Sender.

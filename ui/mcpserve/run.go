@@ -3,6 +3,8 @@ package mcpserve
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,6 +24,7 @@ type run struct {
 	ctx       context.Context
 	call      Call
 	answers   bool
+	roots     []string
 	cancel    context.CancelCauseFunc
 	questions chan *question // to the call that waits for the run
 	ended     chan struct{}
@@ -65,6 +68,33 @@ func (r *run) outcome() *sdk.CallToolResult { return resultOf(r.result) }
 
 // Answers implements Client.
 func (r *run) Answers() bool { return r.answers }
+
+// Roots implements Client.
+func (r *run) Roots() []string { return r.roots }
+
+// rootsWithin is how long a client may take to name its roots.
+const rootsWithin = 5 * time.Second
+
+// rootsOf asks the client for its roots. One that does not answer, or whose era knows no such question, has none.
+func rootsOf(ctx context.Context, request *sdk.CallToolRequest) (dirs []string) {
+	//lint:ignore SA1019 clients of the older era have nothing else
+	if c := request.ClientCapabilities(); c == nil || c.RootsV2 == nil || isModern(request) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsWithin)
+	defer cancel()
+	list, err := request.Session.ListRoots(ctx, nil)
+	if err != nil {
+		return nil
+	}
+	for _, root := range list.Roots {
+		at, err := url.Parse(root.URI)
+		if err == nil && at.Scheme == "file" && (at.Host == "" || at.Host == "localhost") && filepath.IsAbs(at.Path) {
+			dirs = append(dirs, at.Path)
+		}
+	}
+	return dirs
+}
 
 // Report implements Client.
 func (r *run) Report(step string) {

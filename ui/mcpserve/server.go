@@ -36,6 +36,8 @@ type Call struct {
 type Client interface {
 	// Answers reports whether the client answers questions.
 	Answers() bool
+	// Roots are the directories that the client works in, absolute, as far as it names them.
+	Roots() []string
 	// Ask puts a question to the client's user. The error is agent.ErrNobody if the user cannot answer, or does not.
 	Ask(ctx context.Context, q agent.Question) (agent.Answer, error)
 	// Report reports the present step of the run, in a few words.
@@ -147,7 +149,7 @@ func newTool() (*sdk.Tool, error) {
 			"that its user set. It sees the prompt and the project, nothing else. Returns its answer, and the session with which a later call continues.",
 		InputSchema: map[string]any{"type": "object", "additionalProperties": false, "required": []string{"prompt"}, "properties": map[string]any{
 			"prompt":  text("the task, with all that must be known"),
-			"cwd":     text("the project directory; without it that of the session, or where artoo was started"),
+			"cwd":     text("the project directory, below where artoo was started or a root; without it that of the session, or where artoo was started"),
 			"session": text("continues the session of an earlier call"),
 		}},
 		OutputSchema: out,
@@ -247,6 +249,9 @@ func (s *server) runOf(ctx context.Context, request *sdk.CallToolRequest) (*run,
 func (s *server) begin(ctx context.Context, request *sdk.CallToolRequest, call Call) (*run, error) {
 	runs, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r := &run{ctx: runs, call: call, answers: elicits(request, modeForm), cancel: cancel, questions: make(chan *question), ended: make(chan struct{})}
+	if call.Dir != "" || call.Session != "" {
+		r.roots = rootsOf(ctx, request)
+	}
 	r.reportTo(ctx, request)
 	s.mu.Lock()
 	defer s.mu.Unlock()
