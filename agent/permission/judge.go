@@ -19,6 +19,7 @@ import (
 	"artoo/tool/names"
 	facts "artoo/tool/project"
 	"artoo/tool/sandbox"
+	"artoo/tool/text"
 )
 
 // Facts are answers about the project that Judge looks up once. A nil func knows of nothing.
@@ -198,11 +199,14 @@ func (w *weigher) lookUp(changes []sandbox.Change) {
 	}
 }
 
+// mostName bounds the name of a change that is left out, in characters.
+const mostName = 80
+
 // add sorts one change, and returns its class; Nothing for one that is forbidden.
 func (w *weigher) add(c sandbox.Change) Class {
 	e, name, what := w.effects, below(w.p.Root, c.Path), became(c)
 	if why := w.forbidden(c); why != "" {
-		e.note(Never, name, "("+why+")")
+		e.note(Never, text.Clip(name, mostName), "("+why+")")
 		return Nothing
 	}
 	asks := w.asked(c)
@@ -261,9 +265,14 @@ func leads(c sandbox.Change) string {
 	return "→ " + c.Target + " "
 }
 
+// mostPath is the longest path that lands, in bytes: the kernel takes 4,095, and landing makes a name of its own beside it.
+const mostPath = 4000
+
 // forbidden explains why a change is never applied, "" when it may be.
 func (w *weigher) forbidden(c sandbox.Change) string {
 	switch {
+	case len(c.Path) > mostPath:
+		return "its path is too long"
 	case c.Special && c.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
 		return "setuid or setgid"
 	case c.Special:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"artoo/agent"
@@ -63,6 +65,9 @@ func (a *app) load(prompt, trust bool) error {
 	}
 	if err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
+	}
+	if info, err := os.Stat(dir); a.dir != "" && (err != nil || !info.IsDir()) { // a client named it
+		return fail(agent.KindUsage, "cwd "+dir, cmp.Or(err, error(syscall.ENOTDIR)), "the absolute path of a directory that exists")
 	}
 	if a.project, err = findProject(dir); err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that can be read")
