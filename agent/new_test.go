@@ -33,7 +33,9 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 		{"a tool's own name", func(o *agent.Options) { o.Tools = []tool.Tool{look, look} },
 			[]string{`two tools are called "look"`}},
 		{"a project, for auto",
-			func(o *agent.Options) { o.Policy = &permission.Policy{Mode: permission.ModeAuto, NoProject: true} },
+			func(o *agent.Options) {
+				o.Policy = &permission.Policy{Mode: permission.ModeAuto, NoProject: "this is the home directory"}
+			},
 			[]string{"no project"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ type ProjectOptions struct {
 // ends all of it.
 func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	if opt.Workspace == nil {
-		project, err := repository.Find(dir, os.Getenv("HOME"), os.Geteuid() == 0)
+		project, err := repository.Find(dir, os.Getenv("HOME"))
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func (p *projectParts) makeEnv() {
 func (p *projectParts) makePolicy() {
 	at := p.workspace.Project
 	if p.opt.Policy == nil {
-		p.opt.Policy = &permission.Policy{Mode: permission.ModeAsk, NoProject: at.None != "", Root: at.Root, Dir: at.Dir,
+		p.opt.Policy = &permission.Policy{Mode: permission.ModeAsk, NoProject: at.None, Root: at.Root, Dir: at.Dir,
 			World: permission.World{Environ: p.opt.Env.Environ, Guard: permission.NewGuard(at), Secrets: new(repository.Histories)}}
 		p.opt.Policy.Shell.Name, p.opt.Policy.Shell.Locale = filepath.Base(shell.Find()), environ.ShellLocale(p.opt.Env.Environ)
 	}

@@ -128,7 +128,7 @@ func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
 		permission.ModePlan} {
 		for _, tools := range [][]string{nil, {"bash"}, {"read"}, {"edit"}, {"read", "edit"}, {"bash", "edit"},
 			{"read", "bash"}, defaultTools()} {
-			for _, noProject := range []bool{false, true} {
+			for _, noProject := range []string{"", "this is the home directory"} {
 				s := agent.Settings{Rights: (&permission.Policy{Mode: mode, NoProject: noProject}).Rights(false), Tools: tools}
 				text := s.String()
 				for word, tool := range map[string]string{"command": "bash", "edit": "edit", "reading files": "read"} {
@@ -138,7 +138,7 @@ func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
 				}
 				asked := strings.Contains(text, "every edit")
 				if want := slices.Contains(tools, "edit") &&
-					(mode == permission.ModeAsk || noProject && mode != permission.ModePlan); asked != want {
+					(mode == permission.ModeAsk || noProject != "" && mode != permission.ModePlan); asked != want {
 					t.Errorf("%s with %v, no project %v: %s", mode, tools, noProject, text)
 				}
 				if strings.Contains(text, "  ") || strings.Contains(text, ": ,") || strings.Contains(text, ": ;") {

@@ -91,7 +91,7 @@ func TestTheAgentTellsTheModelOfTheMode(t *testing.T) {
 	if a.Policy().Mode != permission.ModeAsk {
 		t.Errorf("the mode is %s", a.Policy().Mode)
 	}
-	a.Policy().NoProject = true
+	a.Policy().NoProject = "this is the home directory"
 	if err := a.SetMode(permission.ModeEdits); err == nil || a.Policy().Mode != permission.ModeAsk {
 		t.Errorf("mode %s, %v", a.Policy().Mode, err)
 	}

@@ -50,8 +50,8 @@ func TestModesAreChangedAndPrinted(t *testing.T) {
 }
 
 func TestAModeThatCannotHoldHereIsRefused(t *testing.T) {
-	shown, _ := say(t, func(o *Options) { o.Agent.Policy().NoProject = true }, "/approval edits", "/approval next")
-	want := []string{"/approval: there is no project here, so every write and run is asked",
+	shown, _ := say(t, func(o *Options) { o.Agent.Policy().NoProject = "this is the home directory" }, "/approval edits", "/approval next")
+	want := []string{"/approval: this is the home directory, so every write and run is asked",
 		"approval: plan: only reading; everything else is refused"}
 	if diff := cmp.Diff(want, shownRows(shown)); diff != "" {
 		t.Error(diff)

@@ -386,7 +386,8 @@ func (c *Confiner) Places() (rows []string) {
 
 // systemSecrets are files of the system's that root alone can read: artoo may be root.
 var systemSecrets = []string{"/etc/shadow*", "/etc/gshadow*", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private",
-	"/etc/sudoers*", "/etc/krb5.keytab", "/etc/NetworkManager/system-connections", "/etc/wireguard"}
+	"/etc/sudoers*", "/etc/krb5.keytab", "/etc/NetworkManager/system-connections", "/etc/wireguard", "/etc/kubernetes", "/etc/rancher",
+	"/etc/ppp/*-secrets", "/etc/security/opasswd", "/opt/containerd"}
 
 // denied lists the present paths that no command may see.
 func (c Config) denied() (all []string, err error) {

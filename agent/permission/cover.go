@@ -343,8 +343,8 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 	switch {
 	case p.Confinement.Inside() && d.Place == PlaceHost: // the rights, which come from no line
 		return d.because(Refuse, Reason{Code: NothingOutside})
-	case p.NoProject:
-		return d.because(Ask, Reason{Code: NoProject})
+	case p.NoProject != "":
+		return d.because(Ask, Reason{Code: NoProject, Object: p.NoProject})
 	case d.Place == PlaceLayer && len(d.Own) > 0 && !p.TrustsPrograms && p.Mode != ModeAuto:
 		return d.because(Ask, Reason{Code: OwnPrograms, Object: strings.Join(d.Own, ", ")})
 	case d.Place == PlaceLayer:

@@ -79,8 +79,8 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	switch {
 	case why != "":
 		return d.because(Ask, Reason{Code: AlwaysAsked, Object: why})
-	case p.NoProject:
-		return d.because(Ask, Reason{Code: NoProject})
+	case p.NoProject != "":
+		return d.because(Ask, Reason{Code: NoProject, Object: p.NoProject})
 	case p.Confinement.Layered && p.writesFreely():
 		return d.because(Run, Reason{Code: OnLayer})
 	case p.writesFreely():
@@ -293,7 +293,7 @@ func (p *Policy) parse(name string, access tool.Access) parsed {
 		if l.parts = append(l.parts, s); c.Certain {
 			s.reads, s.why = p.inspector().check(c)
 			row, _ := readOnlyRow(c.Name())
-			s.unasked = s.reads && !p.NoProject && (!denied || row.has(pathless) || c.Name() == "cd")
+			s.unasked = s.reads && p.NoProject == "" && (!denied || row.has(pathless) || c.Name() == "cd")
 			l.sure = append(l.sure, s)
 			if !s.unasked {
 				l.rest = append(l.rest, s)

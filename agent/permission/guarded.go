@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,4 +94,21 @@ func (p *Policy) places(s line.Command, to string) (files []string) {
 		return line.PathsFrom([]string{p.Root}, to)
 	}
 	return s.Paths(to)
+}
+
+// globOfGuarded reports whether a glob may stand for a well-known auto-executed file. Others of the list
+// do not count: a* may be azure-pipelines.yml, and hardly ever is.
+func globOfGuarded(glob string) (why string) {
+	for part := range strings.SplitSeq(glob, "/") {
+		if strings.Trim(part, "*") == "" || !strings.ContainsAny(part, "*?[") {
+			continue
+		}
+		for name := range strings.FieldsSeq(`.git .github .husky .vscode .idea .envrc .npmrc .claude .artoo .cargo .gitmodules
+			.gitattributes .githooks .mcp.json AGENTS.md CLAUDE.md Jenkinsfile`) {
+			if fits, err := path.Match(part, name); fits || err != nil {
+				return "it may write " + name + ", which programs run automatically (" + glob + ")"
+			}
+		}
+	}
+	return ""
 }

@@ -45,7 +45,7 @@ func realPolicy(t *testing.T, root string, mode Mode) *Policy {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
-	project, err := facts.Find(root, "", false)
+	project, err := facts.Find(root, "")
 	if err != nil {
 		t.Fatal(err)
 	}

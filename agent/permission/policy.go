@@ -26,9 +26,8 @@ import (
 // this session beats an ask rule. It changes nothing. It is not safe for concurrent use.
 type Policy struct {
 	Mode Mode
-	// NoProject means that there is no project: "/", the home directory, or root
-	// outside a container. Every write and run is asked then.
-	NoProject bool
+	// NoProject says why there is no project: "/", the home directory or one above it. "" where there is one.
+	NoProject string
 	Root      string // the project root, absolute
 	Dir       string // the working directory, absolute; "" is Root
 	// Shell runs the lines, Confinement can hold them.
@@ -221,7 +220,7 @@ var sentences = map[Code]string{
 	ScriptChanged:  "OBJECT has changed since it was allowed by RULE",
 	ModeAllows:     "mode OBJECT",
 	PlanMode:       "plan mode changes nothing",
-	NoProject:      "there is no project here",
+	NoProject:      "there is no project here: OBJECT",
 	NotParsed:      "OBJECT, so only a rule for this very line or for every command covers it",
 	AlwaysAsked:    "asked in every mode: OBJECT",
 	MovesSecret:    "asked in every mode: OBJECT",

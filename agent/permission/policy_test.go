@@ -275,7 +275,7 @@ func TestFilesAndModes(t *testing.T) {
 		}
 	}
 	noProject := testPolicy(t, ModeAsk, "", "", "")
-	noProject.NoProject = true
+	noProject.NoProject = "this is the home directory"
 	lineIs(t, noProject, "ls", Ask)
 	noProject.Mode = ModeEdits
 	var refused *ModeError

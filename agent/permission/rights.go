@@ -43,14 +43,17 @@ type Rights struct {
 // Rights are those of a session; headless means that no one can answer.
 func (p *Policy) Rights(headless bool) Rights {
 	_, denied := readGroup(p.DenyRules, "bash")
-	return Rights{Confinement: p.holds(), Trusted: p.TrustsPrograms, NoProject: p.NoProject, ReadingDenied: denied,
+	return Rights{Confinement: p.holds(), Trusted: p.TrustsPrograms, NoProject: p.NoProject != "", ReadingDenied: denied,
 		Headless: headless}.In(p.Mode)
 }
 
 // In are the same rights in another mode.
 func (r Rights) In(mode Mode) Rights {
 	r.Mode = mode
-	p := &Policy{Mode: mode, NoProject: r.NoProject, Confinement: r.Confinement, TrustsPrograms: r.Trusted}
+	p := &Policy{Mode: mode, Confinement: r.Confinement, TrustsPrograms: r.Trusted}
+	if r.NoProject {
+		p.NoProject = "no project"
+	}
 	if r.ReadingDenied {
 		p.DenyRules = []Rule{{Tool: "bash", Arg: ReadGroup, HasArg: true}}
 	}
@@ -121,6 +124,8 @@ type ModeError struct {
 	Mode Mode
 	// Ceiling has the modes of the system's policy, if that is the reason.
 	Ceiling Ceiling
+	// NoProject says why there is no project, if that is the reason.
+	NoProject string
 }
 
 // Error names the option and explains why.
@@ -128,7 +133,7 @@ func (e *ModeError) Error() string {
 	if e.Ceiling.Forbids(e.Mode) {
 		return fmt.Sprintf("--approval %s: not allowed by %s", e.Mode, e.Ceiling.ModesAt)
 	}
-	return "--approval " + string(e.Mode) + ": there is no project here, so every write and run is asked"
+	return "--approval " + string(e.Mode) + ": " + e.NoProject + ", so every write and run is asked"
 }
 
 // ErrorKind is the kind of failure it is for the table of exit codes.
@@ -150,10 +155,10 @@ func (e *ModeError) ErrorHint() string {
 // with a *ModeError.
 func (p *Policy) CheckMode() error {
 	if p.Forbids(p.Mode) {
-		return &ModeError{p.Mode, p.Ceiling}
+		return &ModeError{Mode: p.Mode, Ceiling: p.Ceiling}
 	}
-	if p.NoProject && (p.Mode == ModeEdits || p.Mode == ModeAuto) {
-		return &ModeError{Mode: p.Mode}
+	if p.NoProject != "" && (p.Mode == ModeEdits || p.Mode == ModeAuto) {
+		return &ModeError{Mode: p.Mode, NoProject: p.NoProject}
 	}
 	return nil
 }

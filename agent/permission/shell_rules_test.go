@@ -269,7 +269,7 @@ func TestAskRulesForReadingCommands(t *testing.T) {
 
 func TestWithoutAProjectNothingIsFree(t *testing.T) {
 	p := testPolicy(t, ModeAsk, "bash(go test:*)", "", "")
-	p.NoProject = true
+	p.NoProject = "this is the home directory"
 	for line, want := range map[string]Verdict{"ls": Ask, "go test": Run, "ls && go test": Ask, "cd x && go test": Ask} {
 		lineIs(t, p, line, want)
 	}

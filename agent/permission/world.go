@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -231,23 +230,6 @@ func beginWith(parts []string, name string) bool {
 
 func partsOf(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
-}
-
-// globOfGuarded reports whether a glob may stand for a well-known auto-executed file. Others of the list
-// do not count: a* may be azure-pipelines.yml, and hardly ever is.
-func globOfGuarded(glob string) (why string) {
-	for part := range strings.SplitSeq(glob, "/") {
-		if strings.Trim(part, "*") == "" || !strings.ContainsAny(part, "*?[") {
-			continue
-		}
-		for name := range strings.FieldsSeq(`.git .github .husky .vscode .idea .envrc .npmrc .claude .artoo .cargo .gitmodules
-			.gitattributes .githooks .mcp.json AGENTS.md CLAUDE.md Jenkinsfile`) {
-			if fits, err := path.Match(part, name); fits || err != nil {
-				return "it may write " + name + ", which programs run automatically (" + glob + ")"
-			}
-		}
-	}
-	return ""
 }
 
 // Guard finds the auto-executed files of a project, links of such names and their targets. Any

@@ -52,7 +52,7 @@ func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
 			} else {
 				ended++
 			}
-			project, err := Find(dir, "", false)
+			project, err := Find(dir, "")
 			if err != nil || project.Git != (want != "") || project.Git && project.Root != want {
 				t.Errorf("with %q, in %s git finds %q: %+v, %v", value, dir, want, project, err)
 			}

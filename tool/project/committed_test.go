@@ -49,7 +49,7 @@ func TestWhatGitHoldsIsCommitted(t *testing.T) {
 	git("rm", "-rq", "--cached", ".envrc", ".husky", "CLAUDE.md")
 	put("staged", "2")
 	git("add", "staged")
-	project, err := Find(root, "", false)
+	project, err := Find(root, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,16 +36,14 @@ type Project struct {
 	Stores []string
 	// NoGit says why the nearest .git makes no repository here; nil where it does, or where there is no .git.
 	NoGit error
-	// None says why there is no project to speak of: "/", the home directory or a directory above it, or root outside a
-	// container. "" otherwise.
+	// None says why there is no project to speak of: "/", the home directory or a directory above it. "" otherwise.
 	None string
 }
 
 // Find finds the project that dir belongs to: the nearest ancestor with a .git, where that makes it the top of a work
-// tree and the user's own, else dir itself. home may be ""; it and its ancestors are no project. superuser says that
-// the process runs as root; a container is where that is usual. gitDirs are the directories of git files that the
+// tree and the user's own, else dir itself. home may be ""; it and its ancestors are no project. gitDirs are the directories of git files that the
 // user admitted.
-func Find(dir, home string, superuser bool, gitDirs ...string) (Project, error) {
+func Find(dir, home string, gitDirs ...string) (Project, error) {
 	p, err := projectAt(dir)
 	if err != nil {
 		return p, err
@@ -74,8 +72,6 @@ func Find(dir, home string, superuser bool, gitDirs ...string) (Project, error) 
 		p.None = "this is the home directory"
 	case aboveProjects(p.Root, home):
 		p.None = "this is above the home directory"
-	case superuser && !inContainer():
-		p.None = "artoo runs as root"
 	}
 	return p, nil
 }
@@ -180,17 +176,6 @@ func aboveProjects(dir, home string) bool {
 	}
 	_, above := names.Relative(dir, home)
 	return home != "" && above
-}
-
-// inContainer looks for the marks container engines leave. Reading them needs
-// no rights.
-func inContainer() bool {
-	for _, mark := range []string{"/.dockerenv", "/run/.containerenv", "/run/systemd/container"} {
-		if _, err := os.Stat(mark); err == nil {
-			return true
-		}
-	}
-	return os.Getenv("container") != "" || os.Getenv("KUBERNETES_SERVICE_HOST") != ""
 }
 
 // Branch is the branch that is checked out, "" where HEAD names none, or there is no git. It

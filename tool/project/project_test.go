@@ -77,7 +77,7 @@ func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 		{"above", "above/home3", "above", false, "this is above the home directory"},
 		{"above/home3", "above/home3", "above/home3", false, "this is the home directory"},
 	} {
-		p, err := Find(filepath.Join(base, c.dir), filepath.Join(base, c.home), false)
+		p, err := Find(filepath.Join(base, c.dir), filepath.Join(base, c.home))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,11 +86,11 @@ func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 			t.Errorf("%s: %+v", c.dir, p)
 		}
 	}
-	if _, err := Find(filepath.Join(base, "missing"), "", false); err == nil {
+	if _, err := Find(filepath.Join(base, "missing"), ""); err == nil {
 		t.Error("a directory that is not there has a project")
 	}
 	root := string(filepath.Separator)
-	if p, err := Find(root, "", false); err != nil || p.None == "" {
+	if p, err := Find(root, ""); err != nil || p.None == "" {
 		t.Errorf("%s: %+v, %v", root, p, err)
 	}
 }
@@ -133,7 +133,7 @@ func TestALinkedWorkTreeKnowsTheDirectoryItShares(t *testing.T) {
 	}
 	mkfile(t, filepath.Join(own, "gitdir"), filepath.Join(base, "side", ".git")+"\n")
 	for tree, common := range map[string]string{"side": filepath.Join(base, "main", ".git"), "forged": "", "main": ""} {
-		p, err := Find(filepath.Join(base, tree), "", false)
+		p, err := Find(filepath.Join(base, tree), "")
 		if err != nil || p.Git == (tree == "forged") || p.Common != common {
 			t.Errorf("%s: shares %q (%+v, %v), want %q", tree, p.Common, p, err, common)
 		}
@@ -177,7 +177,7 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 	mkrepo(t, top)
 	mkfile(t, filepath.Join(top, ".git", "config"), "[core] HooksPath = \"tools/hooks\"\n")
 	mkfile(t, filepath.Join(top, "bare", "HEAD"), "ref: refs/heads/main\n")
-	p, err := Find(top, home, false)
+	p, err := Find(top, home)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func findProject(dir string, gitDirs ...string) (project.Project, error) {
 			return project.Project{}, fmt.Errorf("%q is not an absolute path", dir)
 		}
 	}
-	return project.Find(dir, home, os.Geteuid() == 0, gitDirs...)
+	return project.Find(dir, home, gitDirs...)
 }
 
 // fail makes the failure that ends the run: the failing thing, its error, and the imperative after try:, which may be "".

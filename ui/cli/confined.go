@@ -17,8 +17,11 @@ import (
 
 // findSandbox finds out how this machine can confine commands in the project.
 func (w *workspace) findSandbox(ctx context.Context) (sandbox.Facts, error) {
-	if w.cfg.Sandbox == "off" || w.project.None != "" {
+	if w.cfg.Sandbox == "off" {
 		return sandbox.Facts{Mechanism: sandbox.None}, nil
+	}
+	if w.project.None != "" {
+		return sandbox.Facts{Mechanism: sandbox.None, Missing: []sandbox.Lack{{What: "sandbox", Why: w.project.None, Cure: "cd into a project's directory"}}}, nil
 	}
 	cache := ""
 	if dir, err := w.cfg.Paths.CacheDir(); err == nil {
@@ -84,7 +87,7 @@ func (w *workspace) unconfinedNote() string {
 	var names []string
 	for _, lack := range w.facts.Missing {
 		if lack.What == "sandbox" {
-			return "commands are not confined here: " + lack.Why + "; artoo doctor says more"
+			return "commands are not confined here: " + lack.Why + "; try: " + cmp.Or(lack.Cure, "artoo doctor")
 		}
 		names = append(names, lack.What)
 	}

@@ -200,8 +200,6 @@ func (w *workspace) layerLack(option string) *agent.Failure {
 		}
 	}
 	switch {
-	case w.project.None != "":
-		why, cure = "there is no project here: "+w.project.None, "cd into a project directory"
 	case w.cfg.Sandbox == "off":
 		why, cure = "the sandbox is off", "ARTOO_SANDBOX=auto"
 	}

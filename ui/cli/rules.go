@@ -197,7 +197,7 @@ func (x *extensions) readRules() (s ruleSet, err error) {
 
 func (x *extensions) policy(env *tool.Env) (*permission.Policy, error) {
 	p := &permission.Policy{
-		Mode: permission.Mode(x.cfg.Approval), NoProject: x.project.None != "", Root: x.project.Root, Dir: x.project.Dir,
+		Mode: permission.Mode(x.cfg.Approval), NoProject: x.project.None, Root: x.project.Root, Dir: x.project.Dir,
 		Shell: lines.Shell{Name: filepath.Base(shell.Find()), Locale: environ.ShellLocale(env.Environ)},
 		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(x.project), Secrets: new(project.Histories)},
 	}
