@@ -58,6 +58,9 @@ func New(o Options) (*http.Client, error) {
 
 // Around makes a transport refuse hosts and log its requests, as the options want it.
 func (o Options) Around(next http.RoundTripper) http.RoundTripper {
+	if o.CAFile == "" {
+		next = &rooted{next}
+	}
 	if o.Permit != nil {
 		next = &permitting{next, o.Permit}
 	}
@@ -65,6 +68,32 @@ func (o Options) Around(next http.RoundTripper) http.RoundTripper {
 		next = &recording{next: next, log: o.Log}
 	}
 	return next
+}
+
+// rooted names the cause where no certificate can be checked, since this machine has no root certificates.
+type rooted struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t *rooted) RoundTrip(r *http.Request) (*http.Response, error) {
+	reply, err := t.RoundTripper.RoundTrip(r)
+	var verify *tls.CertificateVerificationError
+	if err == nil || !errors.As(err, &verify) {
+		return reply, err
+	}
+	if pool, failed := x509.SystemCertPool(); failed != nil || pool.Equal(x509.NewCertPool()) {
+		err = &Error{Kind: "network", What: "the certificate of " + r.URL.Host + " cannot be checked",
+			Err: errors.New("no root certificates are installed on this machine"),
+			Hint: "install the package ca-certificates, or set ARTOO_CA_FILE to a PEM file of root certificates " +
+				"(SSL_CERT_FILE and SSL_CERT_DIR must not lead to empty places)"}
+	}
+	return nil, err
+}
+
+// CloseIdleConnections passes the call on.
+func (t *rooted) CloseIdleConnections() {
+	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }
 
 // permitting refuses hosts, those of redirects too.

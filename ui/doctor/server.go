@@ -213,7 +213,10 @@ func (s Server) unreachable(host string, err error) Finding {
 	var verify *tls.CertificateVerificationError
 	var dns *net.DNSError
 	var op *net.OpError
+	var worded interface{ ErrorHint() string }
 	switch {
+	case errors.As(err, &worded):
+		return fail(topic, worded.ErrorHint(), "%s: %v", s.Name, err)
 	case errors.As(err, &verify):
 		by := "an unnamed issuer"
 		if n := len(verify.UnverifiedCertificates); n > 0 {
