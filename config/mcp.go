@@ -60,7 +60,7 @@ func (l loader) applyMCP(t *table) {
 		s.Env, s.Headers = sub.strings("env"), sub.strings("headers")
 		s.Timeout, s.TimeoutMax = sub.time("timeout", in.Timeout), sub.time("timeout_max", in.Longest)
 		s.TokenEnv, s.TokenCommand = sub.token("token")
-		s.ClientSecretEnv, _ = sub.token("client_secret")
+		s.ClientSecretEnv, s.ClientSecretCommand = sub.token("client_secret")
 		sub.leftover(true)
 		if _, there := sub.m["type"]; there && !slices.Contains([]string{"stdio", "http", "sse"}, in.Type) {
 			t.doc.wrong(sub.at("type"), sub.name("type")+": "+asWritten(in.Type)+" is not one of stdio, http, sse", `type = "sse"`)

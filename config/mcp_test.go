@@ -19,6 +19,8 @@ func TestServersOfTheConfigFile(t *testing.T) {
 [mcp.github]
 url = "https://api.example.org/mcp/"
 token = { env = "GITHUB_TOKEN" }
+client_id = "c"
+client_secret = { command = "pass c" }
 about = "issues"
 [mcp.db]
 command = ["uvx", "mcp-postgres"]
@@ -42,7 +44,7 @@ args = ["--port", "1"]
 		t.Fatalf("got %+v", c.MCPServers)
 	}
 	github, db, old := c.MCPServers[0], c.MCPServers[1], c.MCPServers[2]
-	if github.URL != "https://api.example.org/mcp/" || github.TokenEnv != "GITHUB_TOKEN" || github.About != "issues" ||
+	if github.URL != "https://api.example.org/mcp/" || github.TokenEnv != "GITHUB_TOKEN" || github.ClientSecretCommand != "pass c" || github.About != "issues" ||
 		github.Source != extension.SourceUser || github.Place != "config.toml line 2" {
 		t.Errorf("got %+v", github)
 	}

@@ -20,7 +20,7 @@ func (c *Config) Written() []string {
 		}
 	}
 	for _, s := range c.MCPServers {
-		lines = append(lines, "url = "+s.URL, shell.Quote(s.Command...), s.TokenCommand)
+		lines = append(lines, "url = "+s.URL, shell.Quote(s.Command...), s.TokenCommand, s.ClientSecretCommand)
 		for _, named := range []map[string]string{s.Env, s.Headers} {
 			for _, name := range slices.Sorted(maps.Keys(named)) {
 				lines = append(lines, name+` = "`+named[name]+`"`)

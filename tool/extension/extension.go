@@ -52,9 +52,10 @@ type Server struct {
 	// token. Without either the server's OAuth is used.
 	TokenEnv     string
 	TokenCommand string
-	// ClientID and ClientSecretEnv are of an OAuth client that is registered already; CallbackPort
-	// is the port on 127.0.0.1 of its redirect address, 0 for any.
+	// ClientID is an OAuth client that is registered already, with a secret from a variable or a command as the token's;
+	// CallbackPort is the port on 127.0.0.1 of its redirect address, 0 for any.
 	ClientID, ClientSecretEnv string
+	ClientSecretCommand       string `json:",omitempty"` // Approvals of servers without it stay valid.
 	CallbackPort              int
 
 	Tools  []string // globs of the tools that are offered, - excludes; nil offers all

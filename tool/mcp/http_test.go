@@ -215,6 +215,23 @@ func TestLogin(t *testing.T) {
 }
 
 // While the user logs in, the server is not reported as slow.
+// The secret of a registered client comes from a variable or a command, which runs once.
+func TestAClientSecretComesFromACommandOrAVariable(t *testing.T) {
+	for secret, from := range map[string]func(*extension.Server){
+		"said": func(s *extension.Server) { s.ClientSecretCommand = "echo said; echo more" },
+		"set":  func(s *extension.Server) { s.ClientSecretEnv = "CLIENT_SECRET" },
+	} {
+		w, s := startWeb(t, "oauth")
+		s.ClientID = "c1"
+		from(&s)
+		m := manage(t, Config{Servers: []extension.Server{s}, Tokens: &tokens{kept: map[string][]byte{}}, Environ: append(os.Environ(), "CLIENT_SECRET=set"),
+			Login: browse, Redirect: "http://127.0.0.1:1/callback"})
+		if err := m.Login(t.Context(), "s"); err != nil || w.Secret() != secret {
+			t.Errorf("%s: %v, %q was sent", secret, err, w.Secret())
+		}
+	}
+}
+
 func TestALoginIsNoSlowStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := inMemory(t, "oauth")

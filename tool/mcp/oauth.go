@@ -96,7 +96,7 @@ func (s *server) bearer(ctx context.Context) (string, error) {
 		}
 		return token, nil
 	case s.TokenCommand != "":
-		return s.commandToken(ctx)
+		return s.commanded(ctx, s.TokenCommand, "token")
 	}
 	l, err := s.login(ctx)
 	if err != nil || l == nil {
@@ -111,24 +111,27 @@ func (s *server) bearer(ctx context.Context) (string, error) {
 	return l.Token.AccessToken, nil
 }
 
-// commandToken runs the command for the token once in a run.
-func (s *server) commandToken(ctx context.Context) (string, error) {
+// commanded is the first line of a command's output, which is the server's token or another secret. It runs once in a run.
+func (s *server) commanded(ctx context.Context, command, what string) (string, error) {
 	s.secret.Lock()
 	defer s.secret.Unlock()
-	if s.commanded != "" {
-		return s.commanded, nil
+	if known := s.outputs[command]; known != "" {
+		return known, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", s.TokenCommand)
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	shell.OwnGroup(cmd)
 	cmd.Env = s.m.config.Environ
 	out, err := cmd.Output()
 	token, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if err != nil || token == "" {
-		return "", &Error{Server: s.Name, Kind: KindAuth, Why: "the command for its token gave none", Err: err, Hint: s.TokenCommand}
+		return "", &Error{Server: s.Name, Kind: KindAuth, Why: "the command for its " + what + " gave none", Err: err, Hint: command}
 	}
-	s.commanded = token
+	if s.outputs == nil {
+		s.outputs = map[string]string{}
+	}
+	s.outputs[command] = token
 	return token, nil
 }
 
@@ -335,7 +338,7 @@ func (s *server) authorize(req *http.Request, resp *http.Response, token string)
 	if now, err := s.login(ctx); err == nil && now != nil && token != now.Token.AccessToken {
 		return true, nil // another request was faster
 	}
-	h, err := s.handler(s.issuerNow(ctx, metadata), metadata)
+	h, err := s.handler(ctx, s.issuerNow(ctx, metadata), metadata)
 	if err != nil {
 		return false, err
 	}
@@ -362,7 +365,7 @@ func (s *server) issuerNow(ctx context.Context, metadata string) string {
 
 // handler is the library's, which finds the server of the login and asks for the token. issuer and metadata are those of
 // the login that it makes.
-func (s *server) handler(issuer, metadata string) (*auth.AuthorizationCodeHandler, error) {
+func (s *server) handler(ctx context.Context, issuer, metadata string) (*auth.AuthorizationCodeHandler, error) {
 	c := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:           s.m.config.Redirect,
 		RequestRefreshToken:   true,
@@ -396,11 +399,11 @@ func (s *server) handler(issuer, metadata string) (*auth.AuthorizationCodeHandle
 	switch {
 	case s.ClientID != "":
 		c.PreregisteredClient = &oauthex.ClientCredentials{ClientID: s.ClientID}
-		if s.ClientSecretEnv != "" {
-			secret, _ := lookupIn(s.m.config.Environ)(s.ClientSecretEnv)
-			if secret == "" {
-				return nil, &Error{Server: s.Name, Kind: KindAuth, Why: s.ClientSecretEnv + " is not set", Hint: "export " + s.ClientSecretEnv + "=…"}
-			}
+		secret, err := s.clientSecret(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if secret != "" {
 			c.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: secret}
 		}
 	default:
@@ -412,6 +415,21 @@ func (s *server) handler(issuer, metadata string) (*auth.AuthorizationCodeHandle
 			GrantTypes: []string{"authorization_code", "refresh_token"}, TokenEndpointAuthMethod: "none"}}
 	}
 	return auth.NewAuthorizationCodeHandler(c)
+}
+
+// clientSecret is the secret of the server's client, "" for none.
+func (s *server) clientSecret(ctx context.Context) (string, error) {
+	switch {
+	case s.ClientSecretCommand != "":
+		return s.commanded(ctx, s.ClientSecretCommand, "client secret")
+	case s.ClientSecretEnv == "":
+		return "", nil
+	}
+	secret, _ := lookupIn(s.m.config.Environ)(s.ClientSecretEnv)
+	if secret == "" {
+		return "", &Error{Server: s.Name, Kind: KindAuth, Why: s.ClientSecretEnv + " is not set", Hint: "export " + s.ClientSecretEnv + "=…"}
+	}
+	return secret, nil
 }
 
 // fetch has the user log in, and reads the address that the browser was sent to in the end.

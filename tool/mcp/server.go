@@ -37,10 +37,10 @@ type server struct {
 	signing sync.Mutex  // held during a login
 	asking  atomic.Bool // a login waits for the user
 
-	secret     sync.Mutex // guards logged, ignoreKept and commanded
-	logged     *login     // nil where none was read or there is none
-	ignoreKept bool       // A login is under way: the kept one is not read.
-	commanded  string     // the token that the command gave
+	secret     sync.Mutex        // guards logged, ignoreKept and outputs
+	logged     *login            // nil where none was read or there is none
+	ignoreKept bool              // A login is under way: the kept one is not read.
+	outputs    map[string]string // of the commands for secrets, by command; nil before the first
 
 	mu       sync.Mutex // guards the fields from link to last
 	link     *link      // nil while it does not run

@@ -33,6 +33,7 @@ type Web struct {
 	refresh  string // and the refresh token
 	issued   int
 	renewed  int
+	secret   string                // the client's, of the newest request for a token
 	codes    map[string]url.Values // the query that asked for a code
 	requests []http.Header         // the headers of POST requests to /mcp
 	streams  map[string]chan any   // the old transport's
@@ -78,6 +79,13 @@ func (w *Web) Renewed() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.renewed
+}
+
+// Secret is the client secret of the newest request for a token, "" for none.
+func (w *Web) Secret() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.secret
 }
 
 // Requests are the headers of all requests to the server.
@@ -239,6 +247,9 @@ func (w *Web) oauth(out http.ResponseWriter, req *http.Request) {
 		http.Redirect(out, req, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {issuer}}.Encode(), http.StatusFound)
 	case "/token":
 		asked := w.codes[req.FormValue("code")]
+		if w.secret = req.FormValue("client_secret"); w.secret == "" {
+			_, w.secret, _ = req.BasicAuth()
+		}
 		sum := sha256.Sum256([]byte(req.FormValue("code_verifier")))
 		right := asked != nil && asked.Get("code_challenge") == base64.RawURLEncoding.EncodeToString(sum[:]) && asked.Get("resource") == w.url+"/mcp"
 		if req.FormValue("grant_type") == "refresh_token" {
