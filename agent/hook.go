@@ -529,7 +529,7 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(out))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&answer); err != nil {
-		return hookAnswer{}, fmt.Errorf("its answer is not understood: %w", err)
+		return hookAnswer{}, fmt.Errorf("its answer is not understood: %w", text.Misread(err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return hookAnswer{}, errors.New("its answer is more than one JSON object")

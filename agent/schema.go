@@ -37,7 +37,7 @@ func NewSchema(raw []byte) (*Schema, error) {
 		return nil, fmt.Errorf("it has the key %q twice", key)
 	}
 	if err := json.Unmarshal(raw, &parsed); err != nil {
-		return nil, fmt.Errorf("not a JSON Schema: %w", err)
+		return nil, fmt.Errorf("not a JSON Schema: %w", text.Misread(err))
 	}
 	if parsed.Schema != "" && strings.TrimSuffix(parsed.Schema, "#") != schemaDraft {
 		return nil, fmt.Errorf("$schema is %s, and artoo checks by %s", text.Clip(parsed.Schema, 80), schemaDraft)

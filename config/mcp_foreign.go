@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"artoo/tool/extension"
+	"artoo/tool/text"
 )
 
 // foreignServer is a server as the files of several programs have it.
@@ -90,7 +91,7 @@ func ParseMCP(data []byte, origin extension.Origin, mask func(string) string) (s
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		var f foreignServer
 		if err := json.Unmarshal(found[name], &f); err != nil {
-			all.add(name, extension.Server{}, err)
+			all.add(name, extension.Server{}, text.Misread(err))
 			continue
 		}
 		if f.Disabled || f.Enabled != nil && !*f.Enabled {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"artoo/tool/atomicfile"
+	"artoo/tool/text"
 )
 
 // RuleText is a permission rule as the user wrote it. Its meaning is not looked at here.
@@ -185,7 +186,7 @@ func (c *Config) readApproved() (path string, all approvals, err error) {
 		err = json.Unmarshal(data, &all)
 	}
 	if err != nil {
-		return "", nil, because(kindConfig, path, "the approved scripts cannot be read: "+err.Error(), err,
+		return "", nil, because(kindConfig, path, "the approved scripts cannot be read: "+text.Misread(err).Error(), err,
 			"remove the file: the scripts are then asked about again")
 	}
 	return path, all, nil

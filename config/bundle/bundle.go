@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"artoo/tool/extension"
+	"artoo/tool/text"
 )
 
 // Record is artoo's record of a bundle that the user added.
@@ -141,7 +142,7 @@ func (b *Bundle) read() error {
 	}
 	var m manifest
 	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &m); err != nil {
-		return wrong(at, "is not the JSON of a manifest: "+err.Error(), "report it to the author of the bundle", err)
+		return wrong(at, "is not the JSON of a manifest: "+text.Misread(err).Error(), "report it to the author of the bundle", err)
 	}
 	if fixed := nameOf(m.Name); !ValidName(m.Name) && !strings.ContainsAny(m.Name, "./#") {
 		m.Name = fixed

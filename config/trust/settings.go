@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"artoo/tool/atomicfile"
+	"artoo/tool/text"
 )
 
 // These bound settings that can be trusted, in bytes and entries: no user reads more.
@@ -383,7 +384,7 @@ func (s Store) read() (content, error) {
 		err = fmt.Errorf("its version is %d, and this artoo knows %d", c.Version, storeVersion)
 	}
 	if err != nil {
-		return content{}, fmt.Errorf("the list of trusted files cannot be read: %w", err)
+		return content{}, fmt.Errorf("the list of trusted files cannot be read: %w", text.Misread(err))
 	}
 	return c, nil
 }

@@ -271,7 +271,7 @@ func resourceTool(m *mcp.Manager, full string) (t tool.Tool, ok bool) {
 		func(ctx context.Context, env *tool.Env, input json.RawMessage, out io.Writer) (tool.Result, error) {
 			var in struct{ URI string }
 			if err := json.Unmarshal(input, &in); err != nil {
-				return tool.Result{}, err
+				return tool.Result{}, text.Misread(err)
 			}
 			return given(env, full)(m.ReadResource(ctx, of.Server, in.URI, mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}))
 		})

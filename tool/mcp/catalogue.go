@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"artoo/tool/schemas"
+	"artoo/tool/text"
 )
 
 // The limits of a server's definitions.
@@ -181,6 +182,9 @@ func define(t *sdk.Tool) (d definition, err error) {
 	}
 	if err != nil || whole.size() > maxDefinition {
 		return definition{Name: cut(t.Name, 200), Refused: fmt.Sprintf("its definition is over %d KB", maxDefinition>>10)}, err
+	}
+	if t.Meta[onlyTask] != nil {
+		return definition{Name: t.Name, Refused: "it runs only as a task of the protocol of 2025, which artoo does not have"}, nil
 	}
 	asItIs := func(text string) string { return text }
 	if _, err := schema(whole.Input, asItIs); err != nil {
@@ -399,7 +403,7 @@ func schema(raw json.RawMessage, clean func(string) string) (json.RawMessage, er
 	}
 	var parsed jsonschema.Schema
 	if err := json.Unmarshal(out, &parsed); err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot be read: %w", text.Misread(err))
 	}
 	if _, err := parsed.Resolve(nil); err != nil {
 		return nil, fmt.Errorf("cannot be used: %w", err)

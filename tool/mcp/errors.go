@@ -1,6 +1,10 @@
 package mcp
 
-import "strings"
+import (
+	"strings"
+
+	"artoo/tool/text"
+)
 
 // The kinds of errors, in the words that decide the exit code.
 const (
@@ -30,7 +34,7 @@ type Error struct {
 func (e *Error) Error() string {
 	why := e.Why
 	if e.Err != nil {
-		why = strings.TrimPrefix(why+": "+oneLine(e.Err.Error()), ": ")
+		why = strings.TrimPrefix(why+": "+oneLine(text.Misread(e.Err).Error()), ": ")
 	}
 	if e.Last != "" {
 		why += "; its last line: " + e.Last

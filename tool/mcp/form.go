@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"artoo/tool/text"
 )
 
 // Request is a server's question to the user: a form, or consent to open an address.
@@ -323,13 +325,13 @@ func request(server string, p *sdk.ElicitParams) (Request, error) {
 		Required   []string        `json:"required"`
 	}
 	if err := json.Unmarshal(raw, &form); err != nil {
-		return r, err
+		return r, text.Misread(err)
 	}
 	r.Schema = raw
 	var properties map[string]property
 	if len(form.Properties) > 0 {
 		if err := json.Unmarshal(form.Properties, &properties); err != nil {
-			return r, err
+			return r, text.Misread(err)
 		}
 	}
 	for _, name := range sortedKeys(properties) {

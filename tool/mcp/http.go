@@ -174,7 +174,7 @@ func adapt(message []byte) []byte {
 	case many:
 		r.Result, r.Error = nil, errParts()
 	default:
-		carried := carryTask(r.Result)
+		carried := passable(r.Result)
 		if len(carried) == len(r.Result) && bytes.Equal(carried, r.Result) {
 			return message
 		}

@@ -199,7 +199,7 @@ func decode(line []byte) jsonrpc.Message {
 	switch {
 	case !manyParts(line):
 		if ok {
-			r.Result = carryTask(r.Result)
+			r.Result = passable(r.Result)
 		}
 	case ok:
 		r.Result, r.Error = nil, errParts()

@@ -94,7 +94,7 @@ func (s *server) finishTask(ctx context.Context, l *link, call *openCall, r *sdk
 		switch t.Status {
 		case "completed":
 			r := &sdk.CallToolResult{}
-			return r, json.Unmarshal(t.Result, r)
+			return r, json.Unmarshal(readableParts(t.Result), r)
 		case "failed":
 			why := "failed"
 			if t.Error != nil {

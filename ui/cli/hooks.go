@@ -56,7 +56,7 @@ func (x *extensions) claudeHooks(data []byte) {
 	hooks, left, err := extension.ClaudeHooks(data, extension.Origin{Source: extension.SourceRepository, Root: x.project.Root,
 		Place: claudeSettings})
 	if err != nil {
-		x.warn(err.Error())
+		x.warn(text.Misread(err).Error())
 		return
 	}
 	if left != nil {
@@ -105,7 +105,7 @@ func (x *extensions) bundleHooks() {
 		for _, part := range b.Hooks {
 			hooks, _, err := extension.ClaudeHooks(part.Data, b.Origin(part.Place)) // the bundle's page names those that are left out
 			if err != nil {
-				x.warn(err.Error())
+				x.warn(text.Misread(err).Error())
 			}
 			x.cfg.Hooks = append(x.cfg.Hooks, hooks...)
 		}

@@ -239,7 +239,7 @@ func (c *mcpCommand) call(ctx context.Context, words []string) error {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(args), &object); err != nil {
-		return usage("the arguments", "no JSON object: "+err.Error(), `'{"text":"hello"}'`)
+		return usage("the arguments", "no JSON object: "+text.Misread(err).Error(), `'{"text":"hello"}'`)
 	}
 	options, err := c.options()
 	if err != nil {
@@ -283,7 +283,7 @@ func (c *mcpCommand) options() (mcp.CallOptions, error) {
 	var given map[string]any
 	if *c.form != "" {
 		if err := json.Unmarshal([]byte(*c.form), &given); err != nil {
-			return o, usage("--form", "no JSON object: "+err.Error(), `--form '{"name":"Ada"}'`)
+			return o, usage("--form", "no JSON object: "+text.Misread(err).Error(), `--form '{"name":"Ada"}'`)
 		}
 	}
 	o.Ask = func(ctx context.Context, r mcp.Request) (mcp.Answer, error) {

@@ -99,23 +99,7 @@ func decode[T any](line []byte) (in T, err error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	err = d.Decode(&in)
-	return in, misread(err)
-}
-
-// misread is an error of reading a line, without the names of Go's types.
-func misread(err error) error {
-	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	if !ok {
-		return err
-	}
-	kind := "a " + wrong.Value
-	if strings.ContainsAny(kind[2:3], "ao") { // array, object
-		kind = "an " + wrong.Value
-	}
-	if wrong.Field == "" {
-		return errors.New("not a JSON object, but " + kind)
-	}
-	return errors.New(wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] + " cannot be " + kind)
+	return in, text.Misread(err)
 }
 
 // take understands a line and does it, or queues it. The error says why nothing came of it.
@@ -130,7 +114,7 @@ func (c *Conversation) take(ctx context.Context, line []byte, number int) (end b
 		if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
 			return false, fmt.Errorf("not a JSON object: %w", err)
 		}
-		return false, misread(err)
+		return false, text.Misread(err)
 	}
 	switch head.Type {
 	case inputUser:
