@@ -355,13 +355,15 @@ func (a *Agent) take(s *conversation.Session) error {
 		a.session.notifyOnce(cut)
 		system = w.systemPrompt(settings, inForce(found), a.session.opt.Env.Environ)
 	}
+	header := conversation.Header{
+		CWD: a.session.opt.Env.Dir, Version: a.session.opt.Sessions.Version, Provider: a.session.model.Name, Model: a.session.model.Defaults.Model,
+		System: system, Headless: a.session.opt.Sessions.Headless || w != nil && w.Headless,
+	}
 	if s == nil && !a.session.opt.Sessions.Ephemeral {
-		s = a.session.opt.Sessions.Store.Create(conversation.Header{
-			CWD: a.session.opt.Env.Dir, Version: a.session.opt.Sessions.Version, Provider: a.session.model.Name, Model: a.session.model.Defaults.Model,
-			System: system, Headless: a.session.opt.Sessions.Headless || w != nil && w.Headless,
-		})
+		s = a.session.opt.Sessions.Store.Create(header)
 	}
 	if s != nil {
+		s.Complete(header)
 		if begun := a.session.opt.Secrets.Begun; begun != nil {
 			begun(s)
 		}

@@ -76,6 +76,7 @@ type turnRecord struct {
 	Totals *Totals `json:"totals,omitempty"`
 	First  string  `json:"first,omitempty"` // the user's first words, for List
 	Name   string  `json:"name,omitempty"`  // the user's name for the session
+	CWD    string  `json:"cwd,omitempty"`   // the header's, where the first line is damaged; missing in older files
 }
 
 type messageRecord struct {

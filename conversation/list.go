@@ -3,6 +3,7 @@ package conversation
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -27,8 +28,8 @@ import (
 type Info struct {
 	ID       string    `json:"id"`
 	Path     string    `json:"path"`
-	CWD      string    `json:"cwd"`     // "" when the header cannot be read
-	Started  time.Time `json:"started"` // zero when the header cannot be read
+	CWD      string    `json:"cwd"`     // "" when neither the header nor the end of a turn can be read
+	Started  time.Time `json:"started"` // zero when neither the header nor the file's name can be read
 	Updated  time.Time `json:"updated"` // when the file was last written
 	First    string    `json:"first"`   // the first words of the user on one line; may be ""
 	Messages int       `json:"messages"`
@@ -183,13 +184,19 @@ func (st Store) find(asked string) (string, error) {
 
 // idOf is the ID in a file's name, or the whole name if artoo did not make it.
 func idOf(path string) string {
+	id, _ := parseName(path)
+	return id
+}
+
+// parseName is the ID in a file's name and the time it was made, or the whole name and zero if artoo did not make it.
+func parseName(path string) (id string, made time.Time) {
 	name := strings.TrimSuffix(filepath.Base(path), fileExt)
 	if i := len(stamp); len(name) > i+1 && name[i] == '-' {
-		if _, err := time.Parse(stamp, name[:i]); err == nil {
-			return name[i+1:]
+		if made, err := time.Parse(stamp, name[:i]); err == nil {
+			return name[i+1:], made
 		}
 	}
-	return name
+	return name, time.Time{}
 }
 
 // describer describes session files for lists, one after another.
@@ -201,7 +208,8 @@ type describer struct {
 
 // describe describes a file; after an error as far as it could be read.
 func (d *describer) describe(of found) (Info, error) {
-	info := Info{ID: idOf(of.path), Path: of.path, Updated: of.modified}
+	info := Info{Path: of.path, Updated: of.modified}
+	info.ID, info.Started = parseName(of.path)
 	f, err := openRead(of.path)
 	if err != nil {
 		return info, err
@@ -344,6 +352,7 @@ func (c *counting) fill(info *Info) {
 		}
 	}
 	info.Messages, info.First, info.Name = c.Messages, c.First, c.Name
+	info.CWD = cmp.Or(info.CWD, c.CWD)
 	if c.Model != "" {
 		info.Model = c.Model
 	}

@@ -104,7 +104,7 @@ func TestListingReadsHeadAndTail(t *testing.T) {
 			if _, err := d.describe(of); err != nil {
 				t.Error(err)
 			}
-		}); allocs > 25 {
+		}); allocs > 26 {
 			t.Errorf("%d messages: %v allocations", messages, allocs)
 		}
 		must(t, f.Close())

@@ -53,8 +53,11 @@ func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	if l.broken { // a message of its own reports it
 		l.damaged = l.damaged[:len(l.damaged)-1]
 	}
-	l.empty = len(l.lines) == 0
+	l.empty, l.bare = len(l.lines) == 0, l.headers == 0
 	l.sum()
+	if !l.empty && l.lines[0].kind != kindSession { // what stands before it was the header
+		l.damaged = slices.DeleteFunc(l.damaged, func(number int) bool { return number < int(l.lines[0].number) })
+	}
 	chain := l.follow(l.before(back))
 	if err := l.first(); err != nil {
 		return nil, err
@@ -98,6 +101,9 @@ func (l *loader) sum() {
 	if e, err := decodeEntry(l.sums); err == nil {
 		if turn, ok := e.payload.(*turnRecord); ok && turn.Totals != nil {
 			l.totals = *turn.Totals
+			if l.bare {
+				l.header.CWD = turn.CWD
+			}
 		}
 	}
 	for line := range bytes.Lines(l.usage) {
@@ -231,8 +237,12 @@ func (l *loader) notify() {
 	if n := len(l.damaged); n > 0 {
 		some(n, "line", fmt.Sprintf("left out %%s of the session that cannot be read (the first is line %d)", slices.Min(l.damaged)))
 	}
-	if l.headers == 0 && !l.empty {
-		tell("the session's first line is missing")
+	switch {
+	case !l.bare || l.empty:
+	case l.header.CWD == "":
+		tell("the session's first line is missing or damaged: its directory is not known")
+	default:
+		tell("the session's first line is missing or damaged: its directory is known from the end of a turn")
 	}
 	if l.headers > 1 {
 		tell("the session file holds %d headers; the first counts", l.headers)

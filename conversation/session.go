@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,7 @@ type Session struct {
 	next    int          // number of the next line
 	torn    bool         // the file does not end with a newline
 	broken  bool         // its last line cannot be read
+	bare    bool         // no line of the file is a header that can be read; the next append writes one
 	dirty   bool         // lines were written since the last turn marker
 	names   []string     // directories with new names in them that may not be on the disk yet
 	turn    turnRecord
@@ -85,6 +87,16 @@ func (s *Session) ID() string { return s.header.ID }
 
 // Header holds the session's directory, model and settings at its beginning.
 func (s *Session) Header() Header { return s.header }
+
+// Complete takes from h what a damaged first line no longer holds; the next append writes it down. It does nothing to
+// a session with a header.
+func (s *Session) Complete(h Header) {
+	if !s.bare {
+		return
+	}
+	s.header.CWD = cmp.Or(s.header.CWD, h.CWD)
+	s.header.Version, s.header.Provider, s.header.Model, s.header.System = h.Version, h.Provider, h.Model, h.System
+}
 
 // Path is the session's file. It exists once something was appended.
 func (s *Session) Path() string { return s.path }
@@ -204,7 +216,7 @@ func (s *Session) Sync() error {
 
 func (s *Session) endTurn() error {
 	turn, totals := s.turn, s.totals
-	turn.Totals = &totals
+	turn.Totals, turn.CWD = &totals, s.header.CWD
 	if _, err := s.appendLocked(typeTurn, &turn); err != nil {
 		return err
 	}

@@ -37,6 +37,11 @@ func (s *Session) appendLocked(kind string, payload any) (string, error) {
 	if err := s.repair(); err != nil {
 		return "", fileError(s.path, err)
 	}
+	if s.bare {
+		if err := s.writeHeader(); err != nil {
+			return "", fileError(s.path, err)
+		}
+	}
 	if s.owed != nil {
 		if _, err := s.writeNext(typeTrim, s.owed); err != nil {
 			return "", err
@@ -116,6 +121,20 @@ func (s *Session) repair() error {
 		&Note{Kind: NoteTorn, Text: "the line before this one broke off when it was written"}}
 	s.next++
 	return s.write(e)
+}
+
+// writeHeader writes the header again, for a first line that is missing or damaged. Its old bytes stay.
+func (s *Session) writeHeader() error {
+	if s.header.Started.IsZero() {
+		s.header.Started = s.stamp()
+	}
+	e := entry{head{Type: typeSession, ID: strconv.Itoa(s.next), Parent: s.last, Time: s.header.Started}, &s.header}
+	if err := s.write(e); err != nil {
+		return err
+	}
+	s.bare = false
+	s.next++
+	return nil
 }
 
 // open opens the file for appending, or makes it with its header and a fork's history.

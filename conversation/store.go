@@ -148,11 +148,19 @@ func (st Store) Newest(cwd string) (*Session, error) {
 		return nil, err
 	}
 	var d describer
+	unknown := "" // the newest whose directory is not known
 	for _, f := range files {
-		info, err := d.describe(f)
-		if err == nil && info.CWD != "" && filepath.Clean(info.CWD) == filepath.Clean(cwd) {
+		switch info, err := d.describe(f); {
+		case err != nil:
+		case info.CWD != "" && filepath.Clean(info.CWD) == filepath.Clean(cwd):
 			return st.open(f.path)
+		case info.CWD == "" && info.Messages > 0 && unknown == "":
+			unknown = info.ID
 		}
+	}
+	if unknown != "" {
+		return nil, &Error{fmt.Errorf("no session was started in %s, as far as is known: the first line of session %s is damaged", cwd, unknown),
+			"usage", "artoo -r " + unknown}
 	}
 	return nil, lookupError("no session was started in %s", cwd)
 }
@@ -169,7 +177,11 @@ func (st Store) read(path string, whole bool, back int) (*Session, error) {
 	}
 	s.path, s.from = path, path
 	s.loadImages(!whole)
-	s.header.ID = idOf(path) // the name decides: a copied file is another session
+	id, made := parseName(path)
+	s.header.ID = id // the name decides: a copied file is another session
+	if s.header.Started.IsZero() {
+		s.header.Started = made
+	}
 	return s, nil
 }
 

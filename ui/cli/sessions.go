@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func sessionLine(s conversation.Info) string {
 		about = "[" + s.Name + "] " + about
 	}
 	return fmt.Sprintf("%s  %s  %4d  %7s  %s  %s", s.ID, s.Updated.Format("2006-01-02 15:04"), s.Messages, cost,
-		sanitize.Text(s.CWD, sanitize.Line), sanitize.Text(about, sanitize.Line))
+		sanitize.Text(cmp.Or(s.CWD, "-"), sanitize.Line), sanitize.Text(about, sanitize.Line))
 }
 
 // printEach prints a list, a line each: as JSON, or as text makes it.
