@@ -624,6 +624,9 @@ func (c *calls) nameDenials(p *pending, result *tool.Result) {
 			words = append(words, d.What)
 		}
 	}
+	if leaksUnseen(p.call.Access.Command, result.Text) {
+		words = append(words, sandbox.LeaksOff)
+	}
 	words = append(words, c.hiddenFrom(p, result)...)
 	if !p.readsAlone() && p.decision.Git {
 		if name := c.session.opt.Policy.TrackedSecret(); name != "" {
@@ -633,6 +636,13 @@ func (c *calls) nameDenials(p *pending, result *tool.Result) {
 	if len(words) > 0 {
 		result.Text += "[confined: " + strings.Join(words, "; ") + "]\n"
 	}
+}
+
+// leaksUnseen reports whether a command has to do with a sanitizer that would look for leaks on the user's machine.
+func leaksUnseen(command, output string) bool {
+	output = output[max(0, len(output)-builtin.Heard):]
+	return sandbox.LeaksOff != "" && slices.ContainsFunc([]string{"-fsanitize=", "ASAN_OPTIONS", "LSAN_OPTIONS", "AddressSanitizer", "LeakSanitizer"},
+		func(mark string) bool { return strings.Contains(command, mark) || strings.Contains(output, mark) })
 }
 
 // followUpBackground decides about background commands that have ended, and offers more to those that go

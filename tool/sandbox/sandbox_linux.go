@@ -334,6 +334,7 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 			return strings.HasPrefix(v, name+"=")
 		}), variable)
 	}
+	line.Env = withoutLeaks(line.Env)
 	var err error
 	if options.Layer {
 		if line.Kept, err = s.keptFor(line.Writable); err != nil {
@@ -608,6 +609,28 @@ func denialsOf(all []launcher.Denial) (list []Denial) {
 	return list
 }
 
+// LeaksOff describes for the model what withoutLeaks does; "" where nothing does it.
+const LeaksOff = "leaks are not looked for here (detect_leaks=0)"
+
+// withoutLeaks turns off LeakSanitizer, which would have to trace its program and ends it otherwise. What the variables
+// say comes later, so it counts.
+func withoutLeaks(env []string) []string {
+	env = slices.Clone(env)
+	for _, name := range []string{"ASAN_OPTIONS=", "LSAN_OPTIONS="} {
+		off := name + "detect_leaks=0"
+		at := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, name) })
+		switch {
+		case at < 0:
+			env = append(env, off)
+		case env[at] == name:
+			env[at] = off
+		default:
+			env[at] = off + ":" + env[at][len(name):]
+		}
+	}
+	return env
+}
+
 // maxPaths is how many paths a denial names.
 const maxPaths = 10
 
@@ -617,12 +640,13 @@ var denialNames = map[string]string{
 	DenialLoopback:  "the loopback here is the session's own; [permissions] loopback = [PORT] admits a port of this machine",
 	DenialSocket:    "no sockets",
 	DenialNamespace: "no new namespaces",
-	DenialTrace:     "no looking into other processes",
-	DenialHome:      "the home directory is an empty one here; files written to it are lost",
-	DenialExec:      "nothing that the project brings, or that was written here, may be executed",
-	DenialEntry:     "no new entries beside .git: only existing directories can be written",
-	DenialWrite:     "the project is read-only for a background command",
-	DenialGuarded:   "files that programs run automatically are read-only",
+	DenialTrace: "no looking into other processes: gdb, strace, perf, rr and LeakSanitizer need a run " +
+		"outside the sandbox, which a rule such as bash!(gdb:*) allows",
+	DenialHome:    "the home directory is an empty one here; files written to it are lost",
+	DenialExec:    "nothing that the project brings, or that was written here, may be executed",
+	DenialEntry:   "no new entries beside .git: only existing directories can be written",
+	DenialWrite:   "the project is read-only for a background command",
+	DenialGuarded: "files that programs run automatically are read-only",
 }
 
 // Protect covers the files denied and protected by now, for a command that sees the

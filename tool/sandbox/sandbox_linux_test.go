@@ -234,3 +234,16 @@ func TestAProcessThatIsNotDumpableConfines(t *testing.T) {
 		t.Errorf("dumpable is %d afterwards, %v", now, err)
 	}
 }
+
+// LeakSanitizer would have to trace its program. Other options, and a wish of the user's for leaks, stay.
+func TestLeaksAreNotLookedFor(t *testing.T) {
+	got := withoutLeaks([]string{"A=1", "ASAN_OPTIONS=verbosity=1:detect_leaks=1", "LSAN_OPTIONS="})
+	want := []string{"A=1", "ASAN_OPTIONS=detect_leaks=0:verbosity=1:detect_leaks=1", "LSAN_OPTIONS=detect_leaks=0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	s, _ := open(t, nil)
+	if out, _, _ := run(t, s, Options{}, `echo "$ASAN_OPTIONS $LSAN_OPTIONS"`); out != "detect_leaks=0 detect_leaks=0\n" {
+		t.Error(out)
+	}
+}

@@ -232,7 +232,7 @@ func kindOf(n notification) string {
 			return DenialNetwork
 		}
 		return DenialSocket
-	case unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV:
+	case unix.SYS_PTRACE, unix.SYS_PERF_EVENT_OPEN, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV:
 		return DenialTrace
 	}
 	if n.number == unix.SYS_IOCTL || slices.Contains(attributes, uint32(n.number)) {

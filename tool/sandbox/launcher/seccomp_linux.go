@@ -22,7 +22,7 @@ const (
 // refused are the calls that fail in every sandbox without a report: programs try some of
 // them and continue without. The filter looks more closely at clone, ioctl and socket.
 var refused = []uint32{
-	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, unix.SYS_BPF, unix.SYS_USERFAULTFD,
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_KCMP, unix.SYS_ACCT, unix.SYS_SWAPON, unix.SYS_REBOOT, unix.SYS_KEXEC_LOAD,
 	unix.SYS_INIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_QUOTACTL,
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
@@ -31,7 +31,7 @@ var refused = []uint32{
 
 // reported are refused too, and reported as denials: no program makes them in passing.
 var reported = []uint32{
-	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_UNSHARE, unix.SYS_SETNS,
+	unix.SYS_PTRACE, unix.SYS_PERF_EVENT_OPEN, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_UNSHARE, unix.SYS_SETNS,
 }
 
 // shared are the calls by which processes of one user meet without a file.
