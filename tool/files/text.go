@@ -7,10 +7,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/unicode"
+	utf16 "golang.org/x/text/encoding/unicode"
 
 	"artoo/tool/diff"
 	"artoo/tool/text"
@@ -42,9 +43,9 @@ func (c Charset) String() string {
 func (c Charset) Wide() encoding.Encoding {
 	switch c {
 	case utf16Little, utf16LittleBare:
-		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+		return utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM)
 	case utf16Big, utf16BigBare:
-		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+		return utf16.UTF16(utf16.BigEndian, utf16.IgnoreBOM)
 	}
 	return nil
 }
@@ -62,27 +63,30 @@ func CharsetOf(head []byte) Charset {
 	head = head[:min(len(head), HeadSize)]
 	switch {
 	case len(head) < 8 || len(head)%2 != 0 || bytes.IndexByte(head, 0) < 0:
-	case mostlyASCII(head, binary.LittleEndian):
+	case oneAlphabet(head, binary.LittleEndian):
 		return utf16LittleBare
-	case mostlyASCII(head, binary.BigEndian):
+	case oneAlphabet(head, binary.BigEndian):
 		return utf16BigBare
 	}
 	return Plain
 }
 
-// mostlyASCII reports whether head is a text of 16-bit units: half of them or more are printable ASCII or line
-// breaks, and none is a control character, as those of a binary file are.
-func mostlyASCII(head []byte, order binary.ByteOrder) bool {
-	ascii := 0
+// oneAlphabet reports whether head is a text of 16-bit units: half of them or more are printable ASCII, line breaks or
+// letters of one block such as Cyrillic, and none is a control character, as those of a binary file are.
+func oneAlphabet(head []byte, order binary.ByteOrder) bool {
+	ascii, most, letters := 0, 0, map[uint16]int{}
 	for i := 0; i < len(head); i += 2 {
 		switch unit := order.Uint16(head[i:]); {
 		case unit >= ' ' && unit < 0x7f, unit == '\t', unit == '\n', unit == '\r', unit == '\f':
 			ascii++
 		case unit < 0xa0:
 			return false
+		case unicode.IsLetter(rune(unit)):
+			letters[unit>>8]++
+			most = max(most, letters[unit>>8])
 		}
 	}
-	return ascii*4 >= len(head)
+	return ascii > 0 && (ascii+most)*4 >= len(head)
 }
 
 // HeadSize is how many bytes of a file decide its type; git takes as many.

@@ -37,6 +37,8 @@ func TestDecodeText(t *testing.T) {
 		{"utf-16le", wide(binary.LittleEndian, "ä\r\n😀"), "ä\n😀", utf16Little, true},
 		{"utf-16be", wide(binary.BigEndian, "ä\n"), "ä\n", utf16Big, false},
 		{"utf-16le without a mark", wide(binary.LittleEndian, "rüles\r\nx")[2:], "rüles\nx", utf16LittleBare, true},
+		{"utf-16le of Cyrillic", wide(binary.LittleEndian, "Говори кратко.\n")[2:], "Говори кратко.\n", utf16LittleBare, false},
+		{"utf-16be of Greek", wide(binary.BigEndian, "Κανόνες έργου\n")[2:], "Κανόνες έργου\n", utf16BigBare, false},
 		{"utf-16be without a mark", wide(binary.BigEndian, "rules\n")[2:], "rules\n", utf16BigBare, false},
 		{"latin 1", "caf\xe9\r\n", "caf\xe9\n", Plain, true},
 		{"a second mark is text", "\xef\xbb\xbf\ufeffa", "\ufeffa", utf8Marked, false},
