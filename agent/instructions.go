@@ -82,7 +82,7 @@ func (s *session) report(list []instruction) {
 	}
 	var imported []string
 	for _, i := range list {
-		if i.By != "" && i.Used {
+		if i.By != "" && i.Why != instructions.NoFile { // one that is missing or empty will be obeyed as it is written
 			imported = append(imported, i.Path)
 		}
 	}
