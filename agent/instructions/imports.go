@@ -1,11 +1,14 @@
 package instructions
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -16,11 +19,12 @@ import (
 
 // imported adds the file that a text names as @target.
 func (r *reader) imported(target string, by File, above []string, linked bool) {
-	at, exists := r.target(target, by)
-	if at == "" || !exists && !pathLike(target) {
+	at, info := r.target(target, by)
+	if at == "" || info == nil && !pathLike(target) {
 		return
 	}
-	f := File{Path: at, By: by.Path, maybe: !exists && !surePath(target), linked: linked}
+	unlikely := info == nil || info.IsDir() && !strings.HasSuffix(target, "/")
+	f := File{Path: at, By: by.Path, maybe: unlikely && !surePath(target), linked: linked}
 	if len(above) > mostDeep {
 		f.Why = Deep
 		r.add(f)
@@ -33,24 +37,41 @@ func (r *reader) imported(target string, by File, above []string, linked bool) {
 	}
 }
 
-// target is the path that an import means, and whether there is such a file: without the punctuation or the heading
-// behind it, if only so there is one. It is "" where there is no home.
-func (r *reader) target(target string, by File) (path string, exists bool) {
-	bare, _, _ := strings.Cut(target, "#")
-	for _, name := range []string{target, bare, strings.TrimRight(target, closing), strings.TrimRight(bare, closing)} {
+// target is the path that an import means, and what is there, nil for nothing. It is "" where there is no home.
+func (r *reader) target(target string, by File) (path string, info fs.FileInfo) {
+	names := spellings(target)
+	for _, name := range names {
 		for _, from := range []string{by.Path, by.real} {
 			if at := r.absolute(name, from); at != "" {
-				if _, err := os.Lstat(at); err == nil {
-					return at, true
+				if info, err := os.Lstat(at); err == nil && (name == target || !info.IsDir()) {
+					return at, info
 				}
 			}
 		}
 	}
-	return r.absolute(strings.TrimRight(bare, closing), by.Path), false
+	if i := slices.IndexFunc(names, document); i >= 0 {
+		return r.absolute(names[i], by.Path), nil
+	}
+	bare, _, _ := strings.Cut(target, "#")
+	return r.absolute(strings.TrimRightFunc(bare, isMark), by.Path), nil
 }
 
-// closing are characters that stand behind a path in a sentence.
-const closing = ".,;:!?)]}>\"'*_"
+// spellings are the names that a word of a sentence may mean: the word, and then less of it, as a heading, punctuation or an
+// ending stands behind a path.
+func spellings(word string) []string {
+	list := []string{word}
+	for end, last := len(word), true; end > 0; {
+		r, size := utf8.DecodeLastRuneInString(word[:end])
+		end -= size
+		if end > 0 && r != '/' && isMark(r) && (last || !strings.ContainsRune(".-_~@+", r)) {
+			list = append(list, word[:end])
+		}
+		last = last && isMark(r)
+	}
+	return list
+}
+
+func isMark(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 
 func (r *reader) absolute(name, from string) string {
 	switch rest, home := strings.CutPrefix(name, "~/"); {
@@ -66,13 +87,15 @@ func (r *reader) absolute(name, from string) string {
 
 // pathLike reports whether a word may be meant as a path, as @name is not.
 func pathLike(target string) bool {
-	return !strings.Contains(target, "://") && (strings.Contains(target, "/") || filepath.Ext(strings.TrimRight(target, closing)) != "")
+	return !strings.Contains(target, "://") &&
+		(strings.Contains(target, "/") || filepath.Ext(strings.TrimRightFunc(target, isMark)) != "")
 }
 
 // surePath reports whether a word is meant as a path, as @scope/name and @object.method need not be.
 func surePath(target string) bool {
-	bare, _, _ := strings.Cut(strings.TrimRight(target, closing), "#")
-	return document(bare) || slices.ContainsFunc([]string{"./", "../", "~/", "/"}, func(p string) bool { return strings.HasPrefix(target, p) })
+	from := []string{"./", "../", "~/", "/"}
+	return slices.ContainsFunc(spellings(target), document) ||
+		slices.ContainsFunc(from, func(p string) bool { return strings.HasPrefix(target, p) })
 }
 
 // document reports whether a path has the name of a text for people.
@@ -87,20 +110,21 @@ func linkText(path, text string) string {
 		return ""
 	}
 	info, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(words[0])))
-	if err == nil && info.Mode().IsRegular() || document(words[0]) {
+	ascii := len(words[0]) == utf8.RuneCountInString(words[0]) // a sentence of Chinese is one word, too
+	if err == nil && info.Mode().IsRegular() || document(words[0]) && ascii {
 		return words[0]
 	}
 	return ""
 }
 
-// importsOf are the words behind the @ of a Markdown text, outside of code and HTML, in order and each once. alone
+// importsOf are the words behind the @ of a Markdown text, outside of code, tags and comments, in order and each once. alone
 // reports that there is nothing else in the text.
 func importsOf(source string) (targets []string, alone bool) {
 	if !strings.Contains(source, "@") {
 		return nil, false
 	}
 	prose := withoutCode([]byte(source))
-	word := regexp.MustCompile(`(^|\s)@((?:\\ |[^\s\\])+)`)
+	word := regexp.MustCompile(`(^|[\s(\[{<>"'*|（「『【《“‘„«])@((?:\\ |[^\s\\])+)`)
 	for _, m := range word.FindAllSubmatch(prose, -1) {
 		target := strings.ReplaceAll(string(m[2]), `\ `, " ")
 		first := target[0]
@@ -113,9 +137,10 @@ func importsOf(source string) (targets []string, alone bool) {
 	return targets, alone
 }
 
-// withoutCode is a Markdown text with blanks in place of its code and HTML.
+// withoutCode is a Markdown text with blanks in place of its code, HTML comments and tags.
 func withoutCode(source []byte) []byte {
 	prose := slices.Clone(source)
+	hidden := regexp.MustCompile(`(?is)<!--.*?(?:-->|$)|<(script|style|pre|textarea)\b.*?(?:</(script|style|pre|textarea)>|$)`)
 	blank := func(s text.Segment) {
 		for i := s.Start; i < s.Stop; i++ {
 			if prose[i] != '\n' {
@@ -136,8 +161,13 @@ func withoutCode(source []byte) []byte {
 					blank(t.Segment)
 				}
 			}
-		case *ast.CodeBlock, *ast.FencedCodeBlock, *ast.HTMLBlock:
+		case *ast.CodeBlock, *ast.FencedCodeBlock:
 			lines(n.Lines())
+		case *ast.HTMLBlock:
+			from, to := n.Lines().At(0).Start, max(n.Lines().At(n.Lines().Len()-1).Stop, n.ClosureLine.Stop)
+			for _, at := range hidden.FindAllIndex(source[from:to], -1) {
+				blank(text.NewSegment(from+at[0], from+at[1]))
+			}
 		case *ast.RawHTML:
 			lines(n.Segments)
 		}

@@ -271,7 +271,7 @@ func (r *reader) read(f File, above []string) {
 		why = Cycle
 	case why == "" && first != "" && (f.By != "" || first == f.Path):
 		return
-	case why == "" && first != "":
+	case first != "" && (why == "" || why == Outside): // the project's may lead to the user's
 		why, f.Of = Copy, first
 	}
 	text, err := "", error(nil)
@@ -363,7 +363,7 @@ func (r *reader) ofProject(f File) (real string, info fs.FileInfo, open func() (
 	case err != nil:
 		return "", nil, nil, Unreadable
 	case place.Outside:
-		return "", nil, nil, Outside
+		return place.Abs, nil, nil, Outside
 	case place.Denied || place.InGit:
 		return "", nil, nil, Hidden
 	}

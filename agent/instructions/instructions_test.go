@@ -71,6 +71,9 @@ func TestEachInstructionFileIsListed(t *testing.T) {
 			[]string{"~/.config/artoo/AGENTS.md hidden"}},
 		"a link within": {map[string]string{"p/AGENTS.md": "-> docs/rules", "p/docs/rules": "ours"}, []string{"AGENTS.md used: ours"}},
 		"a link out":    {map[string]string{"p/AGENTS.md": "-> ../rules.md", "rules.md": "theirs"}, []string{"AGENTS.md outside"}},
+		"a link to the user's": {map[string]string{"p/AGENTS.md": "-> ../.config/artoo/AGENTS.md", ".config/artoo/AGENTS.md": "mine"},
+			[]string{"~/.config/artoo/AGENTS.md used: mine", "AGENTS.md copy"}},
+		"a word that is a sentence": {map[string]string{"p/AGENTS.md": "参见docs/规则.md"}, []string{"AGENTS.md used: 参见docs/规则.md"}},
 		"a directory that leads out": {map[string]string{"p/.claude": "-> ../c", "c/CLAUDE.md": "theirs"},
 			[]string{".claude/CLAUDE.md outside"}},
 		"a link to a secret":  {map[string]string{"p/AGENTS.md": "-> .env", "p/.env": "KEY=1"}, []string{"AGENTS.md hidden"}},
@@ -127,6 +130,10 @@ func TestImportsAreFollowed(t *testing.T) {
 			[]string{"AGENTS.md used: See @docs/a.md, and (@x).", "docs/a.md used: one @b.md#top", "docs/b.md used: two"}},
 		"names and addresses": {map[string]string{"p/AGENTS.md": "@octocat and me@example.com, @, @pkg, `@a.md`\n```\n@b.md\n```\n\n    @c.md\n\n<!-- @d.md -->\n", "p/pkg/x": ""},
 			[]string{"AGENTS.md used: @octocat and me@example.com, @, @pkg, `@a.md`\n```\n@b.md\n```\n\n    @c.md\n\n<!-- @d.md -->"}},
+		"in brackets, quotes and bold, before other signs": {map[string]string{"p/AGENTS.md": "(@a.md), \"@b.md\", **@c.md**, @d.md。 @e.md—and @f.md's", "p/a.md": "1", "p/b.md": "2", "p/c.md": "3", "p/d.md": "4", "p/e.md": "5", "p/f.md": "6"},
+			[]string{"AGENTS.md used: (@a.md), \"@b.md\", **@c.md**, @d.md。 @e.md—and @f.md's", "a.md used: 1", "b.md used: 2", "c.md used: 3", "d.md used: 4", "e.md used: 5", "f.md used: 6"}},
+		"between tags, and no comment": {map[string]string{"p/AGENTS.md": "<rules>\n@a.md\n<!-- @b.md\n--> @c.md\n</rules>\n<pre>\n@b.md\n</pre>\n", "p/a.md": "1", "p/b.md": "2", "p/c.md": "3"},
+			[]string{"AGENTS.md used: <rules>\n@a.md\n<!-- @b.md\n--> @c.md\n</rules>\n<pre>\n@b.md\n</pre>", "a.md used: 1", "c.md used: 3"}},
 		"a name without an extension": {map[string]string{"p/CLAUDE.md": "@README", "p/README": "r"}, []string{"CLAUDE.md pointer", "README used: r"}},
 		"a space":                     {map[string]string{"p/CLAUDE.md": `@my\ rules.md`, "p/my rules.md": "r"}, []string{"CLAUDE.md pointer", "my rules.md used: r"}},
 		"missing":                     {map[string]string{"p/CLAUDE.md": "c @docs/no.md."}, []string{"CLAUDE.md used: c @docs/no.md.", "docs/no.md missing"}},
@@ -156,9 +163,9 @@ func TestImportsAreFollowed(t *testing.T) {
 
 // A name of a package or a person is listed, and is no reason for a warning; a document that is not there is one.
 func TestOnlyWhatIsMeantAsAFileIsWrong(t *testing.T) {
-	for text, want := range map[string]bool{"@types/node": false, "@app.route": false, "@docs/no.md": true, "@./no": true, "@no.md": true} {
-		list := instructions.Read(tree(t, map[string]string{"p/AGENTS.md": "x " + text}))
-		if len(list) != 2 || list[1].Why != instructions.Missing || list[1].Wrong() != want {
+	for text, want := range map[string]bool{"@types/node": false, "@app.route": false, "@docs/no.md": true, "@docs/no.md。": true, "@d/sub": false, "@d/sub/": true, "@d/*.md": true, "@./no": true, "@no.md": true} {
+		list := instructions.Read(tree(t, map[string]string{"p/AGENTS.md": "x " + text, "p/d/sub/keep": ""}))
+		if len(list) != 2 || list[1].Used || list[1].Wrong() != want {
 			t.Errorf("%s: %+v", text, list)
 		}
 	}
