@@ -123,7 +123,7 @@ func importsOf(source string) (targets []string, alone bool) {
 	if !strings.Contains(source, "@") {
 		return nil, false
 	}
-	prose := withoutCode([]byte(source))
+	prose := withoutCode([]byte(source + "\n")) // goldmark panics at some last lines without an end
 	word := regexp.MustCompile(`(^|[\s(\[{<>"'*|（「『【《“‘„«])@((?:\\ |[^\s\\])+)`)
 	for _, m := range word.FindAllSubmatch(prose, -1) {
 		target := strings.ReplaceAll(string(m[2]), `\ `, " ")

@@ -136,6 +136,7 @@ func TestImportsAreFollowed(t *testing.T) {
 			[]string{"AGENTS.md used: <rules>\n@a.md\n<!-- @b.md\n--> @c.md\n</rules>\n<pre>\n@b.md\n</pre>", "a.md used: 1", "c.md used: 3"}},
 		"a name without an extension": {map[string]string{"p/CLAUDE.md": "@README", "p/README": "r"}, []string{"CLAUDE.md pointer", "README used: r"}},
 		"a space":                     {map[string]string{"p/CLAUDE.md": `@my\ rules.md`, "p/my rules.md": "r"}, []string{"CLAUDE.md pointer", "my rules.md used: r"}},
+		"an unfinished last line":     {map[string]string{"p/AGENTS.md": "@a.md\n> \t`", "p/a.md": "1"}, []string{"AGENTS.md used: @a.md\n> \t`", "a.md used: 1"}},
 		"missing":                     {map[string]string{"p/CLAUDE.md": "c @docs/no.md."}, []string{"CLAUDE.md used: c @docs/no.md.", "docs/no.md missing"}},
 		"hidden":                      {map[string]string{"p/CLAUDE.md": "@.env", "p/.env": "K=1"}, []string{"CLAUDE.md pointer", ".env hidden"}},
 		"hidden by link": {map[string]string{"p/CLAUDE.md": "@a.md", "p/a.md": "-> .env", "p/.env": "K=1"},

@@ -143,6 +143,7 @@ func TestOddSessions(t *testing.T) {
 
 // hostile are texts that try to be more than text.
 var hostile = []string{
+	"> \t`",
 	`<script>alert(1)</script>`, `</pre></details><script src=//evil.example/x.js></script>`,
 	`"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `[x](javascript:alert(1))`, `[x](JaVaScRiPt:alert(1))`,
 	`[x](javascript&colon;alert(1))`, `[x](&#106;avascript:alert(1))`, `[x](data:text/html,<script>1</script>)`,

@@ -43,7 +43,7 @@ func HTML(w io.Writer, s Session) error {
 		"change":   func(c *item) string { return escapedDiff(c.change()) },
 		"markdown": func(text string) (string, error) {
 			var b strings.Builder
-			err := markdown.Convert([]byte(sanitize.Text(text, sanitize.Prose)), &b)
+			err := markdown.Convert([]byte(sanitize.Text(text, sanitize.Prose)+"\n"), &b) // goldmark panics at some last lines without an end
 			return b.String(), err
 		},
 		"fold": func(class, summary, text string) any {
