@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Setting hides the credentials in what a setting says: an address, a command line, a variable or header with its value. A
-// credential is known by its place there, and a key by its shape anywhere. The rest stays as it is: it says what will run.
+// Setting hides the credentials in what a setting says: an address, a command line, a variable or header with its value.
+// A credential is known by its place there, and a key by its shape anywhere. The rest stays as it is: it says what will
+// run.
 func Setting(text string) string {
 	var b strings.Builder
 	done := 0
@@ -28,8 +29,13 @@ func Credentials(text string) (all []string) {
 
 var (
 	address = compiled(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>` + "`" + `]+`)
-	// assigned is a name with its value behind it: NAME=, --name, "name": and Name: are told apart by their last group.
-	assigned = compiled(`([A-Za-z][A-Za-z0-9_.-]*)("? ?= ?|":\s*|: |"?\s+|",\s*")`)
+	// assigned is a name with its value behind it: NAME=, --name, "name":, Name: and Name:value are told apart by their
+	// last group.
+	assigned = compiled(`([A-Za-z][A-Za-z0-9_.-]*)(["']? ?= ?|\\?["']:\s*|: ?|"?\s+|",\s*")`)
+	// headerFlag is the end of a text before a header.
+	headerFlag = compiled(`(-H|--header)[ =]?["']?$`)
+	// variable is a value that a shell or artoo puts another in place of; a $ within a word may be a password's.
+	variable = compiled(`^\$[A-Za-z_]|\$[({]`)
 	scheme   = compiled(`^(?i:bearer|basic|token|bot|apikey|digest)(?: |%20)+`)
 )
 
@@ -117,13 +123,21 @@ func pieces(text string, from, to int, separators string, do func(from, to int))
 func assignment(text string, name, end, begin int) (from, to int) {
 	between, flag := text[end:begin], name > 0 && text[name-1] == '-'
 	strong, weak := secretName(text[name:end])
-	user := flag && (text[name:end] == "u" || text[name:end] == "user")
-	header := strings.HasSuffix(between, ": ") && !strings.Contains(between, `"`)
+	user := flag && slices.Contains([]string{"u", "user", "U", "proxy-user"}, text[name:end])
+	header := strings.HasPrefix(between, ":")
+	given := headerFlag().MatchString(text[max(0, name-10):name])
+	quoted := strings.Contains(text[name:end], "-") && strings.ContainsAny(text[max(0, name-1):name], `"'`)
+	if between == ":" && !flag && !given && !quoted && !strings.EqualFold(text[name:end], "authorization") {
+		return 0, 0 // a step of a script, or a word before a colon
+	}
 	if !strong && !weak && !user || !flag && !strings.ContainsAny(between, "=:") {
 		return 0, 0
 	}
 	quote := ""
-	if from = begin; from < len(text) && strings.ContainsRune(`"'`, rune(text[from])) {
+	if from = begin; strings.HasPrefix(text[from:], `\"`) {
+		quote = `\"`
+		from += 2
+	} else if from < len(text) && strings.ContainsRune(`"'`, rune(text[from])) {
 		quote = text[from : from+1]
 		from++
 	} else if strings.HasSuffix(between, `"`) {
@@ -135,22 +149,23 @@ func assignment(text string, name, end, begin int) (from, to int) {
 	case quote == "" && header && open == name-1 && open >= 0:
 		quote = text[open:name] // the header is a word in quotes, with its value
 	case quote == "":
-		quote = " \t\r\n\"'`,;&)"
+		quote = " \t\r\n\"'`,;&|<>)"
 	}
 	to = len(text)
 	if n := strings.IndexAny(text[from:], quote); n >= 0 {
 		to = from + n
 	}
 	value := text[from:to]
-	prose := header && said == "" && len(quote) > 1 && !strings.HasSuffix(text[:name], "-H ")
+	prose := header && said == "" && len(quote) > 1 && !flag && !given
 	switch {
 	case user:
-		_, password, found := strings.Cut(value, ":")
-		if !found {
+		of, password, found := strings.Cut(value, ":")
+		if !found || password == of || strings.Trim(value, "0123456789:") == "" { // user and group of a container
 			return 0, 0
 		}
 		return to - len(password), to
-	case strings.HasPrefix(value, "-") && !strings.ContainsAny(between, "=:"), weak && said == "" && (prose || !likely(value)),
+	case strings.HasPrefix(value, "-") && !strings.ContainsAny(between, "=:"),
+		weak && said == "" && (prose || !likely(value)),
 		prose && !strings.ContainsAny(value, "0123456789"):
 		return 0, 0
 	}
@@ -175,9 +190,15 @@ func opaque(part string) bool {
 	return false
 }
 
-// placeholder reports a value that stands for a key, is hidden already, or may run something: that must be seen.
+// placeholder reports a value that stands for a key, is hidden already, or may run something: that must be seen. A quote of
+// the other kind says that the value may have ended before.
 func placeholder(value string) bool {
-	return len(value) < 3 || strings.ContainsAny(value[:1], "%{<[*") || strings.ContainsAny(value, "$`;|\n…‹") || strings.EqualFold(value, "null") || strings.EqualFold(value, "true") || strings.EqualFold(value, "false") ||
+	switch strings.ToLower(value) {
+	case "null", "true", "false":
+		return true
+	}
+	return len(value) < 3 || strings.ContainsAny(value[:1], "%{<[*(") || strings.ContainsAny(value, "`;|&<>\"'\n…‹") ||
+		variable().MatchString(value) ||
 		len(value) < 8 && strings.ToUpper(value) == value && strings.Trim(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
@@ -185,15 +206,24 @@ func placeholder(value string) bool {
 // one that other things have, too.
 func secretName(name string) (strong, weak bool) {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
-	if len(words) == 0 {
+	last := ""
+	for n := len(words) - 1; n >= 0; n-- { // TOKEN_2, PASSWORD1, API_KEY_V2 and SECRET_KEY_BASE are called by the word before
+		last, words = strings.TrimRight(words[n], "0123456789"), words[:n+1]
+		if n == 0 || !slices.Contains([]string{"", "v", "base", "value", "string"}, last) {
+			break
+		}
+	}
+	if last == "" {
 		return false, false
 	}
-	last := words[len(words)-1]
 	switch last {
-	case "key":
+	case "key", "pat":
 		return len(words) > 1, len(words) == 1
-	case "auth", "session", "sid", "sig", "signature", "pin", "code", "dsn", "pat", "creds":
+	case "auth", "session", "sid", "sig", "signature", "pin", "code", "dsn", "creds", "keys", "tokens", "passwords", "dbpass",
+		"userpass":
 		return false, true
+	case "id":
+		return false, len(words) > 1 && words[len(words)-2] == "key" // of AWS, given with the secret
 	case "pass", "pwd", "passwd", "passphrase", "authorization", "cookie", "credential", "credentials", "jwt", "bearer":
 		return true, false
 	}

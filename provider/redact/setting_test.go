@@ -16,13 +16,21 @@ func TestACredentialInASettingIsHiddenByItsPlace(t *testing.T) {
 		"curl -H 'Authorization: Bearer §' https://h.example/", `curl -H "X-Api-Key: §" h`, "curl -H Authorization: Bearer § h",
 		"curl -H 'Cookie: §' h", "curl -u me:§ h", "curl --user me:§ h", `{"api_key": "§", "n": 1}`, `client_secret = "§"`,
 		"X-Api-Key = §", "OTEL_EXPORTER_OTLP_HEADERS=x=1,authorization=Bearer §", "authorization=Basic%20§", "HTTPS_PROXY=http://u:§@p:3128",
-		"bash(curl --token §)", "sh -c 'guard --secret §'", `["guard", "--token", "§"]`,
+		"PASSWORD1=§ x", "TOKEN_2=§ x", "API_KEY_V2=§ x", "SECRET_KEY_BASE=§ x", "AWS_ACCESS_KEY_ID=§ x", "GH_PAT=§ x", "curl -U me:§ h", "curl --proxy-user me:§ h",
+		`["--header", "Authorization:§"]`, "curl --header=X-Api-Key:§ h", "curl -H X-Api-Key:§ h", "x --token:§", "{'token': '§'}", `curl -d "{\"password\":\"§\"}" h`,
+		"TOKEN=§|x", "TOKEN=§>f x", "bash(curl --token §)", "sh -c 'guard --secret §'", `["guard", "--token", "§"]`,
 	} {
 		if got := Setting(strings.Replace(around, "§", key, 1)); got != strings.Replace(around, "§", Hidden, 1) {
 			t.Errorf("%s: %s", around, got)
 		}
 	}
+	if got := Setting("guard --token 'pa$$word$1'"); got != "guard --token '***'" {
+		t.Errorf("a sign of money: %s", got)
+	}
 	for _, plain := range []string{
+		// what runs, or is written to, is seen
+		`sh -c 'x --token "a' && rm -rf /home && echo '"'`, "grep 'token = ' && rm -rf /home && echo ' x'", `x "token = " >/etc/passwd && y " z"`, "--token >/etc/passwd", "--token (rm)",
+		"docker run --user 1000:1000 image", "docker run -u node:node image", "npm run get-token:production", "sign-token:all", "repo:get-token:read", "TOKEN=${TOKEN}x y",
 		"guard --level high", "https://h.example/v1/models?alt=sse", "git@github.com:o/r.git", "ssh://git@github.com/o/r", "make -k all",
 		"npx -y @modelcontextprotocol/server-everything", "--token-file ~/.token --max-tokens 4096", "max_tokens=8192", "TOKEN=$TOKEN guard",
 		"--api-key ${KEY} --key name", "token: must not hold a secret itself", `token = { env = "NAME" }`, "bash(go test:*)", "export GITHUB_TOKEN=…",
