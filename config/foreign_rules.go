@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"artoo/tool/extension"
 )
 
 // foreignLimits are the keys with which settings for Claude Code and Gemini CLI restrict an agent.
@@ -34,7 +36,7 @@ type foreignLimits struct {
 // names what restricts an agent there and has no meaning here. place is for messages.
 func ForeignRules(data []byte, place string, valid func(rule string) error) (rules []RuleText, left []string, err error) {
 	var f foreignLimits
-	if err := json.Unmarshal(plainJSON(data), &f); err != nil {
+	if err := json.Unmarshal(extension.PlainJSON(data), &f); err != nil {
 		if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, nil, fmt.Errorf("%s is not JSON, so no rule of it holds: %w", place, err)
 		}

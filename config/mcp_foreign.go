@@ -76,7 +76,7 @@ func (all *foreignServers) add(name string, s extension.Server, err error) {
 // not read at all. mask is as in LoadOptions, and may be nil.
 func ParseMCP(data []byte, origin extension.Origin, mask func(string) string) (servers []extension.Server, notes []string, err error) {
 	all := foreignServers{mask: mask}
-	plain := plainJSON(data)
+	plain := extension.PlainJSON(data)
 	var file map[string]json.RawMessage
 	if err := json.Unmarshal(plain, &file); err != nil {
 		if at, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -194,55 +194,6 @@ func serverName(name string) string {
 		name = strings.ReplaceAll(name, "__", "_")
 	}
 	return strings.Trim(name[:min(len(name), 24)], "_")
-}
-
-// plainJSON is JSON without the comments and the commas at an end that editors allow. Lines stay.
-func plainJSON(data []byte) []byte {
-	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
-	out := make([]byte, 0, len(data))
-	comma := -1 // the place of a comma that only spaces followed
-	for i := 0; i < len(data); i++ {
-		c := data[i]
-		switch {
-		case c == '"':
-			end := i + 1
-			for end < len(data) && data[end] != '"' {
-				if data[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			end = min(end+1, len(data))
-			out, comma = append(out, data[i:end]...), -1
-			i = end - 1
-			continue
-		case c == '/' && i+1 < len(data) && data[i+1] == '/':
-			for i < len(data) && data[i] != '\n' {
-				i++
-			}
-			i--
-			continue
-		case c == '/' && i+1 < len(data) && data[i+1] == '*':
-			length := bytes.Index(data[i+2:], []byte("*/"))
-			if length < 0 {
-				return out
-			}
-			out = append(out, bytes.Repeat([]byte("\n"), bytes.Count(data[i:i+2+length], []byte("\n")))...)
-			i += length + 3
-			continue
-		case c == ',':
-			comma = len(out)
-		case c == '}' || c == ']':
-			if comma >= 0 {
-				out[comma] = ' '
-			}
-			comma = -1
-		case !bytes.ContainsRune([]byte(" \t\r\n"), rune(c)):
-			comma = -1
-		}
-		out = append(out, c)
-	}
-	return out
 }
 
 // ParseCodex reads servers from Codex's config.toml, as ParseMCP reads JSON.

@@ -2,6 +2,7 @@ package extension
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -37,5 +38,40 @@ func TestClaudeCodesHooksAreRead(t *testing.T) {
 	}
 	if _, _, err := ClaudeHooks([]byte(`{"hooks": []}`), Origin{}); err == nil {
 		t.Error("hooks of another form are read")
+	}
+}
+
+// A hook whose place or kind differs from what Claude Code documents works as it is plainly meant, or is named.
+func TestClaudeCodesHooksInOtherShapesWorkOrAreNamed(t *testing.T) {
+	const guard = `{"type": "command", "command": "guard"}`
+	for _, c := range []struct{ settings, hook, left string }{
+		{`{"hooks": {"PreToolUse": [` + guard + `]}}`, "guard", ""},
+		{`{"hooks": {"PreToolUse": [{"matcher": "Bash", "command": "guard"}]}}`, "Bash guard", ""},
+		{`{"hooks": {"PreToolUse": {"matcher": "Bash", "hooks": ` + guard + `}}}`, "Bash guard", ""},
+		{`{"hooks": {"PreToolUse": [{"matcher": ["Edit", "Write"], "hooks": [` + guard + `]}]}}`, "Edit|Write guard", ""},
+		{`{"hooks": {"PreToolUse": [{"matcher": null, "hooks": [{"command": ["guard", "a b"]}]}]}}`, "guard a b", ""},
+		{`{"PreToolUse": [{"hooks": [` + guard + `]}]}`, "guard", ""},
+		{`{"hooks": {"hooks": {"PreToolUse": [{"hooks": [` + guard + `]}]}}}`, "guard", ""},
+		{"\ufeff{\"hooks\": {\"PreToolUse\": [" + guard + ",]}} // mine", "guard", ""},
+		{`{"hooks": {"PreToolUse": [{"matcher": "tool == 'Bash'", "hooks": [` + guard + `]}]}}`, "",
+			"a hook with a matcher that fits no tool's name: tool == 'Bash' on PreToolUse"},
+		{`{"hooks": {"PreToolUse": [{"matcher": 7, "hooks": [` + guard + `]}]}}`, "", "a hook with a matcher that is no text on PreToolUse"},
+		{`{"hooks": {"PreToolUse": [{"matcher": "Bash"}, "guard"]}}`, "", "a hook without a command on PreToolUse, s: a hook that is no object on PreToolUse"},
+		{`{"hooks": {"PreToolUse": [{"hooks": [{"command": 7}, {"command": "x", "timeout": "9"}]}]}}`, "",
+			"a hook without a command on PreToolUse, s: a hook with a value of another kind than Claude Code documents on PreToolUse"},
+		{`{"hooks": {"PreToolUse": [{"hooks": [{"type": "mcp_tool"}, ` + guard + `]}]}}`, "guard", `a hook of type "mcp_tool" on PreToolUse`},
+		{`{"hooks": {"preToolUse": [` + guard + `], "enabled": true, "_note": "x"}}`, "", "hooks on preToolUse"},
+	} {
+		hooks, left, err := ClaudeHooks([]byte(c.settings), Origin{Place: "s"})
+		var got []string
+		for _, h := range hooks {
+			got = append(got, strings.TrimSpace(h.Matcher+" "+h.String()))
+		}
+		if c.left != "" {
+			c.left = "s: " + c.left
+		}
+		if err != nil || strings.Join(got, ", ") != c.hook || strings.Join(left, ", ") != c.left {
+			t.Errorf("%s: %q, left %q, %v", c.settings, got, left, err)
+		}
 	}
 }

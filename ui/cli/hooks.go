@@ -23,9 +23,6 @@ import (
 	"artoo/ui/screen"
 )
 
-// claudeSettings is the file of a repository that may hold hooks in Claude Code's form.
-const claudeSettings = ".claude/settings.json"
-
 // hooks are the hooks of a session: those of the policy come first, and those of the repository
 // last, as far as they are approved.
 func (x *extensions) hooks() agent.Hooks {
@@ -50,11 +47,11 @@ func (x *extensions) hooksAnswer() bool {
 	return slices.ContainsFunc(x.hooks().List, func(h extension.Hook) bool { return h.On == extension.OnQuestion && h.MayAnswer })
 }
 
-// claudeHooks takes over the hooks of a trusted repository's settings for Claude Code. A file that
+// claudeHooks takes over the hooks of a trusted repository's settings for other programs. A file that
 // cannot be read is left out, with a word.
-func (x *extensions) claudeHooks(data []byte) {
+func (x *extensions) claudeHooks(data []byte, place string) {
 	hooks, left, err := extension.ClaudeHooks(data, extension.Origin{Source: extension.SourceRepository, Root: x.project.Root,
-		Place: claudeSettings})
+		Place: place})
 	if err != nil {
 		x.warn(text.Misread(err).Error())
 		return
@@ -65,9 +62,9 @@ func (x *extensions) claudeHooks(data []byte) {
 	x.cfg.Hooks = append(x.cfg.Hooks, hooks...)
 }
 
-// foreignSettings are the files of a repository that may restrict an agent by the rules of other programs.
+// foreignSettings are the files of a repository that may restrict an agent by the rules and hooks of other programs.
 func foreignSettings() []string {
-	return []string{claudeSettings, ".claude/settings.local.json", ".gemini/settings.json"}
+	return []string{".claude/settings.json", ".claude/settings.local.json", ".gemini/settings.json"}
 }
 
 // foreignRules takes over the rules that ask and deny from a file for other programs, and names what has
@@ -96,7 +93,7 @@ func restricts(f trust.File) bool {
 		return false
 	}
 	rules, left, err := rulesIn(f.Data, f.Name)
-	return f.Name == claudeSettings && hasHooks(f.Data) || err != nil || rules != nil || left != nil
+	return hasHooks(f.Data) || err != nil || rules != nil || left != nil
 }
 
 // bundleHooks takes over the hooks of bundles, and the tools that they take away.
@@ -115,10 +112,10 @@ func (x *extensions) bundleHooks() {
 	}
 }
 
-// hasHooks reports whether settings for Claude Code hold hooks.
+// hasHooks reports whether settings for other programs hold hooks, used or not.
 func hasHooks(data []byte) bool {
-	hooks, _, err := extension.ClaudeHooks(data, extension.Origin{})
-	return data != nil && (err != nil || hooks != nil)
+	hooks, left, err := extension.ClaudeHooks(data, extension.Origin{})
+	return err != nil || hooks != nil || left != nil
 }
 
 // supplied are the servers and hooks that the trusted repository supplies.

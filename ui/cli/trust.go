@@ -115,11 +115,9 @@ func (x *extensions) applyTrust() error {
 			return err
 		}
 	}
-	if data := x.repoSettings.Data(claudeSettings); data != nil {
-		x.claudeHooks(data)
-	}
 	for _, name := range foreignSettings() {
 		if data := x.repoSettings.Data(name); data != nil {
+			x.claudeHooks(data, name)
 			x.foreignRules(data, name)
 		}
 	}
