@@ -289,7 +289,7 @@ func (c *calls) beforeTool(ctx context.Context, p *pending) {
 		return
 	}
 	var o permission.Opinion
-	list := c.session.hooksOn(extension.BeforeTool, claudeTool(p.tool.Name, p.call.Access.Kind))
+	list := c.session.hooksOnTool(extension.BeforeTool, p)
 	for i := 0; i < len(list); i++ {
 		k, before := list[i], p.call.Input
 		if p.final || o.Verdict == permission.Refuse || !c.session.opt.Policy.Concerns(k.rules, p.tool.Name, p.call.Access) {

@@ -64,23 +64,24 @@ func matching(given []extension.Hook) (list []hook, err error) {
 			}
 		}
 		if h.On != extension.OnMessage && h.On != extension.OnStop { // Claude Code reads no matcher there.
-			k.matcher = matcherOf(h.Matcher)
+			k.match()
 		}
 		list = append(list, k)
 	}
 	return list, nil
 }
 
-// hooksOn are the hooks on an event whose matcher takes the subject: a tool, or a source, trigger or kind.
+// hooksOn are the hooks on an event whose matcher takes the subject: a source, trigger or kind.
 func (s *session) hooksOn(event extension.Event, subject string) []hook {
 	s.hooks.mu.Lock()
 	defer s.hooks.mu.Unlock()
-	return hooksFor(s.hooks.list, event, subject)
+	return hooksFor(s.hooks.list, event, subject, "")
 }
 
-func hooksFor(hooks []hook, event extension.Event, subject string) (list []hook) {
+// hooksFor are the hooks of a list on an event that fit a subject, or a tool by its name here.
+func hooksFor(hooks []hook, event extension.Event, subject, tool string) (list []hook) {
 	for _, k := range hooks {
-		if k.On == event && (k.matcher == nil || k.matcher.MatchString(subject)) {
+		if k.On == event && k.fits(subject, tool) {
 			list = append(list, k)
 		}
 	}
@@ -89,7 +90,18 @@ func hooksFor(hooks []hook, event extension.Event, subject string) (list []hook)
 
 // hooksOnCall are the hooks on an event of a call.
 func (s *session) hooksOnCall(event extension.Event, p *pending) []hook {
-	return concerning(s.hooksOn(event, claudeTool(p.tool.Name, p.call.Access.Kind)), s.opt.Policy, p.tool.Name, p.call.Access)
+	return concerning(s.hooksOnTool(event, p), s.opt.Policy, p.tool.Name, p.call.Access)
+}
+
+// hooksOnTool are the hooks on an event of a call whose matcher takes its tool.
+func (s *session) hooksOnTool(event extension.Event, p *pending) []hook {
+	s.hooks.mu.Lock()
+	defer s.hooks.mu.Unlock()
+	return hooksOnTool(s.hooks.list, event, p.tool.Name, p.call.Access.Kind)
+}
+
+func hooksOnTool(hooks []hook, event extension.Event, name string, kind tool.Kind) []hook {
+	return hooksFor(hooks, event, claudeTool(name, kind), name)
 }
 
 // concerning leaves those hooks in a list whose rules speak of a call.
@@ -101,7 +113,7 @@ func concerning(list []hook, policy *permission.Policy, name string, access tool
 // that can match nothing.
 func HooksBefore(list []extension.Hook, policy *permission.Policy, name string, access tool.Access) (asked []extension.Hook, err error) {
 	all, err := matching(list)
-	for _, k := range concerning(hooksFor(all, extension.BeforeTool, claudeTool(name, access.Kind)), policy, name, access) {
+	for _, k := range concerning(hooksOnTool(all, extension.BeforeTool, name, access.Kind), policy, name, access) {
 		asked = append(asked, k.Hook)
 	}
 	return asked, err

@@ -22,17 +22,59 @@ import (
 	"artoo/tool/text"
 )
 
-// matcherOf reads Claude Code's matcher. One that cannot be read matches everything, so that no
-// call passes a guard by a mistake in it.
-func matcherOf(text string) *regexp.Regexp {
+// plainMatcher is a matcher that names tools, with bars, commas or spaces between them.
+const plainMatcher = `^[A-Za-z0-9_|, ]+$`
+
+// match reads Claude Code's matcher. One that cannot be read matches everything, so that no call passes a guard by a
+// mistake in it. One that has the form of rules, as Bash(git push:*), is taken for them: as an expression it fits nothing.
+func (k *hook) match() {
+	text := strings.TrimSpace(k.Matcher)
 	if text == "" || text == "*" {
+		return
+	}
+	if plain, err := regexp.Compile(plainMatcher); err == nil && plain.MatchString(text) {
+		k.names = strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("|, ", r) })
+		text = "^(" + strings.Join(k.names, "|") + ")$"
+	}
+	k.matcher, _ = regexp.Compile(text) // nil after an error
+	if rules := rulesIn(text); rules != nil && k.On.OfTool() {
+		k.matcher, k.rules = nil, rules
+	}
+}
+
+// rulesIn are the rules that a matcher with arguments in parentheses means; nil for an expression.
+func rulesIn(matcher string) (rules []permission.Rule) {
+	depth := 0
+	parts := strings.FieldsFunc(matcher, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		return depth == 0 && strings.ContainsRune("|, ", r)
+	})
+	limits := false
+	for _, part := range parts {
+		name, arg, has := strings.Cut(part, "(")
+		rule, err := permission.ParseRule(part)
+		if err != nil || has && strings.HasPrefix(arg, ".") { // Bash(.*) is an expression.
+			return nil
+		}
+		limits = limits || has && permission.ToolsNamed(name) != nil
+		rules = append(rules, rule)
+	}
+	if !limits {
 		return nil
 	}
-	if plain, err := regexp.Compile(`^[A-Za-z0-9_|]+$`); err == nil && plain.MatchString(text) {
-		text = "^(" + text + ")$"
-	}
-	matcher, _ := regexp.Compile(text) // nil after an error
-	return matcher
+	return rules
+}
+
+// fits reports whether the matcher takes a subject: Claude Code's name of a tool, or a source, trigger or kind. tool is
+// artoo's name of the tool, "" for none: a matcher may also call it as other programs do.
+func (k hook) fits(subject, tool string) bool {
+	return k.matcher == nil || k.matcher.MatchString(subject) ||
+		slices.ContainsFunc(k.names, func(name string) bool { return permission.IsCalled(tool, name) })
 }
 
 // claudeTools are Claude Code's names of artoo's tools.

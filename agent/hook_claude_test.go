@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/extension"
 	"artoo/tool/shell"
@@ -95,6 +96,30 @@ func TestAGuardInClaudeCodesFormSeesTheTextOfEachEdit(t *testing.T) {
 		}
 		if strings.Join(got, " ") != row.want {
 			t.Errorf("%s: %q, not %s", row.tool, got, row.want)
+		}
+	}
+}
+
+// A matcher names tools in any of the ways in which they are written down: lists, rules, other programs' names, expressions.
+func TestAMatcherInClaudeCodesFormTakesTheToolsThatItMeans(t *testing.T) {
+	policy := &permission.Policy{Root: "/p"}
+	run := func(line string) tool.Access { return tool.Access{Kind: tool.KindRun, Command: line} }
+	file := tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/a.ts"}}
+	for _, row := range []struct {
+		matcher, tool string
+		access        tool.Access
+		want          bool
+	}{
+		{"Edit|Write", "write", file, true}, {"Edit, Write", "write", file, true}, {"Edit | Write", "edit", file, true}, {"Write", "edit", file, false},
+		{"write_file|replace", "edit", file, true}, {"edit", "edit", file, true}, {"Write", "apply_patch", file, true}, {"Agent", "task", tool.Access{}, true},
+		{"Task", "task", tool.Access{}, true}, {"run_shell_command", "bash", run("ls"), true}, {"Bash", "write", file, false},
+		{"Bash(git push*)", "bash", run("git push"), true}, {"Bash(git push:*)", "bash", run("make"), false}, {"Bash(git push:*)", "write", file, false},
+		{"Edit(*.ts)|Write(*.ts)", "write", file, true}, {"Edit(*.py)|Write(*.py)", "write", file, false}, {"Bash(.*)", "bash", run("ls"), true},
+		{"(Edit|Write)", "write", file, true}, {"Multi(Edit)?|Write", "write", file, true}, {".*", "mcp__a__b", tool.Access{}, true}, {"[", "bash", run("ls"), true},
+	} {
+		list := []extension.Hook{{On: extension.BeforeTool, Claude: true, Line: "x", Matcher: row.matcher}}
+		if asked, err := HooksBefore(list, policy, row.tool, row.access); err != nil || (len(asked) == 1) != row.want {
+			t.Errorf("%s, %s %+v: %v, %v", row.matcher, row.tool, row.access, asked, err)
 		}
 	}
 }

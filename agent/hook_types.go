@@ -36,6 +36,7 @@ type hook struct {
 	extension.Hook
 	rules   []permission.Rule
 	matcher *regexp.Regexp // nil matches everything
+	names   []string       // those of tools that the matcher lists
 }
 
 // hookInput is the standard input of a hook, for all events.

@@ -44,7 +44,7 @@ var namedTools = []namedTool{
 	{name: "map", arg: rulePath},
 	{name: "write", arg: rulePath, others: "write write_file", writes: true},
 	{name: "edit", arg: rulePath, others: "edit multiedit replace", rule: "write", writes: true},
-	{name: "apply_patch", arg: rulePath, others: "patch edit multiedit replace", rule: "write", writes: true},
+	{name: "apply_patch", arg: rulePath, others: "patch edit multiedit replace write write_file", rule: "write", writes: true},
 	{name: "notebook_edit", arg: rulePath, others: "notebookedit", rule: "write", writes: true},
 	{name: "web_fetch", arg: ruleHost, others: "webfetch"}, {name: "web_search", others: "websearch google_web_search"},
 	{name: "task", others: "agent task"}, {name: "shell", others: "bashoutput killshell killbash taskoutput taskstop"},
@@ -272,7 +272,7 @@ func ToolsNamed(name string) (names []string) {
 		return []string{"mcp_find", "mcp_call"}
 	}
 	for _, t := range namedTools {
-		if t.name == name || line.In(t.others, strings.ToLower(name)) {
+		if IsCalled(t.name, name) {
 			names = append(names, t.name)
 		}
 	}
@@ -280,6 +280,12 @@ func ToolsNamed(name string) (names []string) {
 		names = append(names, "shell")
 	}
 	return names
+}
+
+// IsCalled reports whether a tool of artoo's has a name here or in another program.
+func IsCalled(tool, name string) bool {
+	t, ok := toolNamed(tool, false)
+	return ok && (t.name == name || line.In(t.others, strings.ToLower(name)))
 }
 
 // toolNamed finds a tool by its name, or by another program's.
