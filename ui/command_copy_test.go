@@ -104,7 +104,7 @@ func TestCopyByTheTerminal(t *testing.T) {
 	}
 	k.enter("/copy osc52")
 	k.expect("\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(answer)) + "\a")
-	k.expect("handed to the terminal")
+	k.expect("to the terminal")
 	if strings.Contains(k.status.String(), "\x1b]0;") {
 		t.Error("the answer reached the terminal raw")
 	}

@@ -103,7 +103,7 @@ func TestDeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 func TestUnboundKeysAtThePrompt(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
-	k.send("a\x00\x11\x16\x18\x18\x1c\x1d\x1eb")
+	k.send("a\x00\x18\x18\x1c\x1eb")
 	k.send("\x1b[99;99z\x1bOP\x1b]11;rgb:00/00/00\x07\x1bP1$r\x1b\\\x1b[24;80R\x1b[?62;c")
 	k.send("c")
 	k.expect("c")
