@@ -36,7 +36,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 			func(o *agent.Options) {
 				o.Policy = &permission.Policy{Mode: permission.ModeAuto, NoProject: "this is the home directory"}
 			},
-			[]string{"no project"}},
+			[]string{"this is the home directory"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			opt := testOptions(newScript())

@@ -313,8 +313,11 @@ func (s *seenKeys) add(key string) {
 
 // SeenKeys are the keys that nothing may show, the longest first: those found so far, of the
 // file, and of key variables. It opens and runs nothing, on any goroutine; the list is not to be
-// changed.
+// changed. A Config that was not loaded has seen none.
 func (c *Config) SeenKeys() []string {
+	if c.seen == nil {
+		return nil
+	}
 	c.seen.once.Do(func() {
 		c.seen.add(c.APIKey.Reveal())
 		for _, key := range []string{c.BraveAPIKey.Reveal(), c.TavilyAPIKey.Reveal(), usual("brave_api_key"), usual("tavily_api_key")} {

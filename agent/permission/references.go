@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"artoo/agent/permission/line"
 	"artoo/tool/names"
@@ -116,14 +117,16 @@ func (r *references) command(text, by, dir string, dirs bool) {
 }
 
 // expanded matches a word up to the end of its last expansion.
-var expanded = regexp.MustCompile(`^.*(\)|\}|` + "`" + `|\$[A-Za-z_0-9]+)"?/`)
+var expanded = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^.*(\)|\}|` + "`" + `|\$[A-Za-z_0-9]+)"?/`)
+})
 
 // paths are the paths that a word may name: it has a slash or an extension, or names a file that is there. first is for
 // the program, which PATH finds.
 func (r *references) paths(w line.Word, dirs []string, first bool) (paths []string) {
 	text := w.Text
 	if !w.Known { // $(git rev-parse --show-toplevel)/tools/x
-		end := expanded.FindString(text)
+		end := expanded().FindString(text)
 		if end == "" {
 			return nil
 		}
@@ -149,7 +152,9 @@ func (r *references) paths(w line.Word, dirs []string, first bool) (paths []stri
 }
 
 // hookLine matches a line of a hook manager's configuration that has a command.
-var hookLine = regexp.MustCompile(`(?m)^\s*(?:-\s*)?(?:entry|run|command|cmd)\s*:\s*["']?(.+?)["']?\s*$`)
+var hookLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*(?:-\s*)?(?:entry|run|command|cmd)\s*:\s*["']?(.+?)["']?\s*$`)
+})
 
 // hooks takes the files that the hooks in directories, and the configurations of hook managers, name.
 func (r *references) hooks(dirs []string) {
@@ -173,7 +178,7 @@ func (r *references) hooks(dirs []string) {
 		if err != nil {
 			continue
 		}
-		for _, match := range hookLine.FindAllStringSubmatch(text, -1) {
+		for _, match := range hookLine().FindAllStringSubmatch(text, -1) {
 			r.command(match[1], name, r.root, false)
 		}
 	}

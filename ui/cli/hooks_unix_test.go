@@ -55,7 +55,7 @@ func TestGitIsNotAskedForItsHooksBeforeEachEdit(t *testing.T) {
 		t.Fatal(err)
 	}
 	// An answer counts for a second, so that a slow machine asks more often.
-	if n := strings.Count(string(calls), "hookspath"); n == 0 || n > edits {
+	if n := strings.Count(string(calls), "config --"); n == 0 || n > edits {
 		t.Errorf("for %d edits git was asked %d times:\n%s", edits, n, calls)
 	}
 }

@@ -24,7 +24,7 @@ func TestTheHintNamesWhatWouldAllowTheCalls(t *testing.T) {
 		{[]agent.Denial{own, other, own}, "artoo trust --run --yes; artoo --allow 'write(x)'"},
 		{[]agent.Denial{said, other, other, another}, `artoo --allow 'write(x)' --allow 'bash(it'\''s)'`},
 		{[]agent.Denial{none, asks, lines}, noRule},
-		{[]agent.Denial{lines, other, own, another}, noRule + "; artoo trust --run --yes; artoo --allow 'write(x)'"},
+		{[]agent.Denial{lines, other, own, another}, noRule + "; artoo trust --run --yes; artoo --allow 'write(x)'; and 1 more"},
 	} {
 		if got := unanswered(test.denied); got == nil || got.Hint != test.want {
 			t.Errorf("%+v, want %q", got, test.want)
