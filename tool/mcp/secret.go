@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -19,6 +20,7 @@ var secretWords = []string{
 	"haslo", "heslo", "jelszo", "salasana", "losenord", "adgangskode", "passord", "sifre", "katasandi", "matkhau", "lozink", "geslo", "slaptazod",
 	"parola", "parool", "parole", "mnemonic", "mnemotechn", "geheimzahl", "geheimnis", "einmalcode", "bestatigungscode", "zugangsdaten", "credencial", "authenticator",
 	"idrsa", "ided25519", "idecdsa", "iddsa", "kubeconfig", "keystore", "totp", "schlusselwort",
+	"geheimnummer", "zugangscode", "phototan", "contrasenia",
 }
 
 // secretPhrases are words that mean a secret side by side, in lower case and without accents.
@@ -31,7 +33,8 @@ var secretPhrases = []string{
 	"zugangs schlussel", "seed phrase", "recovery phrase", "backup phrase", "secret phrase", "seed words", "recovery words", "verification code", "security code",
 	"authentication code", "auth code", "login code", "access code", "confirmation code", "one time code", "sms code", "recovery code", "recovery codes", "backup code",
 	"backup codes", "digit code", "two factor", "2 factor", "pin code", "pin number", "pin codigo", "your pin", "codigo pin", "code pin", "codice pin", "numero pin", "card number", "credit card",
-	"social security", "login details", "log in details", "sign in details", "magic word", "secret word", "memorable word", "mother s maiden",
+	"social security", "login details", "log in details", "sign in details", "magic word", "unlock code", "device code",
+	"security answer", "second factor", "2nd factor", "session id", "bank account number", "card details", "secret word", "memorable word", "mother s maiden",
 }
 
 // foreignWords mean a secret where they stand in a text; a space in them is any.
@@ -40,7 +43,7 @@ var foreignWords = []string{
 	"ключ api", "api-ключ", "таємн", "ключ доступу", "код підтвердження", "密码", "密碼", "口令", "验证码", "驗證碼", "校验码", "动态码", "令牌", "私钥", "私鑰", "密钥", "密鑰", "金鑰",
 	"助记词", "助記詞", "凭证", "パスワード", "パスコード", "パスフレーズ", "暗証番号", "認証コード", "確認コード", "秘密鍵", "ワンタイム", "合言葉", "合い言葉", "비밀번호", "암호", "패스워드",
 	"인증번호", "인증 번호", "인증코드", "인증 코드", "확인 코드", "보안 코드", "비밀 키", "비밀키", "개인 키", "개인키", "كلمة المرور", "كلمة السر", "كلمة مرور", "رمز التحقق", "الرقم السري", "رمز المرور",
-	"رمز عبور", "گذرواژه", "סיסמה", "סיסמא", "סיסמת", "קוד אימות", "पासवर्ड", "ओटीपी", "गुप्त", "รหัสผ่าน", "κωδικος προσβασης", "κωδικό", "κωδικός", "συνθηματικ", "գաղտնաբառ", "პაროლ",
+	"رمز عبور", "گذرواژه", "סיסמה", "סיסמא", "סיסמת", "קוד אימות", "पासवर्ड", "পাসওয়ার্ড", "கடவுச்சொல்", "ओटीपी", "गुप्त", "รหัสผ่าน", "κωδικος προσβασης", "κωδικό", "κωδικός", "συνθηματικ", "գաղտնաբառ", "პაროლ",
 }
 
 // harmless are the words beside key, token, pass, pin and code with which they are no secret.
@@ -108,8 +111,11 @@ func bare(f Field, around string) bool {
 // meansSecret reports whether a text speaks of a secret, in any of its guises.
 func meansSecret(text string) bool {
 	folded := strings.Join(strings.Fields(names.Fold(text)), " ")
-	if slices.ContainsFunc(foreignWords, func(w string) bool { return strings.Contains(folded, names.Fold(w)) }) {
-		return true
+	cyrillic := strings.NewReplacer(strings.Split("aаbвcсeеhнiіkкmмoоpрtтxхyу", "")...).Replace(folded) // Latin letters among others
+	for _, guise := range []string{folded, joined(folded), cyrillic, joined(cyrillic)} {
+		if slices.ContainsFunc(foreignWords, func(w string) bool { return strings.Contains(guise, names.Fold(w)) }) {
+			return true
+		}
 	}
 	squeezed := strings.Map(func(r rune) rune {
 		if unicode.IsPunct(r) || unicode.IsSymbol(r) {
@@ -148,7 +154,7 @@ func wordsMeanSecret(words []string) bool {
 		}
 		switch {
 		case slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(word, w) }),
-			slices.Contains([]string{"otp", "2fa", "mfa", "cvv", "cvv2", "cvc", "ssn", "secret", "secrets", "pwd", "jeton", "tan"}, word):
+			slices.Contains([]string{"otp", "2fa", "mfa", "cvv", "cvv2", "cvc", "ssn", "secret", "secrets", "pwd", "pw", "psw", "passw", "puk", "mtan", "jeton", "tan"}, word):
 			return true
 		case word == "key":
 			yours := slices.Contains(words, "your") || slices.Contains(words, "my") || slices.Contains(words, "paste")
@@ -188,7 +194,7 @@ func joined(text string) string {
 	var b strings.Builder
 	single := false
 	for _, word := range strings.Fields(text) {
-		one := len(word) == 1
+		one := utf8.RuneCountInString(word) == 1
 		if !one || !single {
 			b.WriteByte(' ')
 		}

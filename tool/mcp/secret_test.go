@@ -29,6 +29,7 @@ func TestAFormThatAsksForASecretIsDeclined(t *testing.T) {
 		"Palavra-passe", "parola d'ordine", "codice di sicurezza", "wachtwoord", "hasło", "heslo", "lösenord", "salasana", "şifre", "mật khẩu", "kata sandi", "пароль", "Введите ПИН-код", "код из смс", "密码",
 		"请输入验证码", "密碼", "パスワード", "ﾊﾟｽﾜｰﾄﾞ", "暗証番号", "비밀번호", "كلمة المرور", "סיסמה", "पासवर्ड", "รหัสผ่าน", "κωδικός πρόσβασης",
 		"paste id_ed25519", "the contents of ~/.ssh/id_rsa", "your private key", "API key", "apikey", "Paste your GitHub token", "bearer token", "client secret", "seed phrase", "your recovery codes",
+		"пaроль", "пapoль", "п а р о л ь", "密 码", "비 밀 번 호", "PUK", "pw:", "unlock code", "security answer", "Zugangscode", "கடவுச்சொல்",
 		"wallet mnemonic", "CVV", "credit card number", "login details", "session cookie", "credentials",
 	} {
 		if form(t, words, "value", "") == nil || form(t, "Please answer.", "value", words) == nil {
