@@ -4,73 +4,118 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"artoo/tool/extension"
 )
 
-// foreignLimits are the keys with which settings for Claude Code and Gemini CLI restrict an agent.
-type foreignLimits struct {
-	Permissions struct {
-		Deny        []string `json:"deny"`
-		Ask         []string `json:"ask"`
-		DefaultMode string   `json:"defaultMode"`
-	} `json:"permissions"`
-	DisabledServers []string        `json:"disabledMcpjsonServers"`
-	Sandbox         json.RawMessage `json:"sandbox"`
+// foreignLists are the lists with which settings for Claude Code and Gemini CLI restrict an agent.
+func foreignLists() []foreignList {
+	server := func(name string) string { return "mcp__" + serverName(name) }
+	return []foreignList{
+		{"permissions.deny", "deny", claudeRule}, {"permissions.ask", "ask", claudeRule},
+		{"excludeTools", "deny", geminiRule}, {"tools.exclude", "deny", geminiRule},
+		{"disabledMcpjsonServers", "deny", server}, {"mcp.excluded", "deny", server}, {"excludeMCPServers", "deny", server},
+	}
+}
 
-	ExcludeTools []string `json:"excludeTools"`
-	CoreTools    []string `json:"coreTools"`
-	Tools        struct {
-		Exclude []string `json:"exclude"`
-		Core    []string `json:"core"`
-	} `json:"tools"`
-	MCP struct {
-		Excluded []string `json:"excluded"`
-	} `json:"mcp"`
+// foreignList is a list by its key, what its elements do, and the rule that one means.
+type foreignList struct {
+	key, does string
+	rule      func(text string) string
+}
+
+// foreignLimits are keys that restrict an agent there and have no meaning here, with the value that does; "" for any.
+func foreignLimits() [][2]string {
+	return [][2]string{{"permissions.defaultMode", "plan"}, {"general.defaultApprovalMode", "plan"}, {"sandbox", ""}, {"tools.sandbox", ""},
+		{"coreTools", ""}, {"tools.core", ""}, {"mcp.allowed", ""}, {"allowMCPServers", ""}}
 }
 
 // ForeignRules are the rules that ask and deny in settings for Claude Code or Gemini CLI, or in the manifest of an
 // extension: of a repository, or a bundle, which may only tighten. valid explains why artoo cannot have a rule. left
 // names what restricts an agent there and has no meaning here. place is for messages.
 func ForeignRules(data []byte, place string, valid func(rule string) error) (rules []RuleText, left []string, err error) {
-	var f foreignLimits
-	if err := json.Unmarshal(extension.PlainJSON(data), &f); err != nil {
+	var settings map[string]json.RawMessage
+	if err := json.Unmarshal(extension.PlainJSON(data), &settings); err != nil {
 		if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, nil, fmt.Errorf("%s is not JSON, so no rule of it holds: %w", place, err)
 		}
 		return nil, nil, fmt.Errorf("%s: no rule of it holds: %w", place, err)
 	}
-	add := func(list, rule string) {
-		if err := valid(rule); err != nil {
-			left = append(left, fmt.Sprintf("%s: %s %s", place, list, rule))
-			return
+	for _, l := range foreignLists() {
+		texts, whole := textsOf(valueAt(settings, l.key))
+		if !whole {
+			left = append(left, l.key+", which is no list of texts")
 		}
-		rules = append(rules, RuleText{List: list, Text: rule, Origin: place})
-	}
-	for _, rule := range f.Permissions.Deny {
-		add("deny", rule)
-	}
-	for _, rule := range f.Permissions.Ask {
-		add("ask", rule)
-	}
-	for _, rule := range slices.Concat(f.ExcludeTools, f.Tools.Exclude) {
-		add("deny", geminiRule(rule))
-	}
-	for _, name := range slices.Concat(f.DisabledServers, f.MCP.Excluded) {
-		add("deny", "mcp__"+serverName(name))
-	}
-	for key, there := range map[string]bool{
-		"permissions.defaultMode = plan": f.Permissions.DefaultMode == "plan", "sandbox": f.Sandbox != nil,
-		"coreTools": f.CoreTools != nil, "tools.core": f.Tools.Core != nil,
-	} {
-		if there {
-			left = append(left, place+": "+key)
+		for _, text := range texts {
+			rule := l.rule(text)
+			if valid(rule) != nil {
+				left = append(left, l.does+" "+text)
+				continue
+			}
+			rules = append(rules, RuleText{List: l.does, Text: rule, Origin: place})
 		}
 	}
-	slices.Sort(left)
+	for _, limit := range foreignLimits() {
+		var word string
+		value := valueAt(settings, limit[0])
+		_ = json.Unmarshal(value, &word) // Another kind of value is no word.
+		switch {
+		case value == nil || limit[1] != "" && limit[1] != word:
+		case limit[1] != "":
+			left = append(left, limit[0]+" = "+word)
+		default:
+			left = append(left, limit[0])
+		}
+	}
 	return rules, left, nil
+}
+
+// valueAt is the value of a key below others, with dots between them; nil where there is none, or null.
+func valueAt(settings map[string]json.RawMessage, key string) json.RawMessage {
+	first, rest, below := strings.Cut(key, ".")
+	value := settings[first]
+	var inner map[string]json.RawMessage
+	switch {
+	case string(value) == "null":
+		return nil
+	case !below:
+		return value
+	case json.Unmarshal(value, &inner) != nil:
+		return nil
+	}
+	return valueAt(inner, rest)
+}
+
+// textsOf are the texts of a list; a text is a list of one. whole is false where there is something else.
+func textsOf(value json.RawMessage) (texts []string, whole bool) {
+	var list []json.RawMessage
+	if value == nil {
+		return nil, true
+	}
+	if json.Unmarshal(value, &list) != nil {
+		list = []json.RawMessage{value}
+	}
+	for _, element := range list {
+		var text string
+		if json.Unmarshal(element, &text) == nil {
+			texts = append(texts, text)
+		}
+	}
+	return texts, len(texts) == len(list)
+}
+
+// claudeRule is a rule of Claude Code: nothing or a star between the parentheses is any call of the tool, and a slash at
+// an end a directory.
+func claudeRule(rule string) string {
+	name, arg, ok := strings.Cut(strings.TrimSpace(rule), "(")
+	switch {
+	case ok && (arg == ")" || arg == "*)" || arg == "domain:*)"):
+		return name
+	case ok && strings.HasSuffix(arg, "/)") && !strings.ContainsAny(arg, " :"):
+		return strings.TrimSuffix(rule, ")") + "**)"
+	}
+	return rule
 }
 
 // geminiRule is a rule of Gemini CLI: what stands between the parentheses is the beginning of a line.

@@ -54,7 +54,7 @@ var namedTools = []namedTool{
 	{name: "remember", others: "save_memory"},
 }
 
-var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_.-]+\*?$`)
+var mcpName = regexp.MustCompile(`^mcp__([A-Za-z0-9_.-]+\*?|\*)$`)
 
 // canonical gives the rule artoo's name of the tool, and reports the kind of its argument.
 func (r *Rule) canonical(written string) (ruleArg, error) {

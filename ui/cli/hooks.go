@@ -62,6 +62,9 @@ func (x *extensions) claudeHooks(data []byte, place string) {
 	x.cfg.Hooks = append(x.cfg.Hooks, hooks...)
 }
 
+// mostLimits is how many limits without a meaning here are named, since each leaves something open.
+const mostLimits = 40
+
 // foreignSettings are the files of a repository that may restrict an agent by the rules and hooks of other programs.
 func foreignSettings() []string {
 	return []string{".claude/settings.json", ".claude/settings.local.json", ".gemini/settings.json"}
@@ -75,7 +78,7 @@ func (x *extensions) foreignRules(data []byte, place string) {
 		x.warn(err.Error())
 	}
 	if left != nil {
-		x.warn("this restricts nothing here: " + text.UpTo(3, left))
+		x.warn("this restricts nothing here: " + place + ": " + text.UpTo(mostLimits, left))
 	}
 	x.cfg.AddForeignRules(rules)
 }
