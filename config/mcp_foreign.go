@@ -33,6 +33,7 @@ type foreignServer struct {
 	Description string            `json:"description"`
 	Include     []string          `json:"includeTools"`
 	Exclude     []string          `json:"excludeTools"`
+	Without     []string          `json:"disabledTools"`
 	AlwaysLoad  bool              `json:"alwaysLoad"`
 	OAuth       json.RawMessage   `json:"oauth"`
 	EnvFile     string            `json:"envFile"`
@@ -140,7 +141,7 @@ func (f foreignServer) server(name string, origin extension.Origin) (extension.S
 	if s.Env == nil {
 		s.Env = f.Environment
 	}
-	for _, glob := range f.Exclude {
+	for _, glob := range slices.Concat(f.Exclude, f.Without) {
 		s.Tools = append(s.Tools, "-"+glob)
 	}
 	if f.AlwaysLoad {

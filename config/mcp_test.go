@@ -290,3 +290,13 @@ func TestLoginsAreKept(t *testing.T) {
 	}
 	unlock()
 }
+
+// Tools that a file for another program takes away are taken away, by either name of the key.
+func TestToolsThatOtherProgramsTakeAwayAreNotOffered(t *testing.T) {
+	for _, key := range []string{"excludeTools", "disabledTools"} {
+		servers, notes, err := ParseMCP([]byte(`{"mcpServers": {"db": {"command": "x", "`+key+`": ["drop"]}}}`), extension.Origin{}, nil)
+		if err != nil || notes != nil || len(servers) != 1 || !slices.Equal(servers[0].Tools, []string{"-drop"}) {
+			t.Errorf("%s: %+v, %q, %v", key, servers, notes, err)
+		}
+	}
+}
