@@ -205,6 +205,9 @@ func (b *Bundle) read() error {
 		b.Unused = append(b.Unused, "the context file, which every request would carry")
 	}
 	for _, f := range b.Files {
+		if strings.HasPrefix(f.Name, "policies/") && at == GeminiManifest {
+			b.Unused = append(b.Unused, "the rules of Gemini CLI in "+f.Name)
+		}
 		if rel, ok := strings.CutPrefix(f.Name, "commands/"); ok && at == GeminiManifest && path.Ext(rel) == ".toml" {
 			b.Commands = append(b.Commands, Place{Dir: filepath.Join(b.Root, "commands"), Only: rel})
 		}
