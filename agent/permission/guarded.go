@@ -16,7 +16,7 @@ func (p *Policy) whyGuarded(path string) (why string) {
 	if by, name := autoExecutedBy(below(p.Root, path)); by != "" {
 		return "it writes " + name + ", which " + by + " runs or obeys"
 	}
-	return p.guarded(path)
+	return p.guarded(path, false)
 }
 
 // guardedWrite is whyGuarded for the first such file of a call.

@@ -362,7 +362,7 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	if by, listed := autoExecutedBy(name); by != "" {
 		return fmt.Sprintf("%s, which %s runs or obeys", listed, by)
 	}
-	if why := w.p.guarded(c.Path); why != "" {
+	if why := w.p.guarded(c.Path, c.Mode&fs.ModeSymlink != 0); why != "" {
 		return why
 	}
 	if c.Mode&fs.ModeSymlink == 0 {

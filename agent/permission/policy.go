@@ -42,8 +42,8 @@ type Policy struct {
 	Ceiling
 
 	session []Rule
-	kept    map[string][]string      // changes on layers that were approved for lines in this session
-	guarded func(path string) string // why a file is guarded; set during one decision
+	kept    map[string][]string                 // changes on layers that were approved for lines in this session
+	guarded func(path string, link bool) string // why a file is guarded; set during one decision
 }
 
 // Mode is the approval mode.

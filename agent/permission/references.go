@@ -36,11 +36,17 @@ func (r *references) add(path, by string) {
 	}
 }
 
-// why explains why a file is guarded, "" for one that nothing names.
-func (r *references) why(path string) string {
+// why explains why a file is guarded, "" for one that nothing names. A link is also where a directory above a named
+// file would be: it gives that file another content.
+func (r *references) why(path string, link bool) string {
 	folded := names.Fold(path)
 	for _, ref := range r.found {
-		if _, ok := names.Relative(names.Fold(ref.path), folded); ok {
+		named := names.Fold(ref.path)
+		_, ok := names.Relative(named, folded)
+		if !ok && link {
+			_, ok = names.Relative(folded, named)
+		}
+		if ok {
 			return "it writes " + below(r.root, ref.path) + ", which git's configuration names (" + ref.by + ")"
 		}
 	}
@@ -81,6 +87,8 @@ func (r *references) setting(s facts.GitSetting, dir string) {
 		}
 	case command:
 		r.command(strings.TrimPrefix(remote, "!"), s.Key, dir, true)
+	case strings.HasPrefix(s.Key, "url.ext::"):
+		r.command(strings.TrimSuffix(strings.TrimPrefix(s.Key, "url.ext::"), "."+last), s.Key, dir, true)
 	case line.In(dataKeys, last), line.In(dataSections, section):
 	default:
 		r.command(s.Value, s.Key, dir, false)
@@ -95,10 +103,18 @@ func (r *references) command(text, by, dir string, dirs bool) {
 		if read.Problem != "" && dirs && from == r.root {
 			r.unread = append(r.unread, by)
 		}
+		unknown := []string{from}
+		for _, c := range read.Commands {
+			if c.Name() == "cd" && len(c.Words) > 1 {
+				to := c.Words[1]
+				to.Text += "/" // a directory that is not there yet counts too
+				unknown = append(unknown, r.paths(to, unknown[:1], false)...)
+			}
+		}
 		for _, c := range read.Commands {
 			seen := c.Dirs
 			if len(seen) == 0 {
-				seen = []string{from}
+				seen = unknown
 			}
 			for i, w := range slices.Concat(c.Words, c.Inputs) {
 				for _, path := range r.paths(w, seen, i == 0) {
@@ -118,34 +134,53 @@ func (r *references) command(text, by, dir string, dirs bool) {
 
 // expanded matches a word up to the end of its last expansion.
 var expanded = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^.*(\)|\}|` + "`" + `|\$[A-Za-z_0-9]+)"?/`)
+	return regexp.MustCompile(`^.*(\)|\}|` + "`" + `|\$[A-Za-z_0-9]+)/`)
 })
 
-// paths are the paths that a word may name: it has a slash or an extension, or names a file that is there. first is for
-// the program, which PATH finds.
-func (r *references) paths(w line.Word, dirs []string, first bool) (paths []string) {
+// literal is a word whose expansions stand for the home directory or, whatever they are, for the project's root.
+func (r *references) literal(w line.Word) string {
 	text := w.Text
-	if !w.Known { // $(git rev-parse --show-toplevel)/tools/x
-		end := expanded().FindString(text)
-		if end == "" {
-			return nil
-		}
-		text, dirs = strings.Trim(text[len(end):], `"'`), []string{r.root}
+	if !w.Known { // "$(git rev-parse --show-toplevel)"/tools/x, $GIT_DIR/../tools/x
+		text = strings.NewReplacer(`"`, "", "'", "").Replace(text)
 	}
+	for _, written := range []string{"~/", "$HOME/", "${HOME}/"} {
+		if rest, ok := strings.CutPrefix(text, written); ok {
+			home, _ := os.UserHomeDir()
+			return names.InHome("~/"+rest, home)
+		}
+	}
+	if w.Known {
+		return text
+	}
+	if at := expanded().FindString(text); at != "" {
+		return filepath.Join(r.root, filepath.Clean("/"+text[len(at):]))
+	}
+	return ""
+}
+
+// paths are the paths that a word may name: it has a slash or an extension, or names a file that is there. So may what
+// follows an equals sign or an option's letter. first is for the program, which PATH finds.
+func (r *references) paths(w line.Word, dirs []string, first bool) (paths []string) {
+	text := r.literal(w)
+	maybe := []string{text}
 	if line.IsOption(text) {
-		_, value, ok := strings.Cut(text, "=")
-		if !ok {
-			return nil
+		maybe = nil
+		if len(text) > 2 && text[1] != '-' && strings.Contains(text, "/") {
+			maybe = append(maybe, text[2:])
 		}
-		text = value
 	}
-	slash := strings.Contains(text, "/")
-	if text == "" || first && !slash {
-		return nil
+	if _, value, ok := strings.Cut(text, "="); ok {
+		maybe = append(maybe, value)
 	}
-	for _, path := range line.PathsFrom(dirs, text) {
-		if info, err := os.Stat(path); slash || filepath.Ext(text) != "" || err == nil && info.Mode().IsRegular() {
-			paths = append(paths, path)
+	for _, text := range maybe {
+		slash := strings.Contains(text, "/")
+		if text == "" || first && !slash {
+			continue
+		}
+		for _, path := range line.PathsFrom(dirs, text) {
+			if info, err := os.Stat(path); slash || filepath.Ext(text) != "" || err == nil && info.Mode().IsRegular() {
+				paths = append(paths, path)
+			}
 		}
 	}
 	return paths

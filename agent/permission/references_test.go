@@ -33,8 +33,9 @@ func configured(t *testing.T, own, users string, tree map[string]string) (*Polic
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	gitIn(t, root, "init", "-q")
 	writeTree(t, root, tree)
-	writeTree(t, home, map[string]string{".gitconfig": strings.ReplaceAll(users, "ROOT", root)})
-	writeTree(t, root, map[string]string{".git/config": strings.ReplaceAll(own, "ROOT", root)})
+	placed := strings.NewReplacer("ROOT", root, "BASE", filepath.Base(root))
+	writeTree(t, home, map[string]string{".gitconfig": placed.Replace(users)})
+	writeTree(t, root, map[string]string{".git/config": placed.Replace(own)})
 	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: NewGuard(facts.Project{Root: root, Git: true})}}, root
 }
 
@@ -52,6 +53,15 @@ func TestFilesThatGitsConfigurationNamesAreGuarded(t *testing.T) {
 		"[core]\neditor = \"bash -c 'exec ./ed.sh \\\"$@\\\"' -\"": "ed.sh",
 		"[sequence]\neditor = node seq/index.js":                   "seq/index.js seq/b.js",
 		"[core]\npager = \"cd bin && ./page\"":                     "bin/page",
+		"[core]\npager = \"bash -c 'cd bin && ./page'\"":           "bin/page",
+		"[core]\naskpass = \"sh -c 'cd bin && exec ./page'\"":      "bin/page",
+		"[filter \"y\"]\nclean = $GIT_DIR/../tools/y %f":           "tools/y",
+		"[alias]\nt = \"!$(git rev-parse --git-dir)/../bin/t\"":    "bin/t",
+		"[alias]\nt = -c core.fsmonitor=./bin/t status":            "bin/t",
+		"[core]\neditor = \"vim -S./ed/x\"":                        "ed/x",
+		"[core]\neditor = $HOME/../BASE/ed/x":                      "ed/x",
+		"[core]\neditor = ~/../BASE/ed/x":                          "ed/x",
+		"[url \"ext::sh ./ext/run\"]\ninsteadOf = x:":              "ext/run",
 		"[pager]\nlog = scripts/pager":                             "scripts/pager",
 		"[diff]\nexternal = difftool/x":                            "difftool/x",
 		"[diff \"p\"]\ntextconv = conv/pdf":                        "conv/pdf",
@@ -94,6 +104,25 @@ func TestFilesThatGitsConfigurationNamesAreGuarded(t *testing.T) {
 	}
 }
 
+func TestTheConfigurationOfAnotherOwnersRepositoryIsRead(t *testing.T) {
+	p, root := configured(t, "[core]\nfsmonitor = run/watch\n", "", nil)
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+	if why := p.deciding().whyGuarded(filepath.Join(root, "run/watch")); why == "" {
+		t.Error("run/watch is like any other")
+	}
+}
+
+func TestALinkAboveANamedOrImportedFileIsGuardedAndADirectoryIsNot(t *testing.T) {
+	p, root := configured(t, "[include]\npath = ../conf/deep/team.ini\n", "", nil)
+	p.World.Guard.Imported([]string{filepath.Join(root, "docs/rules.md")})
+	for _, name := range []string{"conf", "conf/deep", "docs"} {
+		at, own := filepath.Join(root, name), p.deciding()
+		if own.guarded(at, true) == "" || own.guarded(at, false) != "" {
+			t.Errorf("%s: a link %q, a directory %q", name, own.guarded(at, true), own.guarded(at, false))
+		}
+	}
+}
+
 func TestOrdinarySettingsGuardNothing(t *testing.T) {
 	p, root := configured(t, `[user]
 name = docs/x
@@ -131,8 +160,8 @@ func TestNamedFilesAreGuardedByOtherNamesAndWithinOtherRepositories(t *testing.T
 	}
 	gitIn(t, filepath.Join(root, "vendor"), "init", "-q")
 	gitIn(t, filepath.Join(root, "vendor"), "config", "core.fsmonitor", "./run")
-	writeTree(t, root, map[string]string{".git/hooks/pre-push": "#!/bin/sh\nexec ./ci/push.sh\n", ".pre-commit-config.yaml": "repos:\n- hooks:\n  - entry: ci/lint.py\n"})
-	for _, name := range []string{"watch", "real", "twin", "vendor/run", "ci/push.sh", "ci/lint.py"} {
+	writeTree(t, root, map[string]string{".git/hooks/pre-push": "#!/bin/sh\nexec ./ci/push.sh\n. \"$(dirname \"$0\")/../../ci/lib.sh\"\n", ".pre-commit-config.yaml": "repos:\n- hooks:\n  - entry: ci/lint.py\n"})
+	for _, name := range []string{"watch", "real", "twin", "vendor/run", "ci/push.sh", "ci/lib.sh", "ci/lint.py"} {
 		if why := p.deciding().whyGuarded(filepath.Join(root, name)); why == "" {
 			t.Errorf("%s is like any other", name)
 		}

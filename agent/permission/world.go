@@ -369,24 +369,29 @@ func (g *Guard) Recent() (GuardedFiles, error) {
 }
 
 // once returns a func that explains why a file is guarded in spite of its name, "" for an
-// ordinary one. It looks once. A nil Guard knows of nothing.
-func (g *Guard) once() func(path string) string {
+// ordinary one. It looks once. A nil Guard knows of nothing. link says that a link is to be at path: it gives what is
+// below that path another content.
+func (g *Guard) once() func(path string, link bool) string {
 	if g == nil {
-		return func(string) string { return "" }
+		return func(string, bool) string { return "" }
 	}
 	named, imports, look := sync.OnceValue(g.references), sync.OnceValue(g.imports), sync.OnceValues(g.Recent)
-	return func(path string) string {
-		if why := cmp.Or(g.git.OthersRun(path), named().why(path)); why != "" {
+	return func(path string, link bool) string {
+		if why := cmp.Or(g.git.OthersRun(path), named().why(path, link)); why != "" {
 			return why
 		}
-		if slices.ContainsFunc(imports(), func(p string) bool { return names.Fold(p) == names.Fold(path) }) {
+		folded := names.Fold(path)
+		if slices.ContainsFunc(imports(), func(p string) bool {
+			p = names.Fold(p)
+			return p == folded || link && names.Within(folded, p)
+		}) {
 			return "an instruction file imports " + filepath.Base(path) + ", so coding agents obey it"
 		}
 		found, err := look()
 		if err != nil {
 			return "it is not known whether programs run it automatically: " + err.Error()
 		}
-		return cmp.Or((&references{root: g.git.Root, found: found.nested}).why(path), found.Why(path))
+		return cmp.Or((&references{root: g.git.Root, found: found.nested}).why(path, link), found.Why(path))
 	}
 }
 

@@ -26,11 +26,12 @@ const Timeout = 10 * time.Second
 
 // UserConfig runs git config in dir with the user's own settings, and returns the
 // NUL-terminated pieces of its answer. Where there are no such settings it returns none. environ may be nil: it is
-// artoo's own then, without another repository or file.
+// artoo's own then, without another repository or file. The settings of another owner's repository count: reading them
+// runs nothing.
 func UserConfig(environ []string, dir string, args ...string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", append([]string{"config", "--null"}, args...)...)
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*", "config", "--null"}, args...)...)
 	if cmd.Dir, cmd.Env = dir, environ; environ == nil {
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
 			name, _, _ := strings.Cut(kv, "=")
