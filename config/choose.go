@@ -128,7 +128,7 @@ func (s Conditions) withModel(choice Choice) (Choice, error) {
 func (c *Config) AtHand() ([]string, error) {
 	var names []string
 	for _, f := range provider.Known() {
-		if f.Local != nil || f.Cloud { // a cloud is at hand where a table has its address
+		if f.Local != nil || f.Cloud != nil { // a cloud is at hand where a table has its address
 			continue
 		}
 		ok, err := c.atHand(f.Name, f.Key)
@@ -140,7 +140,7 @@ func (c *Config) AtHand() ([]string, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
-		if f, isKnown := provider.FactsOf(name); !isKnown || f.Cloud {
+		if f, isKnown := provider.FactsOf(name); !isKnown || f.Cloud != nil {
 			names = append(names, name)
 		}
 	}

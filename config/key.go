@@ -132,6 +132,9 @@ func unknownProvider(name string) error {
 	return wrong(kindUsage, name, "unknown provider", orList(provider.Names()))
 }
 
+// KeyFromCommand reports whether only a command gives the provider's key.
+func (c *Config) KeyFromCommand(name string) bool { return c.keySource(name) == "command" }
+
 // keySource is how the provider's key is found: by its command where a table names only that.
 func (c *Config) keySource(name string) string {
 	p := c.Providers[name]

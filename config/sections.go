@@ -192,8 +192,11 @@ func (l loader) addProvider(t *table, name string) {
 	p.Models = t.models("models")
 	t.leftover(false)
 	if _, known := provider.FactsOf(name); !known && p.BaseURL == "" {
-		t.doc.wrong(t.path, "unknown provider "+strconv.Quote(name)+didYouMean(name, provider.Names()),
-			`a new name needs a base_url = "https://…"`)
+		hint := `a new name needs a base_url = "https://…"`
+		if cloud := provider.CloudOf(name, p.Form); cloud != nil {
+			hint = `a new name needs a base_url = "` + cloud.Address + `"; ` + cloud.Words
+		}
+		t.doc.wrong(t.path, "unknown provider "+strconv.Quote(name)+didYouMean(name, provider.Names()), hint)
 	}
 	l.cfg.Providers[name] = p
 }

@@ -35,10 +35,9 @@ type Facts struct {
 	NotKeys     []NotKey // strings that users mistake for a key
 	Check       Check
 	// Wire and Auth are how its server is spoken to where no setting says so; "" where that is not always the same.
-	Wire Wire
-	Auth Auth
-	// Cloud means that there is no address that serves all users.
-	Cloud bool
+	Wire  Wire
+	Auth  Auth
+	Cloud *Cloud // nil where one address serves all users, or where the user runs it
 
 	DefaultModel string // taken where only the provider is named, or ""
 	// AnyModel names the one model of a server without DefaultModel; "" where one must be named.
@@ -167,10 +166,11 @@ var Known = sync.OnceValue(func() []Facts {
 			Local: &Local{Title: "Ollama", Program: "ollama", Start: "ollama serve", Fetch: "ollama pull"},
 		},
 		// The clouds: each user has an address of their own.
-		{Name: "azure", Convention: "azure.ai.openai", Cloud: true, Wire: WireResponses, Auth: AuthAPIKey, Key: KeyOptional, KeyVars: []string{"AZURE_API_KEY"}, NewSee: true},
-		{Name: "bedrock", Convention: "aws.bedrock", Cloud: true, Wire: WireConverse, Auth: AuthSigV4, Key: KeyOptional, NewSee: true},
-		{Name: "vertex", Convention: "gcp.vertex_ai", Cloud: true, Wire: WireGemini, Auth: AuthGoogle, Key: KeyOptional, NewSee: true},
-		{Name: "vertex-claude", Convention: "gcp.vertex_ai", Cloud: true, Wire: WireMessages, Auth: AuthGoogle, Key: KeyOptional, NewSee: true},
+		{Name: "azure", Convention: "azure.ai.openai", Cloud: azure(), Wire: WireResponses, Auth: AuthAPIKey, Key: KeyOptional, KeyVars: []string{"AZURE_API_KEY"}, NewSee: true},
+		{Name: "bedrock", Convention: "aws.bedrock", Cloud: bedrock(), Wire: WireConverse, Auth: AuthSigV4, Key: KeyOptional, NewSee: true},
+		{Name: "vertex", Convention: "gcp.vertex_ai", Cloud: vertex("aiplatform.googleapis.com", "global", ""), Wire: WireGemini, Auth: AuthGoogle, Key: KeyOptional, NewSee: true},
+		{Name: "vertex-claude", Convention: "gcp.vertex_ai", Wire: WireMessages, Auth: AuthGoogle, Key: KeyOptional, NewSee: true,
+			Cloud: vertex("REGION-aiplatform.googleapis.com", "REGION", ", REGION one that has the model, such as europe-west1")},
 		{Name: Compatible, Key: KeyOptional, AnyModel: AnyModelName},
 		{
 			Name: "claude-cli", Key: KeyNever, AnyModel: AnyModelName, Program: "claude",

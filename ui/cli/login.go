@@ -14,6 +14,7 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
+	"artoo/provider"
 	"artoo/ui"
 	"artoo/ui/doctor"
 	"artoo/ui/prompt"
@@ -120,10 +121,19 @@ func (c loginCommand) keyOwner(ctx context.Context, name, command string) (strin
 		return "", err
 	}
 	names := slices.DeleteFunc(c.app.cfg.ProviderNames(), func(name string) bool { return !c.app.cfg.NeedsKey(name) })
+	cloud := provider.CloudOf(name, c.app.cfg.Form(name))
 	switch {
+	case name != "" && !c.app.cfg.IsProvider(name) && cloud != nil:
+		return "", usage(command, "no provider "+name+" is set up", cloud.Setting(name)+"; artoo help clouds shows all of it")
 	case name != "" && !c.app.cfg.IsProvider(name):
 		return "", fail(agent.KindUsage, command, fmt.Errorf("there is no provider %q", name),
 			"artoo "+command+" with one of "+strings.Join(names, ", ")+"; artoo -- "+command+" "+name+" sends the words")
+	case name != "" && c.app.cfg.Form(name).Keyless():
+		return "", usage(command, name+" has no key to store: its credentials come from "+cloud.Credentials,
+			cloud.Obtain+"; artoo doctor -m "+name+"/MODEL says whether the cloud accepts them")
+	case command == "login" && name != "" && c.app.cfg.KeyFromCommand(name):
+		return "", usage(command, name+" has no key to store: its key comes from api_key_command",
+			"artoo doctor -m "+name+"/MODEL says whether it is accepted")
 	case name != "" && !c.app.cfg.NeedsKey(name):
 		return "", usage(command, name+" takes no key from artoo",
 			"a coding CLI logs in by itself; artoo demo needs nothing")

@@ -58,6 +58,9 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 	const topic = "provider"
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
+	if s.Base() == "" {
+		return Answer{Finding: failure(topic, provider.NoAddress(s.Name, s.Form))}
+	}
 	key, source, err := s.Key(ctx)
 	if e := provider.AsError(err); e != nil && e.Provider == "" {
 		of := *e

@@ -101,8 +101,7 @@ func named(err error, s provider.Server) error {
 // Ask is a request without a body to a path below an address, with the key and the user's headers.
 func Ask(ctx context.Context, s provider.Server, base string, own provider.Auth, path ...string) (Request, error) {
 	if base == "" {
-		return Request{}, named(&provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
-			Hint: "ARTOO_BASE_URL=http://host:port/v1, or base_url under [provider." + s.Name + "] in config.toml"}, s)
+		return Request{}, named(provider.NoAddress(s.Name, s.Form), s)
 	}
 	address, err := Join(base, path...)
 	if err != nil {
