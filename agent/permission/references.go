@@ -194,11 +194,13 @@ var hookLine = sync.OnceValue(func() *regexp.Regexp {
 // hooks takes the files that the hooks in directories, and the configurations of hook managers, name.
 func (r *references) hooks(dirs []string) {
 	for _, dir := range append(dirs, filepath.Join(r.root, ".husky")) {
+		r.target(dir, "hooks")
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue // most projects have none
 		}
 		for _, e := range entries {
+			r.target(filepath.Join(dir, e.Name()), "hook "+e.Name())
 			text, err := facts.ReadSome(filepath.Join(dir, e.Name()))
 			if err != nil || strings.HasSuffix(e.Name(), ".sample") {
 				continue
@@ -216,6 +218,13 @@ func (r *references) hooks(dirs []string) {
 		for _, match := range hookLine().FindAllStringSubmatch(text, -1) {
 			r.command(match[1], name, r.root, false)
 		}
+	}
+}
+
+// target takes where a link leads.
+func (r *references) target(path, by string) {
+	if real := names.Real(path); real != path {
+		r.add(real, by)
 	}
 }
 

@@ -123,6 +123,17 @@ func TestALinkAboveANamedOrImportedFileIsGuardedAndADirectoryIsNot(t *testing.T)
 	}
 }
 
+func TestHooksThatAreLinksIntoTheProjectAreGuarded(t *testing.T) {
+	p, root := configured(t, "", "", map[string]string{"ci/check": "", "other": ""})
+	if err := errors.Join(os.MkdirAll(filepath.Join(root, ".git/hooks"), 0o755),
+		os.Symlink("../../ci/check", filepath.Join(root, ".git/hooks/pre-commit"))); err != nil {
+		t.Fatal(err)
+	}
+	if p.deciding().whyGuarded(filepath.Join(root, "ci/check")) == "" || p.deciding().whyGuarded(filepath.Join(root, "other")) != "" {
+		t.Error("ci/check is like any other, or other is not")
+	}
+}
+
 func TestOrdinarySettingsGuardNothing(t *testing.T) {
 	p, root := configured(t, `[user]
 name = docs/x
