@@ -33,8 +33,8 @@ func azure() *Cloud {
 	return &Cloud{Address: "https://NAME.openai.azure.com/openai/v1", Words: "NAME is that of your Azure OpenAI resource"}
 }
 
-// CloudOf is the cloud that a provider of this name is, or one spoken to so; nil for no cloud. A name may go on after that
-// of a cloud with a dash.
+// CloudOf is the cloud of a provider by its name or by how it is spoken to; nil for no cloud. A name that goes on with
+// a dash after that of a cloud is of the cloud, too.
 func CloudOf(name string, form Form) *Cloud {
 	if f, _ := FactsOf(name); f.Cloud != nil {
 		return f.Cloud
@@ -66,5 +66,6 @@ func NoAddress(name string, form Form) *Error {
 
 // Setting is the setting of the cloud's address under a name, for a hint.
 func (c *Cloud) Setting(name string) string {
-	return name + ` = { base_url = "` + c.Address + `" } under [provider] in config.toml, or that address in ARTOO_BASE_URL; ` + c.Words
+	return name + ` = { base_url = "` + c.Address + `" } under [provider] in config.toml, ` +
+		"or that address in ARTOO_BASE_URL; " + c.Words
 }
