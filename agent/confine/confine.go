@@ -114,12 +114,12 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
-	return c.run(cmd, sandbox.Options{
+	return withHint(c.run(cmd, sandbox.Options{
 		Layer:    line.Place == sandbox.PlaceLayer || line.Place == sandbox.PlaceDiscarded,
 		ReadOnly: line.Place == sandbox.PlaceReadOnly,
 		Job:      line.Place == sandbox.PlaceBackground, Outputs: line.Outputs, Whole: line.Whole,
 		Hidden: line.Hidden, Exec: line.Exec, Grace: background,
-	})
+	}))
 }
 
 // Share shows a file to all commands, in their directory for temporary files. They may have put a link in its place: it is
@@ -155,7 +155,7 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if c.facts.Layer && c.config.Home != "" && c.config.Cache != "" { // caches are mounted
 		cmd.Env = append(slices.Clip(cmd.Env), "CARGO_TARGET_DIR="+c.config.cargoTarget())
 	}
-	return c.run(cmd, sandbox.Options{Job: true, Exec: true})
+	return withHint(c.run(cmd, sandbox.Options{Job: true, Exec: true}))
 }
 
 // StartMCP starts an MCP server: it writes the whole project except files that programs run automatically, has an empty
@@ -165,13 +165,6 @@ func (c *Confiner) StartMCP(cmd *exec.Cmd, onLayer bool) (Confined, error) {
 	c.servers.once.Do(func() { c.servers.confiner, c.servers.broken = c.networked() })
 	if c.servers.broken != nil {
 		return nil, c.servers.broken
-	}
-	program := cmd.Path
-	if !filepath.IsAbs(program) {
-		program = filepath.Join(cmd.Dir, program)
-	}
-	if at := c.servers.confiner.sandbox; at.Hides(program) {
-		return nil, HiddenBy(at.Hides, program)
 	}
 	if onLayer {
 		return c.servers.confiner.run(cmd, sandbox.Options{Layer: true, Exec: true, Grace: background})
@@ -198,6 +191,14 @@ func (e HiddenError) Hint() string {
 	return "[permissions] toolchains or ARTOO_TOOLCHAINS shows its directory " + e.Dir
 }
 
+// withHint adds to the error of a hidden program how to show it.
+func withHint(confined Confined, err error) (Confined, error) {
+	if hidden, ok := errors.AsType[HiddenError](err); ok {
+		return nil, fmt.Errorf("%w; %s", err, hidden.Hint())
+	}
+	return confined, err
+}
+
 // networked is the same sandbox with the machine's network, whose caches and temporary files are
 // apart. It is open.
 func (c *Confiner) networked() (*Confiner, error) {
@@ -213,7 +214,15 @@ func (c *Confiner) networked() (*Confiner, error) {
 	return other, nil
 }
 
+// run starts a command. The error is a HiddenError where the sandbox does not show its program.
 func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (Confined, error) {
+	program := cmd.Path
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(cmd.Dir, program)
+	}
+	if c.sandbox.Hides(program) {
+		return nil, HiddenBy(c.sandbox.Hides, program)
+	}
 	cmd.Env = c.config.environ(cmd.Env)
 	process, err := c.sandbox.Start(cmd, options)
 	if err != nil {

@@ -39,6 +39,32 @@ func TestALanguageServerBuildsBesideTheProject(t *testing.T) {
 	}
 }
 
+// A language server or hook whose program the sandbox does not show is named, with what shows it.
+func TestAProgramThatIsOutOfSightIsNamed(t *testing.T) {
+	facts, ok := factsHere(t)
+	if !ok || !facts.HidesFiles {
+		return
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	home := filepath.Join(base, "home")
+	program := filepath.Join(home, "tools", "serve")
+	put(t, program, "#!/bin/sh\n")
+	put(t, filepath.Join(base, "project", "a"), "")
+	must(t, os.Chmod(program, 0o755))
+	c := New(Config{Config: sandbox.Config{Root: filepath.Join(base, "project"), Home: home}}, facts)
+	defer c.Close()
+	for _, start := range []shell.Start{c.StartServer, func(cmd *exec.Cmd) (shell.Started, error) {
+		return c.Start(cmd, Line{Place: sandbox.PlaceLayer, Exec: true})
+	}} {
+		cmd := exec.Command(program)
+		cmd.Dir = filepath.Join(base, "project")
+		if _, err := start(cmd); err == nil || !strings.HasSuffix(err.Error(), "shows its directory "+filepath.Dir(program)) {
+			t.Errorf("it starts: %v", err)
+		}
+	}
+}
+
 // A confined program trusts the certificates that the user's variables name, also where a link leads to them. A variable
 // that names the home, or holds no certificates, shows nothing.
 func TestConfinedProgramsReadTheCertificatesThatVariablesName(t *testing.T) {
