@@ -140,6 +140,9 @@ func (l layout) links(dir string, subs ...string) error {
 			if to, err := os.Readlink(at); sub == "" && e.Name() == "HEAD" && err == nil && strings.HasPrefix(to, "refs/") {
 				continue // an old form of HEAD
 			}
+			if sub == "" && e.Name() == "hooks" && inside(l.top, real(at)) {
+				continue // a usual way to track hooks; git stores nothing there
+			}
 			if to := real(at); !inside(dir, to) && !inside(l.common, to) && !l.admits(to) {
 				return l.foreign(to, "%s is a link to %s", at, to)
 			}

@@ -180,3 +180,16 @@ func TestAMovedWorkTreeIsNamedWithItsCure(t *testing.T) {
 		t.Errorf("repaired: %+v, %v", p, err)
 	}
 }
+
+func TestARepositoryWhoseHooksAreALinkIntoItsWorkTreeIsOne(t *testing.T) {
+	top := filepath.Join(strangers(t), "tracked")
+	mkfile(t, top+"/ci/pre-commit", "#!/bin/sh\n")
+	own(t, top)
+	if err := os.RemoveAll(top + "/.git/hooks"); err != nil {
+		t.Fatal(err)
+	}
+	gittest.Link(t, "../ci", top+"/.git/hooks")
+	if p, err := Find(top, ""); err != nil || !p.Git {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
