@@ -170,6 +170,7 @@ release: $(GORELEASER)
 		ssh-keygen -y -f "$(KEY)" >/dev/null || exit 2; \
 	fi
 	rm -rf .tools/root && $(MAKE) --no-print-directory install DESTDIR=.tools/root PREFIX=/usr
+	gzip -9nc docs/artoo.1 >.tools/artoo.1.gz
 	mkdir -p .tools/root/usr/share/doc/artoo && $(GO) -C release run . -licenses '$(CURDIR)/.tools/root/usr/share/doc/artoo/THIRD-PARTY-LICENSES'
 	sed 's/@APK_PRERELEASE@/'$$(echo $(RELEASE) | sed -n 's/^[^-]*-//p' | tr -d .)'/' .goreleaser.yaml >.tools/goreleaser.yaml
 	RELEASE='$(RELEASE)' URL='$(URL)' PUBLISHER='$(PUBLISHER)' GOFLAGS='$(GCFLAGS)' LDFLAGS='$(LDFLAGS)' \
