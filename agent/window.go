@@ -148,15 +148,17 @@ func (r *requests) name(f *Failure, full *conversation.FullError) {
 	}
 	rest := max(full.Tokens-full.Overhead-full.Latest, 0)
 	few := r.session.conv.Tokens(leastMessage)
-	left := r.session.conv.Bytes((most - full.Overhead - rest) * 3 / 4)
+	room := most - full.Overhead - rest
+	left := r.session.conv.Bytes(room * 3 / 4)
 	switch {
 	case full.Overhead+few > most && accepted < full.Overhead+few:
 		f.Err = fmt.Errorf("the system prompt and the tools alone have about %s, and the model's window is %s",
 			text.Count(full.Overhead, "token"), text.Count(window, "token"))
 		f.Hint = hintTools
-	case full.Latest > rest && left >= leastMessage:
+	// A message that has room is too long for the server alone, which says so itself.
+	case full.Latest > max(rest, room) && left >= leastMessage:
 		f.Err = fmt.Errorf("the message has about %s, and beside the rest there is room for %d",
-			text.Count(full.Latest, "token"), most-full.Overhead-rest)
+			text.Count(full.Latest, "token"), room)
 		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file",
 			int(float64(left)/r.perChar))
 	case full.Overhead > window/2: // it would soon be full again

@@ -159,6 +159,19 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 		"assistant noted")
 }
 
+// A server that takes a small message for a long one is quoted: by artoo's own count there is room.
+func TestAMessageThatHasRoomIsNotCalledTooLong(t *testing.T) {
+	refusal := &provider.Error{Kind: provider.KindContext, Provider: "fake", Window: 200_000, Requested: 212_230,
+		Message: "prompt is too long: 212230 tokens > 200000 maximum"}
+	a := newAgent(&fake.Provider{Steps: []fake.Step{{Err: refusal}, {Err: refusal}}})
+	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 180_000}, nil))
+	a.Asked().Info.Context = 200_000
+	_, err := send(t, a, &recorder{}, "one")
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext || !strings.Contains(f.Error(), refusal.Message) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestACountThatCannotBeTeachesNothing: of a refusal of far more than was sent only the server's maximum is a fact.
 func TestACountThatCannotBeTeachesNothing(t *testing.T) {
 	refusal := &provider.Error{Kind: provider.KindContext, Provider: "fake", Window: 200_000, Requested: 212_230,
