@@ -293,6 +293,30 @@ func TestQueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 	}
 }
 
+// A command typed at a prompt to which a queued line came back runs by itself; the line comes back after it.
+func TestACommandIsNotJoinedToAQueuedLine(t *testing.T) {
+	inTurn := make(chan struct{}, 2)
+	k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+		inTurn <- struct{}{}
+		<-ctx.Done()
+		return &agent.Response{}, context.Cause(ctx)
+	}}, nil)
+	k.expect("you: ")
+	k.enter("one")
+	wanted(k, inTurn)
+	k.typeBlind("two")
+	k.expect("queued: two")
+	k.send("\x03")
+	k.expect(pasteOn + "you: two")
+	k.settle()
+	k.send("/help keys\r")
+	k.expect("Shift-Tab")
+	k.expect(pasteOn + "you: two")
+	k.send("\x15\x04")
+	k.end()
+	k.wasSent("one")
+}
+
 // A line that was queued keeps its meaning: a command stays one, and pasted text
 // stays text.
 func TestQueuedCommandsKeepTheirMeaning(t *testing.T) {

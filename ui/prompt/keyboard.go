@@ -3,6 +3,7 @@ package prompt
 import (
 	"errors"
 	"io"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -39,6 +40,8 @@ type keyboard struct {
 	awaits  keyKind   // keyQuote, keyFind or keyFindBack until the next key
 	escaped time.Time // when an Esc came that may be the first of two; zero after another key
 	kept    *kept     // the line a key took away to have something done
+	back    string    // the text that came back to this prompt, until the first key
+	aside   Draft     // a text that came back and made room for a command; it comes back after that
 }
 
 func newKeyboard(p *Prompt, ed *editor, remember func(string)) *keyboard {
@@ -80,7 +83,11 @@ func (kb *keyboard) show() {
 		kb.ed.forgetChanges() // nothing of the message can be undone into the answer
 	} else {
 		kb.canvas.sections = kb.sections
-		held = kb.restore(w.initial)
+		initial := w.initial
+		if initial.Text == "" {
+			initial, kb.aside = kb.aside, Draft{}
+		}
+		held = kb.restore(initial)
 	}
 	kb.draw()
 	if len(held) > 0 {
@@ -175,6 +182,8 @@ func (kb *keyboard) keys(keys []key, at time.Time) {
 }
 
 func (kb *keyboard) messageKey(k key, at time.Time) {
+	back := kb.back
+	kb.back = ""
 	if k.kind != keyEscape {
 		kb.escaped = time.Time{}
 	}
@@ -189,6 +198,10 @@ func (kb *keyboard) messageKey(k key, at time.Time) {
 	}
 	switch k.kind {
 	case keyText:
+		if back != "" && strings.HasPrefix(k.text, "/") {
+			kb.makeRoom(kb.ed.draft())
+			kb.ed.load(Draft{})
+		}
 		kb.ed.insert(k.text, false)
 	case keyPaste:
 		kb.ed.insert(k.text, true)
@@ -410,8 +423,18 @@ func (kb *keyboard) restore(back Draft) []key {
 	case back.Text == "":
 	case typed.Text == "" && back.Text == was.text:
 		kb.ed.restore(was.snapshot)
+	case strings.HasPrefix(typed.Text, "/"):
+		kb.makeRoom(back)
 	default:
 		kb.ed.load(back.join(typed))
+		// A text that ends in a space is about to be gone on with.
+		if kb.back = back.Text; typed.Text != "" || strings.TrimSpace(back.Text) != back.Text {
+			kb.back = ""
+		}
 	}
 	return was.keys
 }
+
+// makeRoom keeps a text that came back, such as a queued line after an interrupt, for the next prompt: a command that
+// is typed meanwhile was not meant to be sent as its end.
+func (kb *keyboard) makeRoom(text Draft) { kb.aside = text.join(kb.aside) }
