@@ -206,7 +206,7 @@ func (b *Bundle) read() error {
 	}
 	for _, f := range b.Files {
 		if strings.HasPrefix(f.Name, "policies/") && at == GeminiManifest {
-			b.Unused = append(b.Unused, "the rules of Gemini CLI in "+f.Name)
+			b.Unused = append(b.Unused, "the extension's own rules in "+f.Name)
 		}
 		if rel, ok := strings.CutPrefix(f.Name, "commands/"); ok && at == GeminiManifest && path.Ext(rel) == ".toml" {
 			b.Commands = append(b.Commands, Place{Dir: filepath.Join(b.Root, "commands"), Only: rel})

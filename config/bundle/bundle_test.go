@@ -50,7 +50,7 @@ func TestBundlesAreRead(t *testing.T) {
 			"skills/a/SKILL.md": "x", "commands/c.md": "x", "more/d.md": "x", "hooks/hooks.json": "{}", "h.json": "{}", ".mcp.json": "{}"},
 			skills: 1, commands: 2, servers: 2, hooks: 2},
 		"extension":        {files: map[string]string{GeminiManifest: `{"name":"review","mcpServers":{"db":{"command":"x"}},"contextFileName":"X.md"}`, "commands/a.toml": "x"}, servers: 1, commands: 1, unused: "context file"},
-		"policies":         {files: map[string]string{GeminiManifest: named, "policies/deny.toml": "x"}, unused: "the rules of Gemini CLI in policies/deny.toml"},
+		"policies":         {files: map[string]string{GeminiManifest: named, "policies/deny.toml": "x"}, unused: "the extension's own rules in policies/deny.toml"},
 		"plugin with TOML": {files: map[string]string{claudeManifest: named, GeminiManifest: named, "commands/a.toml": "x", "commands/a.md": "x"}, commands: 1},
 		"none":             {files: map[string]string{"README.md": "x"}, err: "neither a Claude Code plugin"},
 		"broken":           {files: map[string]string{claudeManifest: `{`}, err: "is not the JSON of a manifest"},

@@ -403,7 +403,9 @@ func TestAServersQuestionsAreTheEditors(t *testing.T) {
 	e := startEditor(t, env, dir, "--allow", "mcp__web")
 	l := e.request("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[{"type":"http","name":"web","url":%q,"headers":[]}]}`, dir, srv.URL+"/mcp"))
 	e.prompt(l.Result.SessionID, "ask")
-	want := "use the MCP server web of the editor in this project? | yes, from now on | no; form web: Who are you? ; url web: Please sign. https://example.org/sign"
+	asks := "web (" + strings.TrimPrefix(srv.URL, "http://") + ")"
+	want := "use the MCP server web of the editor in this project? | yes, from now on | no; form " + asks + ": Who are you? ; url " +
+		asks + ": Please sign. https://example.org/sign"
 	if got := strings.Join(e.asked, "; "); got != want {
 		t.Errorf("asked %q", got)
 	}

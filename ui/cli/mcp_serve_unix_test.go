@@ -122,7 +122,7 @@ func TestAnotherAgentCallsArtoo(t *testing.T) {
 						return row.answer, nil
 					}
 				}
-				s := startTool(t, version, opt, env, other)
+				s := startTool(t, version, opt, env, other, "--root", dir)
 				text, result := s.call(t.Context(), fmt.Sprintf(`{"prompt":"make it","cwd":%q}`, dir))
 				if result.ExitCode != row.code || result.Result != "well done" || result.SessionID == "" || !strings.Contains(text, "session "+result.SessionID+" continues this") {
 					t.Errorf("%+v\n%s", result, text)
@@ -174,7 +174,7 @@ func TestSeveralCallsAtOnce(t *testing.T) {
 				return providertest.Chat(providertest.Call("c1", "write", fmt.Sprintf(`{"path":"x","content":%q}`, last.Content)))
 			})
 			env, dirs := append(m.env(t), "ARTOO_PROVIDER=compatible"), []string{realTemp(t), realTemp(t)}
-			s := startTool(t, version, opt, env, dirs[0])
+			s := startTool(t, version, opt, env, dirs[0], "--root", dirs[1])
 			var ids [2]string
 			var calls sync.WaitGroup
 			for i, dir := range dirs {

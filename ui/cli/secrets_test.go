@@ -24,16 +24,16 @@ func TestAnAgentWithoutProtectionFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A file that is not denied stands for a name that was forgotten.
-	if err := put(filepath.Join(planted.Project, "forgotten"), planted.canary); err != nil {
-		t.Fatal(err)
-	}
 	planted.denied = append(planted.denied, "forgotten")
 	environ := append(os.Environ(), "HOME="+planted.Home)
 	for name, value := range planted.Environ {
 		environ = append(environ, name+"="+value)
 	}
 	open := func(_ context.Context, model provider.Provider, _ string) (*agent.Agent, func() error, error) {
+		// A file that is not denied stands for a name that was forgotten. A play before may have written it.
+		if err := put(filepath.Join(planted.Project, "forgotten"), planted.canary); err != nil {
+			return nil, nil, err
+		}
 		store := conversation.Store{Dir: filepath.Join(planted.Home, ".local", "state", "artoo", "sessions")}
 		a, err := agent.New(agent.Options{
 			Model: agent.Model{Provider: model, Name: "script", Defaults: provider.Options{Model: "m"}},
