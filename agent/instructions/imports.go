@@ -117,7 +117,7 @@ func linkText(path, text string) string {
 	return ""
 }
 
-// importsOf are the words behind the @ of a Markdown text, outside of code, tags and comments, in order and each once. alone
+// importsOf are the words behind the @ of a Markdown text, outside code, tags and comments, in order and each once. alone
 // reports that there is nothing else in the text.
 func importsOf(source string) (targets []string, alone bool) {
 	if !strings.Contains(source, "@") {

@@ -39,7 +39,7 @@ const (
 	Cycle      Why = "cycle"      // it imports the file that it is imported by
 	Deep       Why = "deep"       // it is more than five imports away
 	Missing    Why = "missing"    // it is imported or linked to, and not there
-	Outside    Why = "outside"    // it is outside of the project and of the user's configuration
+	Outside    Why = "outside"    // it is outside the project and the user's configuration
 	Hidden     Why = "hidden"     // it may hold secrets
 	Binary     Why = "binary"     // it is no text
 	NoFile     Why = "no_file"    // it is a directory, a pipe or the like
@@ -352,7 +352,7 @@ func (r *reader) load(f *File) (data []byte, real string, why Why) {
 	return data, real, ""
 }
 
-// ofProject finds a project's file, which leads to none outside of the project: a repository must not choose which of
+// ofProject finds a project's file, which leads to none outside the project: a repository must not choose which of
 // the user's files go to a provider.
 func (r *reader) ofProject(f File) (real string, info fs.FileInfo, open func() (*os.File, error), why Why) {
 	if r.Files == nil {
@@ -404,7 +404,7 @@ func (r *reader) users(path string) bool {
 	return r.Config != "" && inside
 }
 
-// secret reports whether a file outside of the project may hold secrets, by its name.
+// secret reports whether a file outside the project may hold secrets, by its name.
 func secret(path string) bool {
 	folded := filepath.ToSlash(names.Fold(path))
 	return files.SecretName(folded, folded) != ""
