@@ -135,7 +135,7 @@ func (c *calls) unconfined(ctx context.Context, p *pending) (tool.Result, error)
 		can.Layer = false
 		c.cb.notice(NoticeWarning, "layers lost ("+p.refused.Error()+"): commands now run in the sandbox")
 	default:
-		*can = permission.Confinement{}
+		*can = permission.Confinement{Lost: p.refused.Error()}
 		c.cb.notice(NoticeWarning, "sandbox lost ("+p.refused.Error()+"): commands now run unconfined")
 	}
 	p.refused = nil

@@ -71,7 +71,7 @@ func needLayers(facts sandbox.Facts) error {
 	}
 	f := &Failure{Kind: KindConfig, What: "layers", Err: errors.New("nothing here makes a throwaway layer"), Hint: "artoo doctor"}
 	for _, lack := range facts.Missing {
-		if lack.What == "layer" || lack.What == "sandbox" {
+		if slices.Contains([]string{"layer", "sandbox", "namespaces"}, lack.What) {
 			f.Err = fmt.Errorf("no throwaway layer can be made: %s: %s", lack.What, lack.Why)
 			if lack.Cure != "" {
 				f.Hint = lack.Cure

@@ -73,6 +73,8 @@ type Confinement struct {
 	Layered bool
 	// Capped means that the changes of the run are capped: commands run on layers alone, in the background too.
 	Capped bool
+	// Lost is why the sandbox that there was is gone; "" where none was lost.
+	Lost string
 }
 
 // Inside reports whether nothing may run outside the sandbox.

@@ -215,6 +215,7 @@ func withoutNamespaces(ctx context.Context, news func(), why Lack) Facts {
 			Cure: "a kernel from 5.13 on that has landlock in its list of security modules (lsm=)"})
 		return facts
 	}
+	facts.Missing[0].What = "namespaces"
 	facts.Missing = append(facts.Missing,
 		Lack{What: "network", Why: "Landlock does not confine the network"},
 		Lack{What: "layer", Why: "Landlock makes no copy-on-write layer"})

@@ -11,6 +11,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"strings"
@@ -185,9 +186,24 @@ type Facts struct {
 
 // Lack is one thing that is not to be had here.
 type Lack struct {
-	What string // "sandbox", "layer", "network", "processes", "denials", or the path of a directory
+	What string // "sandbox", "namespaces", "layer", "network", "processes", "denials", or the path of a directory
 	Why  string
 	Cure string // "" where the user can do nothing about it
+}
+
+// Unconfined says why nothing confines commands, and what the user can do about it, which may be "". Both are "" where
+// something does.
+func (f Facts) Unconfined() (why, cure string) {
+	if f.Mechanism != None {
+		return "", ""
+	}
+	var all []string
+	for _, lack := range f.Missing {
+		if lack.What == "sandbox" {
+			all, cure = append(all, lack.Why), cmp.Or(cure, lack.Cure)
+		}
+	}
+	return cmp.Or(strings.Join(all, "; "), "nothing here can confine them"), cure
 }
 
 // String names the mechanism and its abilities, in one line.

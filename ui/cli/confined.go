@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,13 +27,9 @@ func (w *workspace) findSandbox(ctx context.Context) (sandbox.Facts, error) {
 		cache = filepath.Join(dir, "sandbox.json")
 	}
 	facts := sandbox.Probe(ctx, cache).For(w.project.Root)
-	if w.cfg.Sandbox == "on" && facts.Mechanism == sandbox.None {
-		lack := sandbox.Lack{Why: "nothing here can"}
-		if i := slices.IndexFunc(facts.Missing, func(l sandbox.Lack) bool { return l.What == "sandbox" }); i >= 0 {
-			lack = facts.Missing[i]
-		}
-		return facts, fail(agent.KindConfig, "ARTOO_SANDBOX=on: commands cannot be confined", errors.New(lack.Why),
-			cmp.Or(lack.Cure, "ARTOO_SANDBOX=auto runs commands as they are, after a question"))
+	if why, cure := facts.Unconfined(); w.cfg.Sandbox == "on" && why != "" {
+		return facts, fail(agent.KindConfig, "ARTOO_SANDBOX=on: commands cannot be confined", errors.New(why),
+			cmp.Or(cure, "ARTOO_SANDBOX=auto runs commands as they are, after a question"))
 	}
 	return facts, nil
 }
@@ -58,6 +53,21 @@ func (w *workspace) sandboxFacts() sandbox.Facts {
 	}
 	facts, _ := w.findSandbox(context.Background()) // where it is needed and missing, Missing says why
 	return facts
+}
+
+// confines names the mechanism that confines commands, and, where nothing does, why. Before the machine was probed there
+// is no reason.
+func (a *app) confines() (mechanism sandbox.Mechanism, unconfined string) {
+	mechanism = cmp.Or(a.facts.Mechanism, sandbox.None)
+	switch {
+	case a.cfg != nil && a.cfg.Sandbox == "off":
+		unconfined = "switched off by " + a.cfg.Origin("sandbox")
+	case a.agent != nil && a.agent.Policy().Confinement.Lost != "":
+		mechanism, unconfined = sandbox.None, "lost: "+a.agent.Policy().Confinement.Lost
+	default:
+		unconfined, _ = a.facts.Unconfined()
+	}
+	return mechanism, a.shown(unconfined)
 }
 
 // Confined implements ui.Program.
@@ -84,11 +94,11 @@ func (w *workspace) unconfinedNote() string {
 	if w.cfg.Sandbox == "off" || len(w.facts.Missing) == 0 {
 		return ""
 	}
+	if why, cure := w.facts.Unconfined(); why != "" {
+		return "commands are not confined here: " + why + "; try: " + cmp.Or(cure, "artoo doctor")
+	}
 	var names []string
 	for _, lack := range w.facts.Missing {
-		if lack.What == "sandbox" {
-			return "commands are not confined here: " + lack.Why + "; try: " + cmp.Or(lack.Cure, "artoo doctor")
-		}
 		names = append(names, lack.What)
 	}
 	return "the sandbox here lacks: " + strings.Join(names, ", ") + "; artoo doctor says why"

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"artoo/agent"
@@ -195,7 +196,7 @@ func (w *workspace) noteAll(notes []string) {
 func (w *workspace) layerLack(option string) *agent.Failure {
 	why, cure := "nothing makes layers here", "artoo doctor says why"
 	for _, lack := range w.facts.Missing {
-		if lack.What == "layer" || lack.What == "sandbox" {
+		if slices.Contains([]string{"layer", "sandbox", "namespaces"}, lack.What) {
 			why, cure = lack.Why, cmp.Or(lack.Cure, cure)
 		}
 	}

@@ -74,7 +74,7 @@ func (h *runHost) Run(ctx context.Context, call mcpserve.Call, client mcpserve.C
 		s.show(failure)
 	}
 	if s.agent == nil {
-		return result.New(result.Info{Provider: s.choice.Provider, Model: s.choice.Model, Sandbox: "none", Began: s.began}, response, failure, code)
+		return result.New(s.info(), response, failure, code)
 	}
 	info := s.info()
 	if bool(s.cfg.Ephemeral) {

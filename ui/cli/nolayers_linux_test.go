@@ -56,6 +56,9 @@ func TestMachinesWithoutLayers(t *testing.T) {
 		{none, "cat notes.txt", "on", "", 2, "ARTOO_SANDBOX=on: commands cannot be confined", false},
 		{lost, "cat notes.txt", "on", "", 0, "ARTOO_SANDBOX=on requires it", false},
 		{lost, "cat notes.txt", "", "", 0, "hello", false},
+		{none, "cat notes.txt", "-o jsonl", "", 0, `"sandbox":"none","mode":"ask","unconfined":"`, false},
+		{landlock, "cat notes.txt", "-o json", "", 0, `"sandbox":"landlock","stdin"`, false},
+		{lost, "sed -n 1p notes.txt", "-o json", "", 6, `"sandbox":"none","unconfined":"lost: `, false},
 		{lost, "sed -n 1p notes.txt", "", "", 6, "denied", false},
 	} {
 		t.Run(fmt.Sprint(row.place, " ", row.line, " ", row.options, " ", row.project), func(t *testing.T) {

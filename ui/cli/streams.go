@@ -16,7 +16,6 @@ import (
 
 	"artoo/agent"
 	"artoo/tool/git"
-	"artoo/tool/sandbox"
 	"artoo/ui"
 	"artoo/ui/headless"
 	"artoo/ui/prompt"
@@ -336,7 +335,8 @@ func (a *app) info() result.Info {
 	if a.agent != nil {
 		session = a.agent.SessionID()
 	}
-	return result.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: string(cmp.Or(a.facts.Mechanism, sandbox.None)),
+	confines, unconfined := a.confines()
+	return result.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: string(confines), Unconfined: unconfined,
 		Mode: a.mode(), Stdin: a.outcome.stdin, Began: a.began, Patch: a.layer.kept(),
 		Schema: a.cfg != nil && a.cfg.Schema != ""}
 }

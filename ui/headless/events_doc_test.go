@@ -34,7 +34,7 @@ type object struct {
 func output() []object {
 	return []object{
 		{"session", "The first line, left out when the run did not get that far. With `--input jsonl` it comes again when session, model or mode have changed.", sessionEvent{}, []string{
-			"", "1; fields may be added within a version", "what `--resume` takes", "who answers", "the model that answers", confines, "approval mode"}},
+			"", "1; fields may be added within a version", "what `--resume` takes", "who answers", "the model that answers", confines, "approval mode", unconfined}},
 		{"ready", "With `--input jsonl`: nothing is left to do. artoo waits for input.", bareEvent{}, []string{""}},
 		{"accepted", "With `--input jsonl`: a message or a command has its place in the queue. Each is in one `turn_end`, as its `id` or in `joined`.", acceptedEvent{}, []string{"", "the line's own id, or a number that artoo gave it"}},
 		{"text", "`text` and `reasoning`: a piece of the reply, or of what the model thought before it.", textEvent{}, []string{"or `reasoning`", "the piece"}},
@@ -65,7 +65,7 @@ func output() []object {
 			"1; fields may be added within a version", "", "the answer; with an error, as much of it as came; with `--schema` the JSON value, or `null`", "what `--resume` takes; `\"\"` when the run did not get that far", "who answered", "the model that answered", "`complete`, `tool_use`, `max_tokens`, `refusal`, …; `\"\"` when no reply ended",
 			"requests to the model", "sum over the requests, see `tokens`", dollars, "milliseconds of the run", "calls that were refused, see `denied`", "questions that hooks or a program answered, see `answered`; left out where there is none",
 			"commands that still ran in the background, and were ended with the run; left out where there is none",
-			confines, "`none`, `read`, `file` (it was long), `skipped` (nothing came in time)", "see [exit codes](headless.md#exit-codes); 128 and the signal's number when one ended the run", "one each, see `request`", "the file of changes that did not land ([`--until`](effects.md)); left out where there is none", "`null`, or see `error`"}},
+			confines, unconfined, "`none`, `read`, `file` (it was long), `skipped` (nothing came in time)", "see [exit codes](headless.md#exit-codes); 128 and the signal's number when one ended the run", "one each, see `request`", "the file of changes that did not land ([`--until`](effects.md)); left out where there is none", "`null`, or see `error`"}},
 		{"denied", "Not an event: an item of `denied`.", agent.Denial{}, []string{"the tool's name", theObject, "why", "the rule that would have allowed it; `\"\"` where none can", "true: only because no one could answer", "the reason that decided: `own-programs` is what `artoo trust --run` allows; left out where there is none",
 			"of a command that ran on a layer, what it did that does not count: rows such as `deleted: old.txt`, what matters most first, more than 60 names by directory"}},
 		{"answered", "Not an event: an item of `answered`.", agent.HookAnswer{}, []string{"the tool's name", theObject, "the answer", "its reason", "the hook or the program"}},
@@ -81,11 +81,12 @@ func output() []object {
 
 // Descriptions that several objects share.
 const (
-	subAgent  = "sub-agent whose call it is; left out otherwise"
-	worksFor  = "id of the call that the sub-agent works for; left out otherwise"
-	theObject = "the command, path or address"
-	dollars   = "US dollars; `null` when a price is not known"
-	confines  = "what confines commands: `namespaces`, `landlock`, `sandbox-exec` or `none`"
+	subAgent   = "sub-agent whose call it is; left out otherwise"
+	worksFor   = "id of the call that the sub-agent works for; left out otherwise"
+	theObject  = "the command, path or address"
+	dollars    = "US dollars; `null` when a price is not known"
+	confines   = "what confines commands: `namespaces`, `landlock`, `sandbox-exec` or `none`"
+	unconfined = "why nothing confines commands; left out where something does, and where the run ended before artoo looked"
 )
 
 func inputs() []object {

@@ -80,7 +80,7 @@ func (r *Runner) callbacks(stop context.CancelCauseFunc) *callbacks {
 
 // begin writes the event with the session, its provider and its model.
 func (c *callbacks) begin(i result.Info) {
-	c.event(sessionEvent{"session", 1, i.SessionID, i.Provider, i.Model, cmp.Or(i.Sandbox, "none"), i.Mode})
+	c.event(sessionEvent{"session", 1, i.SessionID, i.Provider, i.Model, cmp.Or(i.Sandbox, "none"), i.Mode, i.Unconfined})
 }
 
 func outputFailure(err error) *agent.Failure {

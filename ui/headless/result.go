@@ -43,6 +43,8 @@ type sessionEvent struct {
 	Model     string `json:"model"`
 	Sandbox   string `json:"sandbox"` // mechanism that confines commands
 	Mode      string `json:"mode"`    // approval mode
+
+	Unconfined string `json:"unconfined,omitempty"` // why nothing does
 }
 
 // textEvent is a piece of the reply or of the reasoning.

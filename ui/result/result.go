@@ -10,7 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// Result is the object that ends a JSON run. Every field except Answered, Background and Patch is always there.
+// Result is the object that ends a JSON run. Every field except Answered, Background, Unconfined and Patch is always there.
 type Result struct {
 	V          int                   `json:"v"`
 	Type       string                `json:"type"`
@@ -27,6 +27,7 @@ type Result struct {
 	Answered   []agent.HookAnswer    `json:"answered,omitempty"`   // the questions that hooks answered; absent for none
 	Background []string              `json:"background,omitempty"` // the background commands that were ended with the run; absent for none
 	Sandbox    string                `json:"sandbox"`
+	Unconfined string                `json:"unconfined,omitempty"` // why nothing confines commands; absent where something does
 	Stdin      string                `json:"stdin"`
 	ExitCode   int                   `json:"exit_code"`
 	Requests   []agent.RequestReport `json:"requests"`
@@ -45,6 +46,7 @@ type Error struct {
 type Info struct {
 	SessionID, Provider, Model string
 	Sandbox                    string // "none" until there is one
+	Unconfined                 string // why nothing confines commands; "" until it is known
 	Mode                       string // the approval mode; "" until there is one
 	Stdin                      string // Input.State
 	Began                      time.Time
@@ -57,7 +59,7 @@ type Info struct {
 func New(info Info, response *agent.Response, failure *agent.Failure, code int) Result {
 	r := Result{
 		V: 1, Type: "result", SessionID: info.SessionID, Provider: info.Provider, Model: info.Model,
-		DurationMS: time.Since(info.Began).Milliseconds(), Denied: []agent.Denial{}, Sandbox: info.Sandbox,
+		DurationMS: time.Since(info.Began).Milliseconds(), Denied: []agent.Denial{}, Sandbox: cmp.Or(info.Sandbox, "none"), Unconfined: info.Unconfined,
 		Stdin:    info.Stdin,
 		ExitCode: code, Requests: []agent.RequestReport{}, Patch: info.Patch, Result: info.Answer(response),
 	}
