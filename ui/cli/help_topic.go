@@ -115,7 +115,7 @@ func (l commandLine) showPage(w io.Writer, page string, bare bool) error {
 	}
 	profile, _ := a.profile(true)
 	columns, rows := a.size()
-	text := screen.RenderMarkdown(l.forPeople(page), screen.MarkdownOptions{Width: func() int { return min(columns, 100) },
+	text := screen.RenderMarkdown(l.forPeople(page), screen.MarkdownOptions{Width: func() int { return columns },
 		Color: a.colored(true), Palette: a.palette(), Spoken: profile == screen.Spoken})
 	if profile == screen.Rich && strings.Count(text, "\n") >= rows {
 		children := ui.Children{Environ: os.Environ(), KeyVariables: provider.KeyVariables(), Pager: a.pager()}

@@ -26,6 +26,7 @@ const maxWhole = 64 << 10
 func (lay *layout) whole(markdown string, width int, label string) string {
 	opt := lay.markdown(lay.opt.ErrColor, label)
 	opt.Width = func() int { return width }
+	width = min(width, proseWidth)
 	clean := sanitize.Text(markdown, sanitize.Mixed)
 	if lay.opt.Profile != Rich || len(clean) > maxWhole || !glamourKeeps(clean) {
 		return RenderMarkdown(markdown, opt)

@@ -10,7 +10,7 @@ type row struct {
 	opt     MarkdownOptions
 	buf     []byte // rendered and not yet handed to Out
 	guard   rowGuard
-	width   int
+	width   int // prose breaks here; tables and code may take all of the guard's
 	col     int
 	style   style            // the one that is open; never at the end of a row
 	begins  map[style]string // how styles begin that were shown
@@ -21,7 +21,7 @@ type row struct {
 
 func (r *row) measure() {
 	r.guard.width = clampWidth(r.opt.Width())
-	if r.width = r.guard.width; r.opt.Spoken {
+	if r.width = min(r.guard.width, proseWidth); r.opt.Spoken {
 		r.width = math.MaxInt32 // one row a line
 	}
 }

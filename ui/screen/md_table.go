@@ -180,7 +180,7 @@ func (m *Markdown) columns(head string, t table) bool {
 	for _, width := range widths {
 		all += width
 	}
-	if all > m.row.width-1-len(head) {
+	if all > m.row.guard.width-1-len(head) {
 		return false
 	}
 	for i, row := range t.rows {

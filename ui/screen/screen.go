@@ -171,6 +171,11 @@ func (lay *layout) moving() bool { return lay.opt.Profile == Rich && lay.same() 
 
 func (lay *layout) width() int { return clampWidth(lay.opt.Width()) }
 
+// proseWidth is the most cells that a row of prose takes, on however wide a terminal: longer rows are hard to read.
+const proseWidth = 100
+
+func (lay *layout) proseWidth() int { return min(lay.width(), proseWidth) }
+
 // do runs f as the only one that touches the transcript.
 func (s *Screen) do(f func(t *transcript)) {
 	s.mu.Lock()

@@ -16,7 +16,7 @@ func (lay *layout) wrap(text, first, next string) string {
 // wrapHint is wrap for a hint with a command in quotes, which stays in one row if it fits one.
 func (lay *layout) wrapHint(hint, first, next string) string {
 	return lay.wrapWords(hint, first, next, func(text string) int {
-		if end := quotedEnd(text); cells(next)+cells(text[:end]) < lay.width() {
+		if end := quotedEnd(text); cells(next)+cells(text[:end]) < lay.proseWidth() {
 			return end
 		}
 		return strings.IndexByte(text, ' ')
@@ -44,7 +44,7 @@ func quotedEnd(text string) int {
 // wrapWords is wrap for words whose end, or -1 for that of the text, wordEnd knows.
 func (lay *layout) wrapWords(text, first, next string, wordEnd func(text string) int) string {
 	text = lay.ascii(text) // it may get wider
-	if !lay.opt.ErrTTY || lay.opt.Profile == Spoken || cells(first)+cells(text) < lay.width() {
+	if !lay.opt.ErrTTY || lay.opt.Profile == Spoken || cells(first)+cells(text) < lay.proseWidth() {
 		return strings.TrimRight(first+text, " ") + "\n"
 	}
 	var b strings.Builder
@@ -63,7 +63,7 @@ func (lay *layout) wrapWords(text, first, next string, wordEnd func(text string)
 			break
 		}
 		switch width := cells(word); {
-		case fresh, col+blanks+width < lay.width():
+		case fresh, col+blanks+width < lay.proseWidth():
 			b.WriteString(strings.Repeat(" ", blanks) + word)
 			col += blanks + width
 		default:
@@ -114,7 +114,7 @@ func (s *Screen) Row(head, text string) {
 		text := s.layout.ascii(sanitize.Text(text, sanitize.Line))
 		if s.opt.Profile == Spoken {
 			first = strings.Join(strings.Fields(sanitize.Text(head, sanitize.Line)), " ") + ": "
-		} else if next = strings.Repeat(" ", cells(first)); s.opt.ErrTTY && s.layout.width()-cells(first) < hang && cells(first+text) >= s.layout.width() {
+		} else if next = strings.Repeat(" ", cells(first)); s.opt.ErrTTY && s.layout.proseWidth()-cells(first) < hang && cells(first+text) >= s.layout.proseWidth() {
 			rows = s.layout.wrap(strings.TrimSpace(first), margin, margin+margin)
 			first, next = margin+margin, margin+margin
 		}

@@ -300,3 +300,26 @@ func TestAWideHeadIsBrokenAtItsBlanks(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// On a wide terminal prose stays readable; tables and code take the room that they need.
+func TestProseOfAWideTerminalIsNarrow(t *testing.T) {
+	words := strings.Repeat("some words of prose ", 12)
+	code, table := strings.Repeat("x", 150), "| a | b |\n|---|---|\n| "+strings.Repeat("w ", 60)+"| end |\n"
+	for _, name := range []string{"rich", "plain"} {
+		r := newRig(profiles()[name])
+		r.opt.Width = wide(200)
+		r.stream("# A\n\n"+words+"\n\n- "+words+"\n\n```\n"+code+"\n```\n\n"+table, 7)
+		r.Finish()
+		r.Note(words)
+		r.Markdown("> " + words)
+		shown := sgr.ReplaceAllString(r.err.String(), "")
+		for l := range strings.SplitSeq(shown, "\n") {
+			if strings.Contains(l, "prose") && cells(l) > 100 {
+				t.Errorf("%s: a row of %d cells: %s", name, cells(l), l)
+			}
+		}
+		if !strings.Contains(shown, "\n"+code+"\n") || strings.Contains(shown, "a: w") {
+			t.Errorf("%s: the code or the table is not whole:\n%s", name, shown)
+		}
+	}
+}
