@@ -115,7 +115,12 @@ func TestTheEndOfATurnIsHeard(t *testing.T) {
 			}
 		}
 	}
-	r := newRig(func(o *Options) { o.Status = StatusOff })
+	r := newRig(profiles()["spoken"])
+	r.Status(StatusInfo{Outcome: OutcomeFailed, Context: 1})
+	if got := r.err.String(); got != "status: failed, less than a second.\n" {
+		t.Errorf("a failure: %q", got)
+	}
+	r = newRig(func(o *Options) { o.Status = StatusOff })
 	r.Status(StatusInfo{Elapsed: time.Second})
 	if got := r.err.String(); got != "" {
 		t.Errorf("seen, with the status off: %q", got)

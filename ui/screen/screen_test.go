@@ -278,12 +278,16 @@ func TestStatusLine(t *testing.T) {
 			StatusInfo{Usage: u, CostUSD: cost(0.06), Elapsed: 11 * time.Second, Context: 9}},
 		"  1.0k in, 12 out, cost unknown, 2m05s\n": {StatusShort,
 			StatusInfo{Usage: u, Elapsed: 125 * time.Second, Context: -1}},
-		"  m, 1.0k in, 900 of it cached, 12 out, cost unknown, 0s, context 0%\n": {StatusFull,
+		"  m, 1.0k in, 900 of it cached, 12 out, cost unknown, under 1s, context 0%\n": {StatusFull,
 			StatusInfo{Model: "m", Usage: u}},
 		"  about 2.5M in, 100k out, $0.0012, 1h01m\n": {"",
 			StatusInfo{Usage: provider.Usage{Input: 2_500_000, Output: 99_990, Estimated: true}, CostUSD: cost(0.0012),
 				Elapsed: 61 * time.Minute, Context: -1}},
-		"": {StatusOff, StatusInfo{Usage: u}},
+		"  failed, under 1s\n": {StatusShort, StatusInfo{Outcome: OutcomeFailed, Elapsed: 20 * time.Millisecond, Context: 1}},
+		"  failed, 11s, 1.0k in, 12 out, $0.06, context 9%\n": {StatusShort,
+			StatusInfo{Outcome: OutcomeFailed, Usage: u, CostUSD: cost(0.06), Elapsed: 11 * time.Second, Context: 9}},
+		"  of my own\n": {StatusShort, StatusInfo{Outcome: OutcomeFailed, Line: "of my own"}},
+		"":              {StatusOff, StatusInfo{Usage: u}},
 	} {
 		r := newRig(func(o *Options) { profiles()["piped"](o); o.Status = c.mode })
 		r.Status(c.info)

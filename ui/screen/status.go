@@ -33,7 +33,7 @@ const (
 
 // StatusInfo holds the time, steps and cost of a turn.
 type StatusInfo struct {
-	Outcome Outcome // said where the transcript is heard
+	Outcome Outcome // shown after a failure; always said where the transcript is heard
 	Model   string  // the model that answered; shown with StatusFull
 	Usage   provider.Usage
 	CostUSD *float64      // nil when a price is unknown
@@ -44,8 +44,8 @@ type StatusInfo struct {
 	Line    string // the output of the user's status command, shown in place of all but the outcome; may be ""
 }
 
-// Status prints the line after a turn: "18.2k in, 412 out, $0.06, 11s, context 9%". Where it is
-// heard it begins with the outcome, and that is said whatever the mode.
+// Status prints the line after a turn: "18.2k in, 412 out, $0.06, 11s, context 9%", or "failed, 2s".
+// Where it is heard it begins with the outcome, and that is said whatever the mode.
 func (s *Screen) Status(info StatusInfo) {
 	s.do(func(t *transcript) {
 		t.rest()
@@ -71,12 +71,19 @@ func (s *Screen) Status(info StatusInfo) {
 func (lay *layout) statusParts(info StatusInfo) []string {
 	var parts []string
 	spoken := lay.opt.Profile == Spoken
-	if spoken {
-		outcome := cmp.Or(info.Outcome, OutcomeDone)
-		parts = append(parts, string(outcome)+", "+spokenSpan(info.Elapsed.Round(time.Second)))
+	took := lay.words("under 1s", "less than a second")
+	if whole := info.Elapsed.Round(time.Second); whole > 0 {
+		took = lay.words(span(whole), spokenSpan(whole))
+	}
+	failed := info.Outcome == OutcomeFailed
+	if spoken || failed && info.Line == "" {
+		parts = append(parts, string(cmp.Or(info.Outcome, OutcomeDone))+", "+took)
 	}
 	if text := line(info.Line); text != "" {
 		return append(parts, text)
+	}
+	if failed && info.Usage.Total() == 0 { // nothing was spent, and the context is what it was
+		return parts
 	}
 	full := lay.opt.Status == StatusFull
 	if full && info.Model != "" {
@@ -102,8 +109,8 @@ func (lay *layout) statusParts(info StatusInfo) []string {
 	case info.CostUSD != nil:
 		parts = append(parts, texts.Dollars(*info.CostUSD))
 	}
-	if !spoken {
-		parts = append(parts, span(info.Elapsed))
+	if !spoken && !failed {
+		parts = append(parts, took)
 	}
 	if info.Context >= 0 {
 		parts = append(parts, fmt.Sprintf("context %d%%", info.Context))
