@@ -3,12 +3,13 @@
 package ui
 
 import (
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"artoo/ui/prompt"
+	"artoo/ui/prompt/prompttest"
 	"artoo/ui/screen"
 )
 
@@ -79,15 +80,28 @@ func TestThePromptNamesTheMode(t *testing.T) {
 func TestShiftTabGoesThroughTheModes(t *testing.T) {
 	k := startPTY(t, &sender{}, busy(t))
 	k.expect("you: ")
-	for _, want := range []string{"approval: edits", "approval: plan", "approval: ask"} {
-		if err := k.term.act(t.Context(), prompt.Line{Action: prompt.NextMode, Text: "half"}); err != nil {
-			t.Fatal(err)
-		}
-		k.expect(want)
-		if k.term.initial.Text != "half" {
-			t.Errorf("the text is %q", k.term.initial.Text)
-		}
+	k.send("half")
+	for _, want := range []string{"you [edits]: half", "you [plan]: half", "you: half"} {
+		k.send("\x1b[Z")
+		k.expect(pasteOn + want)
 	}
+	vt := prompttest.New(80, 24)
+	if _, err := io.WriteString(vt, k.status.String()); err != nil {
+		t.Fatal(err)
+	}
+	if shown := vt.All(); strings.Contains(shown, "[edits]") || strings.Contains(shown, "approval:") {
+		t.Errorf("a mode that was passed by left a row:\n%s", shown)
+	}
+	k.send("\x15\x04")
+	k.end()
+}
+
+func TestShiftTabIsHeard(t *testing.T) {
+	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Spoken })
+	k.expect("you: ")
+	k.send("\x1b[Z")
+	k.expect("approval: edits")
+	k.expect("you [edits]: ")
 	k.send("\x04")
 	k.end()
 }

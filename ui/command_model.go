@@ -22,13 +22,13 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 		t.screen.Note("/approval ask, edits, auto or plan changes it; next goes through ask, edits and plan")
 		return nil
 	case arg == "next":
-		return t.nextMode()
+		return t.shownMode(t.nextMode())
 	case arg == "prompt": // the option calls it so
 		arg = string(permission.ModeAsk)
 	case !slices.Contains([]string{"ask", "edits", "auto", "plan"}, arg):
 		return fmt.Errorf("unknown mode %q: use ask, edits, auto or plan", arg)
 	}
-	return t.setMode(permission.Mode(arg))
+	return t.shownMode(t.setMode(permission.Mode(arg)))
 }
 
 func (t *Terminal) setMode(mode permission.Mode) error {
@@ -36,8 +36,15 @@ func (t *Terminal) setMode(mode permission.Mode) error {
 		// which speaks of the command line
 		return errors.New(strings.TrimPrefix(err.Error(), "--approval "+string(mode)+": "))
 	}
-	t.showMode()
 	return nil
+}
+
+// shownMode says which mode holds now, unless err kept it from being changed.
+func (t *Terminal) shownMode(err error) error {
+	if err == nil {
+		t.showMode()
+	}
+	return err
 }
 
 func (t *Terminal) showMode() {
@@ -57,6 +64,17 @@ func (t *Terminal) nextMode() error {
 	return err
 }
 
+// pressMode is Shift-Tab. The prompt names the mode and is drawn over, so a mode that was passed by leaves no row.
+func (t *Terminal) pressMode(ctx context.Context) error {
+	err := t.followUp(ctx)
+	if err == nil {
+		if refused := t.nextMode(); refused != nil {
+			t.screen.Note("approval: " + oneLine(refused.Error()))
+		}
+	}
+	return err
+}
+
 func runPlan(_ context.Context, t *Terminal, arg string) error {
 	if arg != "" && arg != "off" {
 		return fmt.Errorf("unknown word %q: /plan alone begins and ends the mode", arg)
@@ -64,12 +82,12 @@ func runPlan(_ context.Context, t *Terminal, arg string) error {
 	planning := t.opt.Agent.Policy().Mode == permission.ModePlan
 	switch {
 	case !planning && arg == "":
-		return t.setMode(permission.ModePlan)
+		return t.shownMode(t.setMode(permission.ModePlan))
 	case !planning:
 		t.showMode()
 		return nil
 	}
-	return t.setMode(t.opt.Agent.BeforePlan())
+	return t.shownMode(t.setMode(t.opt.Agent.BeforePlan()))
 }
 
 func runPermissions(_ context.Context, t *Terminal, arg string) error {

@@ -179,7 +179,10 @@ func (t *Terminal) act(ctx context.Context, l prompt.Line) error {
 	t.initial = prompt.Draft{Text: l.Text, Pasted: l.Pasted}
 	switch l.Action {
 	case prompt.NextMode:
-		return t.runCommand(ctx, "/approval next")
+		if t.opt.Profile == screen.Spoken {
+			return t.runCommand(ctx, "/approval next")
+		}
+		return t.pressMode(ctx)
 	case prompt.LastOutput:
 		return t.runCommand(ctx, "/out")
 	case prompt.Rewind:
