@@ -122,7 +122,7 @@ func (b *Bisection) at(ctx context.Context, n int) (v bisectVerdict, err error) 
 		return 0, err
 	}
 	cmd := b.cmd
-	cmd.Args = []string{"bash", script}
+	cmd.Args = append([]string{"bash", script}, b.cmd.Args...) // The script needs no arguments: they name what it runs.
 	run, err := b.trials.Run(ctx, &cmd)
 	if err != nil {
 		return 0, err
@@ -134,7 +134,8 @@ func (b *Bisection) at(ctx context.Context, n int) (v bisectVerdict, err error) 
 	case e.Signal != "":
 		return 0, &Failure{Kind: KindConfig, What: "bisect", Err: errors.New("the command ended by " + e.Signal + ", after " + strconv.Itoa(n) + " steps")}
 	case e.Code == 126, e.Code == 127:
-		return 0, &Failure{Kind: KindConfig, What: "bisect", Err: fmt.Errorf("the command ended with %d, after %d steps", e.Code, n)}
+		return 0, &Failure{Kind: KindConfig, What: "bisect", Err: fmt.Errorf("the command ended with %d, after %d steps", e.Code, n),
+			Hint: strings.Join(run.Hidden, "; ")}
 	case e.Code == 125:
 		return skips, nil
 	case e.Code == 0:

@@ -556,6 +556,8 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 	if err != nil {
 		return "", err
 	}
+	ok := end.Exit == shell.Exit{} && end.Stop == shell.StopNone
+	hidden := c.session.hiddenFrom(confined, cmd.Dir, line, string(end.Output), !ok)
 	changes, err := confined.Changes(ctx)
 	if err == nil {
 		err = changes.Discard(true)
@@ -567,10 +569,13 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 	if len(said) > maxFindings {
 		said = text.Clip(said, maxFindings) + "\n(and more)"
 	}
+	if !ok && len(hidden) > 0 {
+		said = strings.TrimPrefix(said+"\nconfined: "+strings.Join(hidden, "; "), "\n")
+	}
 	switch {
 	case end.Stop == shell.StopTimeout:
 		return fmt.Sprintf("ended after %s\n%s", checkLimit, said), nil
-	case end.Exit.Code != 0 || end.Exit.Signal != "":
+	case !ok:
 		return fmt.Sprintf("%s\n%s", exitWords(end), said), nil
 	}
 	return said, nil

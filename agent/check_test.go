@@ -2,6 +2,8 @@ package agent_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,7 +23,7 @@ func checked(t *testing.T, c *confinement, layer bool, file string, checks ...ag
 	t.Cleanup(func() { files.Close() })
 	opt := testOptions(&fake.Provider{Steps: []fake.Step{
 		fake.Calls(fake.ToolCall("c1", "write", `{"path":"`+file+`","content":"x\n"}`)), fake.Say("ok")}}, builtin.Write())
-	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
+	opt.Env = &tool.Env{Dir: files.Dir(), Files: files, Environ: []string{"PATH=" + os.Getenv("PATH") + ":" + strings.Join(c.hides, ":")}}
 	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: files.Root(),
 		Confinement: permission.Confinement{Sandbox: layer, Layer: layer}}
 	opt.Checks = checks
@@ -53,10 +55,13 @@ func TestWhatACheckFindsIsToldToTheModel(t *testing.T) {
 		"another file":        {"a.py", agent.Check{Glob: "*.go", Command: "ls"}, ""},
 		"directories":         {"sub/a.go", agent.Check{Glob: "sub/**/*.go", Command: "ls"}, "./sub/a.go]"},
 		"another directory":   {"a.go", agent.Check{Glob: "sub/**/*.go", Command: "ls"}, ""},
+		"hidden program":      {"a.go", agent.Check{Glob: "*.go", Command: "artoo-test-tool; exit 127; :"}, "confined: artoo-test-tool is hidden here; [permissions] toolchains or"},
 		"a name like options": {"-rf.go", agent.Check{Glob: "*.go", Command: "ls"}, "./-rf.go]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &confinement{}
+			tools := t.TempDir()
+			must(t, os.WriteFile(filepath.Join(tools, "artoo-test-tool"), []byte("#!/bin/sh\n"), 0o755))
+			c := &confinement{hides: []string{tools}}
 			text, _ := checked(t, c, true, row.file, row.check)
 			if !strings.Contains(text, row.want) || row.want == "" && strings.Contains(text, "[check") {
 				t.Errorf("the model is told %q, want %q", text, row.want)

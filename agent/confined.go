@@ -16,8 +16,6 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/builtin"
-	"artoo/tool/environ"
-	"artoo/tool/names"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/skill"
@@ -263,88 +261,6 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 			because(answer.Reason) + "]\n"
 	}
 	return nil
-}
-
-const (
-	mostHidden = 3 // hidden paths that are named
-
-)
-
-// hiddenFrom names files that a command could not see: those of other places in its line; where it
-// failed also files of the project and of the end of its output; the program that was not found,
-// else links beside it.
-func (c *calls) hiddenFrom(p *pending, result *tool.Result) (said []string) {
-	variable := environ.Variable(c.session.opt.Env.Environ)
-	home, path := variable("HOME"), filepath.SplitList(variable("PATH"))
-	missed := p.confined.Exit().Code == notFound
-	programs, paths := map[string]bool{}, map[string]bool{}
-	look := func(text string) {
-		if home != "" {
-			text = strings.NewReplacer("${HOME}", home, "$HOME", home).Replace(text)
-		}
-		for word := range builtin.Words(text) {
-			if missed && !strings.Contains(word, "/") && !programs[word] {
-				programs[word] = true
-				if at := hiddenProgram(p.confined, path, word); at != "" {
-					said = append(said, word+" is hidden here; [permissions] toolchains or ARTOO_TOOLCHAINS shows its directory "+at)
-				}
-			}
-			if word = names.InHome(word, home); !filepath.IsAbs(word) {
-				word = filepath.Join(p.call.Access.Dir, word)
-			}
-			word = filepath.Clean(word)
-			inside, err := filepath.Rel(c.session.opt.Policy.Root, word)
-			if paths[word] || len(said) >= mostHidden || !result.IsError && err == nil && filepath.IsLocal(inside) {
-				continue
-			}
-			if paths[word] = true; p.confined.Hides(word) {
-				said = append(said, c.shown(word, home)+" is hidden here")
-			}
-		}
-	}
-	look(p.call.Access.Command)
-	if result.IsError {
-		look(result.Text[max(0, len(result.Text)-builtin.Heard):])
-	}
-	if missed && len(said) == 0 { // it may lie where a link leads, as node_modules may be one
-		for _, dir := range slices.Compact([]string{p.call.Access.Dir, c.session.opt.Policy.Root}) {
-			entries, _ := os.ReadDir(dir) // A directory that cannot be listed gives no hint.
-			for _, entry := range entries {
-				at := filepath.Join(dir, entry.Name())
-				if entry.Type()&os.ModeSymlink != 0 && len(said) < mostHidden && p.confined.Hides(at) {
-					said = append(said, c.shown(at, home)+" is hidden here")
-				}
-			}
-		}
-	}
-	return said
-}
-
-func (c *calls) shown(path, home string) string {
-	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {
-		return c.session.masked("~/" + rel)
-	}
-	return c.session.namesOf([]string{path})[0]
-}
-
-// hiddenProgram is the directory that would show a program of PATH; "" where none is hidden.
-func hiddenProgram(c confine.Confined, path []string, name string) (hidden string) {
-	for _, dir := range path {
-		at := filepath.Join(dir, name)
-		if !executable(at) {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(at)
-		switch {
-		case err == nil && !c.Hides(at):
-			return ""
-		case hidden == "" && c.Hides(dir):
-			hidden = dir
-		case hidden == "" && err == nil:
-			hidden = filepath.Dir(real)
-		}
-	}
-	return hidden
 }
 
 // outputDirs are the directories for results that git ignores, made where missing: a background
@@ -627,7 +543,7 @@ func (c *calls) nameDenials(p *pending, result *tool.Result) {
 	if leaksUnseen(p.call.Access.Command, result.Text) {
 		words = append(words, sandbox.LeaksOff)
 	}
-	words = append(words, c.hiddenFrom(p, result)...)
+	words = append(words, c.session.hiddenFrom(p.confined, p.call.Access.Dir, p.call.Access.Command, result.Text, result.IsError)...)
 	if !p.readsAlone() && p.decision.Git {
 		if name := c.session.opt.Policy.TrackedSecret(); name != "" {
 			words = append(words, name+" is hidden here, not deleted")

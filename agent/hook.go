@@ -292,6 +292,7 @@ type hookEnd struct {
 	exit     shell.Exit
 	late     bool
 	layer    confine.Confined // holds the files that it wrote; nil where it ran on no layer
+	hidden   []string         // names what it could not see, where its program is missing
 }
 
 // run runs a hook's command with data on its standard input, and ends all that it started.
@@ -347,7 +348,9 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 	}
 	if !k.Async {
 		if end, ended := r.wait(ctx, k.Limit(), beside); ended {
-			end.layer = layer
+			if end.layer = layer; layer != nil && end.exit.Code == notFound {
+				end.hidden = s.hiddenFrom(layer, root, strings.Join(words, " "), string(end.err), true)
+			}
 			return end, nil
 		}
 	}
@@ -518,7 +521,7 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 	case end.exit.Code == 126:
 		return answer, fmt.Errorf("exit status 126, its program cannot be executed%s", heard)
 	case end.exit.Code == notFound:
-		return answer, fmt.Errorf("exit status 127, no such program%s", heard)
+		return answer, fmt.Errorf("exit status 127, no such program%s", strings.Join(append([]string{heard}, end.hidden...), "; "))
 	case end.exit.Code != 0:
 		return answer, fmt.Errorf("exit status %d%s", end.exit.Code, heard)
 	case len(out) > maxHookOutput:
@@ -548,8 +551,6 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 	}
 	return answer, answer.check()
 }
-
-const notFound = 127 // the status with which shells say that there is no such program
 
 // passes reports whether a failure of the hook only warns.
 func (k hook) passes(err error) bool {

@@ -87,7 +87,8 @@ func (t *Trials) Close() error { return t.end() }
 // Trial is a command that has ended on its layer. Close gives the layer up.
 type Trial struct {
 	Exit    shell.Exit
-	Limit   string // the limit that ended it, in words; "" for none
+	Limit   string   // the limit that ended it, in words; "" for none
+	Hidden  []string // what it could not see, once it has failed, each in words
 	Effects permission.Effects
 	Diff    string   // readable form of the changes
 	Never   []string // its changes that are never applied
@@ -127,6 +128,9 @@ func (t *Trials) Run(ctx context.Context, cmd *exec.Cmd) (r *Trial, err error) {
 		ctx = context.WithoutCancel(ctx)
 	}
 	r = &Trial{Exit: confined.Exit(), Limit: confined.Limit(), trials: t, command: shell.Quote(cmd.Args...), git: &gitEffects{}}
+	if r.Exit != (shell.Exit{}) {
+		r.Hidden = c.session.hiddenFrom(confined, cmd.Dir, r.command, "", true)
+	}
 	if r.changes, err = confined.Changes(ctx); err != nil {
 		return nil, errors.Join(err, confined.Discard())
 	}

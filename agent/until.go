@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func (t *turn) unmet(ctx context.Context) (again bool, err error) {
 	if until == nil || t.session.parent != nil {
 		return false, nil
 	}
-	end, err := t.calls.runUntil(ctx, until.Command)
+	end, hidden, err := t.calls.runUntil(ctx, until.Command)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -40,7 +41,7 @@ func (t *turn) unmet(ctx context.Context) (again bool, err error) {
 		return failed(KindInternal, err, "")
 	case end.Exit.Code == 126 || end.Exit.Code == 127:
 		return failed(KindUsage, fmt.Errorf("%s: %s", exitWords(end), text.FirstLine(strings.TrimSpace(string(end.Output)))),
-			"a command that runs in the sandbox")
+			cmp.Or(strings.Join(hidden, "; "), "a command that runs in the sandbox"))
 	case end.Stop == shell.StopNone && end.Exit == shell.Exit{}:
 		if how := exitWords(end); slices.ContainsFunc(end.Pipe, shell.Part.Failed) {
 			t.cb.notice(NoticeWarning, "--until "+until.Command+": "+how+"; set -o pipefail counts all commands of a pipeline")
@@ -67,13 +68,16 @@ func (t *turn) unmet(ctx context.Context) (again bool, err error) {
 	if cut := len(said) - mostSaid; cut > 0 {
 		said = fmt.Sprintf("[left out before this: %s]\n%s", text.Counted(cut, "byte", "bytes"), strings.ToValidUTF8(said[cut:], ""))
 	}
+	if len(hidden) > 0 {
+		said += "\n[confined: " + strings.Join(hidden, "; ") + "]"
+	}
 	return true, t.session.conv.Append(provider.UserText(t.session.masked(fmt.Sprintf("The work is not done: `%s` failed (%s).\n\n%s", until.Command, how, said))))
 }
 
-// runUntil runs a command for its exit status.
-func (c *calls) runUntil(ctx context.Context, line string) (end shell.Result, err error) {
+// runUntil runs a command for its exit status. hidden names what it could not see.
+func (c *calls) runUntil(ctx context.Context, line string) (end shell.Result, hidden []string, err error) {
 	if c.session.opt.Sandbox == nil {
-		return end, errors.New("nothing confines it here")
+		return end, nil, errors.New("nothing confines it here")
 	}
 	path := shell.Find()
 	cmd := exec.Command(path, "-c", line)
@@ -90,11 +94,12 @@ func (c *calls) runUntil(ctx context.Context, line string) (end shell.Result, er
 			return confined, err
 		}}
 	if end, err = run.Run(ctx); err != nil {
-		return end, err
+		return end, hidden, err
 	}
+	hidden = c.session.hiddenFrom(confined, cmd.Dir, line, string(end.Output), end.Exit != shell.Exit{})
 	changes, err := confined.Changes(context.WithoutCancel(ctx))
 	if err != nil {
-		return end, err
+		return end, hidden, err
 	}
-	return end, changes.Discard(true)
+	return end, hidden, changes.Discard(true)
 }

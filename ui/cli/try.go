@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,6 +77,9 @@ func (c tryCommand) run(ctx context.Context, words []string) (err error) {
 	defer func() { err = errors.Join(err, run.Close(kept)) }()
 	if err := run.Judge(ctx); err != nil {
 		return ownFailure("try", err)
+	}
+	if len(run.Hidden) > 0 {
+		c.app.warn(strings.Join(run.Hidden, "; "))
 	}
 	if run.Limit != "" {
 		c.app.warn("the command was ended by a limit: " + run.Limit)
