@@ -40,11 +40,11 @@ var allowed = []struct {
 	{"artoo/tool/builtin", []string{"artoo/tool", "artoo/tool/*"}},
 	{"artoo/tool/files", []string{"artoo/tool/git"}},
 	{"artoo/tool/git/gittest", []string{"artoo/tool/git"}},
-	{"artoo/tool/search", []string{"artoo/tool/files", "artoo/tool/git", "artoo/tool/git/gittest"}},
-	{"artoo/tool/project", []string{"artoo/tool/environ", "artoo/tool/files", "artoo/tool/git", "artoo/tool/git/gittest"}},
+	{"artoo/tool/search", []string{"artoo/tool/files", "artoo/tool/git"}},
+	{"artoo/tool/project", []string{"artoo/tool/environ", "artoo/tool/files", "artoo/tool/git"}},
 	{"artoo/tool/edit", []string{"artoo/tool/files", "artoo/tool/git"}},
-	{"artoo/tool/patch", []string{"artoo/tool/git", "artoo/tool/git/gittest"}},
-	{"artoo/tool/changes", []string{"artoo/tool/git", "artoo/tool/git/gittest", "artoo/tool/project"}},
+	{"artoo/tool/patch", []string{"artoo/tool/git"}},
+	{"artoo/tool/changes", []string{"artoo/tool/git", "artoo/tool/project"}},
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher", "artoo/tool/tempdir"}},
 	{"artoo/tool/journal", []string{"artoo/tool/sandbox"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
@@ -96,6 +96,9 @@ var wrapped = map[string]string{"github.com/aymanbagabas/go-udiff": "artoo/tool/
 // testDoubles may be imported by the tests of rooms above the provider.
 var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest", "artoo/tool/lsp/lsptest", "artoo/tool/mcp/mcptest",
 	"artoo/tool/pdf/pdftest", "artoo/tool/builtin", "artoo/ui/prompt/prompttest"}
+
+// testHelpers may be imported by any test, and by each other; what ships imports none of them.
+var testHelpers = []string{"artoo/tool/needs", "artoo/tool/sweep", "artoo/tool/git/gittest"}
 
 // shared are packages that any other may import. They import nothing of artoo.
 var shared = []string{"artoo/tool/diff", "artoo/tool/names", "artoo/tool/text"}
@@ -192,12 +195,18 @@ func checkFile(t *testing.T, name string) (pkg string, imports []string) {
 	if file.Name.Name != "main" && !test {
 		checkStreams(t, name, file)
 	}
+	if test && pkg != "artoo/tool/needs" {
+		checkSkips(t, name, file)
+	}
 	return pkg, imports
 }
 
 func mayImport(pkg, imported string, test bool) bool {
 	if slices.Contains(shared, imported) {
 		return true
+	}
+	if slices.Contains(testHelpers, imported) {
+		return test || slices.Contains(testHelpers, pkg) || strings.HasPrefix(pkg, "artoo/tool/needs/")
 	}
 	for _, row := range allowed {
 		if !matches(row.pkg, pkg) {
@@ -230,6 +239,20 @@ func matches(pattern, pkg string) bool {
 		return strings.HasPrefix(pkg, prefix)
 	}
 	return pattern == pkg
+}
+
+// checkSkips refuses skips that do not name what the machine lacks: package needs makes those that do.
+func checkSkips(t *testing.T, name string, file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok || !slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) {
+			return true
+		}
+		if on, ok := sel.X.(*ast.Ident); ok && slices.Contains([]string{"t", "b", "tb", "f"}, on.Name) {
+			t.Errorf("%s: %s.%s leaves open what is lacking; try: package needs", name, on.Name, sel.Sel.Name)
+		}
+		return true
+	})
 }
 
 // checkStreams refuses the process's own streams and exit outside main: they

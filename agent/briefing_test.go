@@ -13,6 +13,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool/builtin"
+	"artoo/tool/needs"
 	"artoo/tool/project"
 )
 
@@ -115,9 +116,7 @@ func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
 }
 
 func TestTheModelHearsOnceHowTheRepositoryStands(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git here")
-	}
+	needs.Git(t)
 	root := realDir(t)
 	cmd := exec.Command("git", "init", "-q", "-b", "trunk", root)
 	if out, err := cmd.CombinedOutput(); err != nil {

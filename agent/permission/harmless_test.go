@@ -9,6 +9,7 @@ import (
 
 	"artoo/tool"
 	"artoo/tool/files"
+	"artoo/tool/needs"
 	facts "artoo/tool/project"
 )
 
@@ -16,9 +17,7 @@ import (
 // speaks of it, and the policy that artoo has in it.
 func harmlessTree(t *testing.T, mode Mode) (string, *Policy) {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git here")
-	}
+	needs.Git(t)
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"artoo/provider"
 	"artoo/provider/fake"
+	"artoo/tool/needs"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -320,9 +321,7 @@ func golden(t *testing.T, name, got string) {
 
 // The program must really be broken, and really be mended by the script.
 func TestScriptWithTheRealGo(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Fatalf("this test runs the go command: %v", err)
-	}
+	needs.Program(t, "go")
 	t.Setenv("GOFLAGS", "-trimpath") // The cache holds the standard library as make builds it.
 	t.Setenv("GOWORK", "off")
 	w := newWorld(t)

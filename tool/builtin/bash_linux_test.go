@@ -2,10 +2,11 @@ package builtin
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 // Neither a session nor an environment of its own hides a process. These tests do
@@ -30,9 +31,7 @@ if os.fork() == 0:
 '; ` + wait},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := exec.LookPath(test.needs); err != nil {
-				t.Skip("there is no " + test.needs)
-			}
+			needs.Program(t, test.needs)
 			got := mustCall(t, quickShell(t), env, command(test.line))
 			if !strings.HasPrefix(got.Text, "done\n[") ||
 				!strings.Contains(got.Text, "still running in the background and stopped with the call]") {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"artoo/tool/environ"
+	"artoo/tool/needs"
 	"artoo/tool/shell"
 )
 
@@ -125,9 +125,7 @@ func TestBashCancelKillsTheTree(t *testing.T) {
 // A program whose output is no terminal holds it back, unless configured otherwise.
 func TestBashKeepsWhatAProgramSaidBeforeItsTimeWasUp(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no Python here")
-	}
+	needs.Python(t)
 	env := treeEnv(t, nil)
 	env.Environ, _ = environ.ChildEnviron(os.Environ(), environ.Withholding{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -187,9 +185,7 @@ func TestBashBackground(t *testing.T) {
 // A process that leaves the session is stopped too.
 func TestBashStopsWhatLeftItsSession(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip("there is no setsid here, as on macOS")
-	}
+	needs.Program(t, "setsid")
 	env := treeEnv(t, nil)
 	for name, line := range map[string]string{
 		"alone":           `setsid sh -c 'echo $$ >a.pid; sh -c "echo \$\$ >b.pid; exec sleep 600" & exec sleep 601' >/dev/null 2>&1 & until test -s a.pid -a -s b.pid; do :; done; echo done`,

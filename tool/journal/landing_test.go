@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/needs"
 )
 
 // copied is a layer in a directory, whose files are not renamed.
@@ -45,9 +47,7 @@ func TestAFileOfHolesLandsAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, map[string]string{"a": "a\n"})
 			dir := p.layer(map[string]string{"big": "data\n", "a": ""})
-			if err := os.Truncate(dir.Path("big"), size); err != nil {
-				t.Skip("no such files here: " + err.Error())
-			}
+			needs.Thing(t, "large files with holes", os.Truncate(dir.Path("big"), size))
 			p.ok(os.Truncate(dir.Path("a"), size))
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
@@ -183,9 +183,7 @@ func TestAStepThatFollowsBelongsToTheLanding(t *testing.T) {
 // A file that a program has open for writing is not replaced: their writes would be lost. If it is opened meanwhile,
 // everything goes back before they write.
 func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("there are no leases")
-	}
+	needs.True(t, "leases", runtime.GOOS == "linux")
 	p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n"})
 	start := p.look()
 	changes := []layerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "gone", Before: p.now("gone")}}

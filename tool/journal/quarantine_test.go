@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 // quarantinedNow lists the quarantine, kinds and contents, in no order.
@@ -222,10 +224,7 @@ func onAnotherFileSystem(t *testing.T) string {
 // or beside the project.
 func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
 	state := onAnotherFileSystem(t)
-	if state == "" {
-		t.Log("there is no second file system here")
-		return
-	}
+	needs.True(t, "a second file system", state != "")
 	for _, git := range []bool{true, false} {
 		p := newProject(t, map[string]string{"a": "old\n", "gone": "gone\n"})
 		if git {

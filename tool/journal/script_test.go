@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 // TestUndoOfAnyScriptLosesNothing plays random scripts, as shell commands do, undoes them, and looks for each content
@@ -35,9 +37,7 @@ func script(t *testing.T, seed uint64) {
 	}
 	p := newProject(t, files)
 	p.write("d/huge", "")
-	if err := os.Truncate(p.path("d/huge"), 2<<30); err != nil { // all of it is a hole
-		t.Skip("no such files here: " + err.Error())
-	}
+	needs.Thing(t, "files with holes", os.Truncate(p.path("d/huge"), 2<<30))
 	p.cfg.MaxFile = 4096
 	p.cfg.Denied = func(path string) bool { return filepath.Base(path) == ".env" }
 	p.cfg.Ignored = func(context.Context) (ignored []string, err error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/tool/lsp/lsptest"
+	"artoo/tool/needs"
 	"artoo/tool/shell"
 )
 
@@ -203,13 +204,11 @@ var realServers = []struct {
 
 func TestRealServersFindWhatAnEditBroke(t *testing.T) {
 	for _, row := range realServers {
-		if _, err := exec.LookPath(row.server); err != nil {
-			continue
-		}
-		if row.server == "rust-analyzer" && exec.Command(row.server, "--version").Run() != nil {
-			continue
-		}
 		t.Run(row.server, func(t *testing.T) {
+			needs.Program(t, row.server)
+			if row.server == "rust-analyzer" { // rustup installs a name that starts nothing.
+				needs.Thing(t, row.server, exec.Command(row.server, "--version").Run())
+			}
 			root, err := filepath.EvalSymlinks(t.TempDir())
 			if err != nil {
 				t.Fatal(err)

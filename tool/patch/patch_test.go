@@ -20,6 +20,7 @@ import (
 
 	"artoo/tool/git"
 	"artoo/tool/git/gittest"
+	"artoo/tool/needs"
 	"artoo/tool/patch"
 )
 
@@ -222,9 +223,7 @@ func TestChangesNearEachOther(t *testing.T) {
 	s.before.write(t, dir)
 	apply(t, dir, text)
 	same(t, s.after, read(t, dir), text)
-	if _, err := exec.LookPath("patch"); err != nil {
-		return
-	}
+	needs.Program(t, "patch")
 	s.before.write(t, dir)
 	cmd := exec.Command("patch", "-p1", "--binary", "--silent", "--fuzz=0", "--no-backup-if-mismatch", "--directory="+dir)
 	cmd.Stdin = bytes.NewReader(text)

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 // The top under a ceiling is the same as git's.
 func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git here")
-	}
+	needs.Git(t)
 	base := realTemp(t)
 	mkrepo(t, filepath.Join(base, "outer"))
 	mkrepo(t, filepath.Join(base, "outer", "a", "inner"))
@@ -22,7 +22,7 @@ func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
 		}
 	}
 	if err := os.Symlink(filepath.Join(base, "outer", "a"), filepath.Join(base, "link")); err != nil {
-		t.Skip("no links here:", err)
+		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(base, "nowhere"), filepath.Join(base, "outer", "loose")); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"artoo/tool/git"
+	"artoo/tool/needs"
 )
 
 // TestOnlyWhatIsCommittedIsNotLost asks git itself, where there is one.
@@ -22,11 +23,7 @@ func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
 		Loses(environ, root) != "" {
 		t.Error("without a repository every file that is there is lost")
 	}
-	program, err := exec.LookPath("git")
-	if err != nil {
-		t.Log("no git here")
-		return
-	}
+	program := needs.Git(t)
 	mkfile(t, filepath.Join(root, ".gitignore"), "ignored\n")
 	for _, args := range [][]string{{"init", "-q"}, {"add", "committed", "changed"},
 		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"}} {
@@ -48,11 +45,7 @@ func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
 // TestHistoryIsLookedThroughForSecrets has names that only history, a stash or a
 // reflog still holds.
 func TestHistoryIsLookedThroughForSecrets(t *testing.T) {
-	program, err := exec.LookPath("git")
-	if err != nil {
-		t.Log("no git here")
-		return
-	}
+	program := needs.Git(t)
 	root := realTemp(t)
 	environ := append(git.SafeEnviron(os.Environ()), "HOME="+root)
 	do := func(args ...string) {

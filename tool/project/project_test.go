@@ -12,6 +12,7 @@ import (
 	"artoo/tool/files"
 	"artoo/tool/git"
 	"artoo/tool/git/gittest"
+	"artoo/tool/needs"
 )
 
 func mkfile(t *testing.T, path, text string) {
@@ -97,9 +98,7 @@ func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 
 // FindProject recognizes the same repositories as git itself.
 func TestGitAgreesOnWhatARepositoryIs(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git here")
-	}
+	needs.Git(t)
 	for name, files := range map[string]map[string]string{
 		"whole":                   {"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""},
 		"a commit":                {"HEAD": strings.Repeat("a", 40) + "\n", "objects/x": "", "refs/x": ""},

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"artoo/tool/git"
+	"artoo/tool/needs"
 	"artoo/tool/project"
 )
 
@@ -50,10 +51,7 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 }
 
 func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Log("no git here")
-		return
-	}
+	needs.Git(t)
 	for _, c := range []struct{ name, before, lines, want string }{
 		{"a commit", "", "echo 2 > a; git commit -qam 'second one'", "refs/heads/main: HASH first → HASH second one|staged: a"},
 		{"staged", "", "echo 2 > a; echo 1 > b; git add a b", "staged: a|staged, new: b"},

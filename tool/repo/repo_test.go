@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"artoo/tool/needs"
 	"artoo/tool/repo"
 )
 
@@ -46,9 +47,7 @@ func environ(home string) []string {
 // newBench makes a repository with the lines before, then runs the line on a copy.
 func newBench(t *testing.T, before, line string) *bench {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Fatal("these tests need git")
-	}
+	needs.Git(t)
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/needs"
 )
 
 // talk starts a shell that runs the lines it is given, one at a time. The func gives it one and returns the output.
@@ -200,10 +202,7 @@ func TestTemporaryFilesAreSharedOrOnesOwn(t *testing.T) {
 // Unix sockets lead from one line to another only by pairs, which have no names.
 func TestUnixSocketsAreACommandsOwn(t *testing.T) {
 	const program = "python3"
-	if _, err := exec.LookPath(program); err != nil {
-		t.Log("there is no " + program)
-		return
-	}
+	needs.Program(t, program)
 	t.Setenv("TMPDIR", "/tmp") // a socket's path has to be short
 	s, root := open(t, nil)
 	listener, err := net.Listen("unix", filepath.Join(root, "s"))
@@ -247,12 +246,7 @@ if os.fork() == 0:
 }
 
 func TestAServerOfALineIsReachedByIt(t *testing.T) {
-	for _, program := range []string{"python3", "curl"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Log("there is no " + program)
-			return
-		}
-	}
+	needs.Programs(t, "python3", "curl")
 	s, root := open(t, nil)
 	write(t, root, "page", "served")
 	for port, options := range []Options{{Layer: true}, {Layer: true, Exec: true}, {Job: true}} {

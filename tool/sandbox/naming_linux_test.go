@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/needs"
 )
 
 // A command that has the network resolves names where resolv.conf leads out of /etc, as with systemd-resolved. Without the
@@ -36,9 +38,7 @@ func TestACommandWithTheNetworkResolvesNames(t *testing.T) {
 // inNetworkOfItsOwn runs this test as root of namespaces with an empty network.
 func inNetworkOfItsOwn(t *testing.T, variable string) {
 	t.Helper()
-	if _, err := exec.LookPath("getent"); err != nil {
-		t.Skip("there is no getent here")
-	}
+	needs.Program(t, "getent")
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), variable)
 	ids := func(of int) []syscall.SysProcIDMap { return []syscall.SysProcIDMap{{HostID: of, Size: 1}} }

@@ -5,9 +5,10 @@ package sandbox
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 // projects are those for real programs, with a line for each that must pass on a layer and in a job.
@@ -72,11 +73,9 @@ func TestRealProgramsWorkConfined(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, project := range projects {
-		if _, err := exec.LookPath(project.program); err != nil {
-			continue
-		}
 		t.Run(project.program, func(t *testing.T) {
 			t.Parallel()
+			needs.Program(t, project.program)
 			s, root := open(t, func(c *Config) {
 				c.Home = home
 				for _, dir := range []string{".pyenv", ".nvm", ".rustup", ".cargo/bin", "sdk"} {

@@ -13,6 +13,7 @@ import (
 
 	"artoo/tool/files"
 	"artoo/tool/git/gittest"
+	"artoo/tool/needs"
 )
 
 // ripgrep runs rg in dir as it searches with the option to search hidden files, and
@@ -61,16 +62,9 @@ func matchingLines(t testing.TB, files *files.Files, pattern string, options Que
 
 // If ripgrep is installed, it is the judge of matches in sources.
 func TestGrepFindsWhatRipgrepFinds(t *testing.T) {
-	rg, err := exec.LookPath("rg")
-	if err != nil {
-		t.Log("no ripgrep here")
-		return
-	}
+	rg := needs.Program(t, "rg")
 	root, err := filepath.EvalSymlinks(filepath.Join(build.Default.GOROOT, "src", "text"))
-	if err != nil {
-		t.Log("no sources here")
-		return
-	}
+	needs.Thing(t, "Go's sources", err)
 	files, err := files.Open(files.Config{Root: root})
 	if err != nil {
 		t.Fatal(err)
@@ -125,11 +119,7 @@ func TestGrepFindsWhatRipgrepFinds(t *testing.T) {
 
 // Ripgrep is also the judge of all ignore files together.
 func TestFilesAreIgnoredAsRipgrepIgnoresThem(t *testing.T) {
-	rg, err := exec.LookPath("rg")
-	if err != nil {
-		t.Log("no ripgrep here")
-		return
-	}
+	rg := needs.Program(t, "rg")
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))

@@ -17,6 +17,7 @@ import (
 
 	"artoo/tool/git"
 	"artoo/tool/git/gittest"
+	"artoo/tool/needs"
 )
 
 // ignoreTree has rules of every sort; git is the judge of their meaning.
@@ -74,17 +75,13 @@ func TestListFilesAsGitDoes(t *testing.T) {
 
 // Where there is a git, it is the judge of each file.
 func TestIgnoreRulesAgreeWithGitCheckIgnore(t *testing.T) {
-	program, err := exec.LookPath("git")
-	if err != nil {
-		t.Log("no git here")
-		return
-	}
+	program := needs.Git(t)
 	tree := ignoreTree()
 	env := treeEnv(t, tree)
 	gittest.Repo(t, env.Dir)
 	kept := map[string]bool{}
 	w := walker{ctx: t.Context(), files: env.Files, dir: env.Dir}
-	err = w.walk(func(e treeEntry) error {
+	err := w.walk(func(e treeEntry) error {
 		kept[e.name] = true
 		return nil
 	})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 )
 
 // How often the benchmarks repeat each measurement. They report the least, which
@@ -36,9 +37,7 @@ const (
 // docs/dev/performance.md; with ARTOO_BENCH_UPDATE=1 it writes them there.
 // It takes a minute or two, so only `make bench` runs it.
 func BenchmarkArtoo(b *testing.B) {
-	if os.Getenv("ARTOO_BENCH") == "" {
-		b.Skip("run by make bench")
-	}
+	needs.True(b, "ARTOO_BENCH, as in make bench", os.Getenv("ARTOO_BENCH") != "")
 	s := newSuite(b)
 	for _, part := range []struct {
 		name string

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 )
 
 // recipe is a play of one block of shell of the cookbook, as it is printed.
@@ -96,11 +97,7 @@ func TestRecipesOfTheCookbookRunAsPrinted(t *testing.T) {
 // run plays the recipe in a repository with one commit.
 func (r recipe) run(t *testing.T, block string) {
 	t.Parallel()
-	for _, name := range append(r.needs, "git") {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("this machine has no %s", name)
-		}
-	}
+	needs.Programs(t, append(r.needs, "git")...)
 	if r.play != nil {
 		block = r.play(block)
 	}

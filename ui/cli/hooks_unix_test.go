@@ -11,15 +11,13 @@ import (
 	"testing"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 )
 
 // Each decision on a write asks where git's hooks are, but git is only asked where that
 // may have changed.
 func TestGitIsNotAskedForItsHooksBeforeEachEdit(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("there is no git here")
-	}
+	git := needs.Git(t)
 	const edits = 20
 	m := newModel(t, func(n int, _ providertest.Request) providertest.Reply {
 		if n == edits {

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 	"artoo/ui/prompt/prompttest"
 )
 
@@ -265,16 +266,11 @@ func TestClosingTheTerminalDuringAToolIsAHangup(t *testing.T) {
 // conversation.
 func TestALostAnswerEndsTheConversation(t *testing.T) {
 	t.Parallel()
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("no /dev/full here")
-	}
+	_, err := os.Stat("/dev/full")
+	needs.Thing(t, "/dev/full", err)
 	cmd := onTerminal(t, []providertest.Reply{providertest.Anthropic(providertest.Text("An answer."))})
 	cmd.Args = append([]string{"sh", "-c", `exec "$0" "$@" >/dev/full`, cmd.Path}, cmd.Args[1:]...)
-	program, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Path = program
+	cmd.Path = needs.Program(t, "sh")
 	k, tty, before := onPTY(t, cmd)
 	k.expect("you: ", 0)
 	k.type_("go\r")

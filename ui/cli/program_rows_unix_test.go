@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 )
 
 // Colour follows the flag, then the variables, then the stream.
@@ -80,11 +81,7 @@ func TestColourOfTheProgram(t *testing.T) {
 // Ctrl-C on a loop of a shell ends the loop, since artoo dies of the signal.
 func TestALoopStops(t *testing.T) {
 	t.Parallel()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Log("no bash here: another shell may stop by itself, which says nothing")
-		return
-	}
+	bash := needs.Program(t, "bash")
 	asked := make(chan struct{}, 2)
 	s := newStageOf(t, &providertest.Handler{Next: func(int, providertest.Request) providertest.Reply {
 		asked <- struct{}{}

@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"artoo/agent"
+	"artoo/tool/needs"
 )
 
 // TestScript runs the program as its user does: testdata/script/*.txtar. The
@@ -182,6 +183,16 @@ func condition(cond string) (bool, error) {
 		return err == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
+}
+
+// needsLayers skips the test where a program runs no command on a layer.
+func needsLayers(t testing.TB, program string, environ []string) {
+	t.Helper()
+	here, err := layersHere(program, environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs.True(t, "layers", here)
 }
 
 // layersHere reports whether a program runs commands on a layer here, as its doctor

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 )
 
 // mux is a tmux server of the test's own with one pane, and artoo's model behind
@@ -218,10 +219,7 @@ func TestTmuxWideLabel(t *testing.T) {
 // Ctrl-Z gives the shell its terminal back; fg brings the prompt and the text.
 func TestTmuxSuspendAndComeBack(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Log("no bash here, and so no job control to test")
-		return
-	}
+	needs.Program(t, "bash")
 	m := pane(t, 80, 24, []providertest.Reply{says("well met")}, "exec bash --norc --noprofile -i")
 	m.shows("shell:")
 	m.types("stty -a | tr ';' '\\n' | md5sum >before")

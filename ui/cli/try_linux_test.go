@@ -18,10 +18,7 @@ func TestTryChangesNothing(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
 	env := home(t, "ARTOO_SANDBOX=auto", "container=test")
-	if here, err := layersHere(artoo, env); err != nil || !here {
-		t.Log("nothing makes a layer here", err)
-		return
-	}
+	needsLayers(t, artoo, env)
 	origin := projectFrom(t, `git init -q .; mkdir -p dir/deep; echo hello > notes.txt; echo x > dir/deep/x; ln -s notes.txt link
 		git add .; git -c user.name=a -c user.email=a@example.org commit -qm one`)
 	lines := []string{"echo bye >> notes.txt", "rm -rf dir", "rm -rf .git", "git commit -qam two", "git checkout -qb other", "mv notes.txt gone",
@@ -74,10 +71,7 @@ func TestTryAsks(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
 	env := home(t, "ARTOO_SANDBOX=auto", "container=test", "TERM=xterm", "NO_COLOR=1")
-	if here, err := layersHere(artoo, env); err != nil || !here {
-		t.Log("nothing makes a layer here", err)
-		return
-	}
+	needsLayers(t, artoo, env)
 	dir := projectFrom(t, `git init -q .; echo hello > notes.txt; git add .; git -c user.name=a -c user.email=a@example.org commit -qm one`)
 	notes := func() string {
 		data, err := os.ReadFile(filepath.Join(dir, "notes.txt"))
@@ -149,10 +143,7 @@ func TestTryPassesCtrlCOn(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
 	env := home(t, "ARTOO_SANDBOX=auto", "container=test", "TERM=xterm", "NO_COLOR=1")
-	if here, err := layersHere(artoo, env); err != nil || !here {
-		t.Log("nothing makes a layer here", err)
-		return
-	}
+	needsLayers(t, artoo, env)
 	dir := projectFrom(t, `git init -q .`)
 	for name, c := range map[string]struct {
 		line  string
