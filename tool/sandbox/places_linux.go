@@ -479,7 +479,7 @@ func (p *Process) keepCaches() error {
 	return nil
 }
 
-// keepBelow merges the caches below a directory of a layer.
+// keepBelow merges the caches below a directory of a layer. An entry whose path is too long for a system call is not kept.
 func (s *Sandbox) keepBelow(m merger, upper, kept, rel string) error {
 	list, err := os.ReadDir(filepath.Join(upper, rel))
 	if err != nil {
@@ -495,7 +495,7 @@ func (s *Sandbox) keepBelow(m merger, upper, kept, rel string) error {
 		case entry.IsDir():
 			err = s.keepBelow(m, upper, kept, below)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, unix.ENAMETOOLONG) {
 			return err
 		}
 	}
@@ -575,14 +575,15 @@ func (m merger) merge(from, to string) error {
 	return err
 }
 
-// below moves the entries of a directory.
+// below moves the entries of a directory, except those whose paths are too long for a system call.
 func (m merger) below(from, to string) error {
 	list, err := os.ReadDir(from)
 	if err != nil {
 		return err
 	}
 	for _, entry := range list {
-		if err := m.merge(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())); err != nil {
+		err := m.merge(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name()))
+		if err != nil && !errors.Is(err, unix.ENAMETOOLONG) {
 			return err
 		}
 	}

@@ -115,11 +115,32 @@ func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			return os.Chmod(path, 0o700)
-		}
+	root, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
 		return err
-	})
-	return errors.Join(err, os.RemoveAll(dir))
+	}
+	err = errors.Join(reopen(root, filepath.Base(dir)), root.Close())
+	if left := os.RemoveAll(dir); left != nil {
+		return errors.Join(err, left)
+	}
+	return nil
+}
+
+// reopen opens a directory, and those in it, to their owner. It names each by its parent: a path may be longer than
+// a system call takes.
+func reopen(parent *os.Root, name string) error {
+	if err := parent.Chmod(name, 0o700); err != nil {
+		return err
+	}
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	for _, entry := range entries {
+		if entry.IsDir() {
+			err = errors.Join(err, reopen(dir, entry.Name()))
+		}
+	}
+	return errors.Join(err, dir.Close())
 }

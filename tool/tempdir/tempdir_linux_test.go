@@ -1,0 +1,38 @@
+package tempdir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A path in it is longer than a system call takes, and only root may look into its last directory.
+func TestAClosedDirectoryIsRemovedHoweverDeepItLies(t *testing.T) {
+	temp, removed := t.TempDir(), make(chan error)
+	go func() {
+		runtime.LockOSThread() // The thread becomes another user's, and ends with this goroutine.
+		var err error
+		if os.Geteuid() == 0 {
+			err = errors.Join(os.Chmod(filepath.Dir(temp), 0o755), os.Chmod(temp, 0o777), unix.Setfsuid(65534))
+		}
+		at, failed := os.OpenRoot(temp)
+		err = errors.Join(err, failed)
+		for name := "dir"; err == nil && len(at.Name()) < 5000; name = strings.Repeat("d", 200) {
+			if err = at.Mkdir(name, 0o700); err == nil {
+				at, err = at.OpenRoot(name)
+			}
+		}
+		if err == nil {
+			err = errors.Join(at.Mkdir("closed", 0o700), at.WriteFile("closed/file", nil, 0o600), at.Chmod("closed", 0), RemoveAll(filepath.Join(temp, "dir")))
+		}
+		removed <- err
+	}()
+	if err := <-removed; err != nil || there(t, filepath.Join(temp, "dir")) {
+		t.Errorf("it stays: %v", err)
+	}
+}
