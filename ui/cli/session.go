@@ -93,11 +93,11 @@ func (s *session) confirm(what string, q screen.YesNo, given bool, hint string, 
 		}
 		return false, fail(agent.KindApproval, what, agent.ErrNobody, hint)
 	}
-	s.screen.Confirm(q)
-	s.screen.Confirmed(q, given)
 	if given {
+		s.screen.Unasked(q, "--yes")
 		return true, nil
 	}
+	s.screen.Unasked(q, "")
 	return false, fail(agent.KindApproval, what, agent.ErrNobody, hint)
 }
 

@@ -220,8 +220,7 @@ func (a *app) demo(ctx context.Context, yes bool) error {
 	} else {
 		a.outcome.approve = func(_ context.Context, q agent.Question) (agent.Answer, error) {
 			if demo.Scripted(q.Call.ToolCall) {
-				a.screen.Confirm(screen.Approval{Question: q})
-				a.screen.Decided(q, agent.Answer{Verdict: agent.Yes})
+				a.screen.Unasked(screen.Approval{Question: q}, "demo")
 				return agent.Answer{Verdict: agent.Yes}, nil
 			}
 			return agent.Answer{}, agent.ErrNobody

@@ -38,16 +38,35 @@ func Keys(q Confirmation) (keys []string) {
 // without escapes. left says that a part was left to the pager: nothing may be allowed before
 // ConfirmAll was shown. The progress line stays away until the answer is printed.
 func (s *Screen) Confirm(q Confirmation) (prompt string, left bool) {
-	s.do(func(t *transcript) {
-		t.beginAsking()
-		if a, ok := q.(Approval); ok {
-			a.begin(t)
-		}
-		var text string
-		text, left = s.layout.about(q, true)
-		t.must(text)
-	})
+	s.do(func(t *transcript) { left = t.about(q) })
 	return q.prompt(s.layout), left
+}
+
+// about begins a question with its subject.
+func (t *transcript) about(q Confirmation) (left bool) {
+	t.beginAsking()
+	if a, ok := q.(Approval); ok {
+		a.begin(t)
+	}
+	text, left := t.layout.about(q, true)
+	t.must(text)
+	return left
+}
+
+// Unasked prints the subject of a question that is not asked. by says what answers it with yes in the user's place,
+// such as a flag, and stands before the decision: no one was asked to approve. "" answers nothing.
+func (s *Screen) Unasked(q Confirmation, by string) {
+	s.do(func(t *transcript) {
+		t.about(q)
+		t.endAsking()
+		decided := "allowed once"
+		if q, ok := q.(YesNo); ok {
+			decided = q.decided(true)
+		}
+		if by != "" {
+			t.must(s.layout.note(by + ": " + decided))
+		}
+	})
 }
 
 // ConfirmAll is all that a question is about, for a pager: safe, without colour and not cut.
