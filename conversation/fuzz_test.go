@@ -145,7 +145,8 @@ func (s *script) trim(trim func() (Trimmed, error), goal float64) {
 	if sum := sizeOfAll(c.items); sum != c.size {
 		t.Fatalf("the size is %+v, not %+v", sum, c.size)
 	}
-	if err == nil && after > budget && budget > 0 {
+	// Compact makes what it can; Trim says so where the user's latest message alone does not fit.
+	if err == nil && after > budget && budget > 0 && len(stepsOf(c.items)) > 0 {
 		t.Fatalf("%d of %d tokens and no error", after, budget)
 	}
 	// Only when all that may go is gone may it stay above three quarters.
