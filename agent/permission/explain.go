@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"sync"
 
 	"artoo/tool"
 	"artoo/tool/files"
@@ -58,7 +59,9 @@ func (p *Policy) InForce() (list []RuleInForce) {
 	return list
 }
 
-var toolCall = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*)\((.+)\)$`)
+var toolCall = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*)\((.+)\)$`)
+})
 
 // CallFor reads a call as a rule for it is written, such as read(.env), web_fetch(go.dev) or
 // mcp__db__query, with paths as tools see them. Anything else is a shell line.
@@ -66,10 +69,10 @@ func CallFor(text string, files *files.Files) (name string, access tool.Access, 
 	line := func(text string) (string, tool.Access, error) {
 		return "bash", tool.Access{Kind: tool.KindRun, Command: text, Dir: files.Dir(), Object: text}, nil
 	}
-	if serverTool.MatchString(text) {
+	if serverTool().MatchString(text) {
 		return text, serverCall(text), nil
 	}
-	m := toolCall.FindStringSubmatch(text)
+	m := toolCall().FindStringSubmatch(text)
 	if m == nil {
 		return line(text)
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -54,7 +55,9 @@ var namedTools = []namedTool{
 	{name: "remember", others: "save_memory"},
 }
 
-var mcpName = regexp.MustCompile(`^mcp__([A-Za-z0-9_.-]+\*?|\*)$`)
+var mcpName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^mcp__([A-Za-z0-9_.-]+\*?|\*)$`)
+})
 
 // canonical gives the rule artoo's name of the tool, and reports the kind of its argument.
 func (r *Rule) canonical(written string) (ruleArg, error) {
@@ -62,7 +65,7 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 		return t.arg, nil
 	}
 	if strings.HasPrefix(r.Tool, mcpPrefix) {
-		if mcpName.MatchString(r.Tool) {
+		if mcpName().MatchString(r.Tool) {
 			return ruleNone, nil
 		}
 		return 0, &RuleError{written, "it is not in the form of an MCP tool's name", "mcp__SERVER__TOOL"}
@@ -103,8 +106,10 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 // hostLabel is a part of a host name between two dots.
 const hostLabel = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?`
 
-var hostPattern = regexp.MustCompile(
-	`^((\*\.)?` + hostLabel + `(\.` + hostLabel + `)*|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
+var hostPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`^((\*\.)?` + hostLabel + `(\.` + hostLabel + `)*|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
+})
 
 // impossible explains why no call can match the argument, "" when one can; try is a rule that could be meant. It
 // may put the argument into artoo's own form.
@@ -119,14 +124,14 @@ func (r *Rule) impossible(kind ruleArg) (why, try string) {
 		if host, err := web.ParseHost(r.Arg); err == nil {
 			r.Arg = host
 		}
-		if hostPattern.MatchString(r.Arg) {
+		if hostPattern().MatchString(r.Arg) {
 			return "", ""
 		}
 		host := r.Arg
 		if _, after, ok := strings.Cut(host, "://"); ok {
 			host = after
 		}
-		if host, _, _ = strings.Cut(host, "/"); !hostPattern.MatchString(host) {
+		if host, _, _ = strings.Cut(host, "/"); !hostPattern().MatchString(host) {
 			host = "go.dev"
 		}
 		return "it names a host and nothing else", r.Tool + "(" + host + ")"

@@ -4,12 +4,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"artoo/tool"
 )
 
 // serverTool matches the whole name of one tool of an MCP server.
-var serverTool = regexp.MustCompile(`^mcp__[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*__[A-Za-z0-9_-]+$`)
+var serverTool = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^mcp__[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*__[A-Za-z0-9_-]+$`)
+})
 
 // serverCall is a call of the tool of an MCP server by its name, as rules see it.
 func serverCall(name string) tool.Access {

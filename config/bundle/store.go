@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -104,10 +105,12 @@ func (s Store) sweep(own string) {
 
 // IsAddress reports whether a source is a git repository's address, not a directory.
 func IsAddress(source string) bool {
-	return strings.Contains(source, "://") || scpLike.MatchString(source)
+	return strings.Contains(source, "://") || scpLike().MatchString(source)
 }
 
-var scpLike = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9._-]+:`)
+var scpLike = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9._-]+:`)
+})
 
 // splitPart takes #PART from the end of a source: a directory in it, or a plugin that its marketplace lists.
 func splitPart(source string) (from, part string) {
@@ -127,7 +130,7 @@ func SplitRef(source string) (address, ref string) {
 	if !IsAddress(source) {
 		return source, ""
 	}
-	begin := len(scpLike.FindString(source))
+	begin := len(scpLike().FindString(source))
 	if i := strings.Index(source, "://"); i >= 0 {
 		begin = i + len("://")
 		begin += max(0, strings.IndexByte(source[begin:], '/'))
@@ -139,11 +142,13 @@ func SplitRef(source string) (address, ref string) {
 }
 
 // refName is a branch, a tag or a commit; git would take one with a dash for an option.
-var refName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+-]*$`)
+var refName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+-]*$`)
+})
 
 // checkout has git fetch a commit, alone, into a new directory.
 func checkout(ctx context.Context, environ []string, dir, address, ref string) (commit string, err error) {
-	if ref != "" && !refName.MatchString(ref) {
+	if ref != "" && !refName().MatchString(ref) {
 		return "", fmt.Errorf("%q is no ref", ref)
 	}
 	if u, err := url.Parse(address); err == nil && u.User != nil {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"artoo/tool/names"
 )
@@ -92,7 +93,9 @@ func geminiProjectSettings(p place, home string) (found string, err error) {
 const mostEnv = 1 << 20
 
 // assigned are the names that dotenv may take out of a line, and some more.
-var assigned = regexp.MustCompile(`([A-Za-z0-9_.-]+)\s*[=:]`)
+var assigned = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([A-Za-z0-9_.-]+)\s*[=:]`)
+})
 
 // geminiEnviron gives an empty value to each variable that an .env file would set.
 func geminiEnviron(p place, home string, environ []string) ([]string, error) {
@@ -133,7 +136,7 @@ func envNames(path string) ([]string, error) {
 		return nil, err
 	}
 	var names []string
-	for _, m := range assigned.FindAllSubmatch(data, -1) {
+	for _, m := range assigned().FindAllSubmatch(data, -1) {
 		names = append(names, string(m[1]))
 	}
 	return names, nil

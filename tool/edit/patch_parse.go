@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // FilePatch is the section of a patch for one file.
@@ -37,7 +38,9 @@ const (
 )
 
 // hunkHead matches the numbers behind @@ in unified diffs, which say nothing here.
-var hunkHead = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
+var hunkHead = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
+})
 
 // patchReader goes through the lines of a patch.
 type patchReader struct {
@@ -156,7 +159,7 @@ func (r *patchReader) updated(f *FilePatch) error {
 		}
 		switch {
 		case begins:
-			anchor = hunkHead.ReplaceAllString(strings.TrimPrefix(anchor, " "), "")
+			anchor = hunkHead().ReplaceAllString(strings.TrimPrefix(anchor, " "), "")
 			if strings.TrimSpace(anchor) != "" {
 				c.Anchors = append(c.Anchors, anchor)
 			}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
@@ -23,7 +24,9 @@ type Table struct{}
 
 // plain finds values without quotes that YAML may refuse: people write a colon in a description, and
 // [ISSUE] [PRIORITY] as the hint for arguments. A list or table is no such value.
-var plain = regexp.MustCompile(`^[ \t]*([^"'\[{|>\s]|\[[^\]\n]*\][ \t]*[^\s#])`)
+var plain = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ \t]*([^"'\[{|>\s]|\[[^\]\n]*\][ \t]*[^\s#])`)
+})
 
 // Split returns the body of a Markdown file and the values of its front matter that have these keys.
 // A byte order mark, CRLF and bytes that are no UTF-8 are taken. A file without front matter is all
@@ -135,7 +138,7 @@ func lenient(written string, keys []string) (Head, error) {
 		switch value := strings.TrimPrefix(e.text, key+":"); {
 		case yaml.Unmarshal([]byte(e.text), &node) == nil:
 			maps.Copy(head, values(&node, keys))
-		case plain.MatchString(value):
+		case plain().MatchString(value):
 			head[key] = strings.Join(strings.Fields(value), " ")
 		default:
 			return head, fmt.Errorf("line %d: the value of %s is not valid YAML", e.line, key)

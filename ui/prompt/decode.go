@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -227,11 +228,13 @@ func (d *decoder) stepTwoEscapes(silent bool) int {
 // sequenceBody is a sequence before the byte that ends it: CSI (the function keys of the Linux
 // console have one byte more), SS3, and strings (OSC, DCS, SOS, PM, APC: replies without a
 // request).
-var sequenceBody = regexp.MustCompile(`^\x1b(?:\[\[?[ -?]*|O[0-9;]*|[\]PX^_][^\x03\x07\x18\x1b]*)`)
+var sequenceBody = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\x1b(?:\[\[?[ -?]*|O[0-9;]*|[\]PX^_][^\x03\x07\x18\x1b]*)`)
+})
 
 func (d *decoder) stepSequence() int {
 	b := d.rest
-	n := len(sequenceBody.Find(b))
+	n := len(sequenceBody().Find(b))
 	if n == len(b) {
 		if n > maxSequence {
 			return n

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -47,9 +48,11 @@ func Text(s string, where Context) string {
 
 // sequence is an escape sequence as a terminal reads it: CSI, then the strings
 // that ST (or BEL) ends or the end of the line, then those of one character.
-var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
-	"|(?:\x1b[]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n]*(?:\x07|\x1b\\\\|\u009c)?" +
-	"|\x1b[ -/]*[0-Z\\\\^-~]")
+var sequence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+		"|(?:\x1b[]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n]*(?:\x07|\x1b\\\\|\u009c)?" +
+		"|\x1b[ -/]*[0-Z\\\\^-~]")
+})
 
 // StripSequences takes terminal sequences out of a program's output. The rest still has to be
 // sanitised. Never use it on text that a person is to approve.
@@ -57,12 +60,12 @@ func StripSequences(s string) string {
 	if !strings.ContainsAny(s, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") {
 		return s
 	}
-	return sequence.ReplaceAllString(s, "")
+	return sequence().ReplaceAllString(s, "")
 }
 
 // SequenceAt is how many bytes the sequence at the start of s has, 0 without one.
 func SequenceAt(s string) int {
-	at := sequence.FindStringIndex(s)
+	at := sequence().FindStringIndex(s)
 	if at == nil || at[0] != 0 {
 		return 0
 	}

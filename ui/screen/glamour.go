@@ -135,7 +135,7 @@ func (p *Palette) glamour(on bool) glamourstyle.StyleConfig {
 // primitive is a set of styles as glamour writes them before and behind a text.
 func (p *Palette) primitive(s style, on bool) (out glamourstyle.StylePrimitive) {
 	if begin := p.begin(s); on && begin != "" {
-		out.Prefix, out.Suffix = begin, endStyle
+		out.Prefix, out.Suffix = begin, endStyle()
 	}
 	return out
 }
@@ -176,7 +176,7 @@ func (p *Palette) trimmed(rendered string) string {
 				continue
 			}
 			if written != style && written != "" {
-				b.WriteString(endStyle)
+				b.WriteString(endStyle())
 			}
 			if b.WriteString(blanks); written != style {
 				b.WriteString(style)
@@ -186,7 +186,7 @@ func (p *Palette) trimmed(rendered string) string {
 			blanks = text[len(strings.TrimRight(text, " ")):]
 		}
 		if written != "" {
-			b.WriteString(endStyle)
+			b.WriteString(endStyle())
 		}
 		if row = b.String(); row != "" || before != "" {
 			out.WriteString(row + "\n")

@@ -3,6 +3,7 @@ package screen
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
@@ -13,14 +14,16 @@ import (
 )
 
 // inlineParser reads a run of words with code, links and emphasis. HTML stays text.
-var inlineParser = parser.NewParser(
-	parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1)),
-	parser.WithInlineParsers(
-		util.Prioritized(parser.NewCodeSpanParser(), 1),
-		util.Prioritized(parser.NewLinkParser(), 2),
-		util.Prioritized(parser.NewAutoLinkParser(), 3),
-		util.Prioritized(emphasisParser{}, 4),
-	))
+var inlineParser = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1)),
+		parser.WithInlineParsers(
+			util.Prioritized(parser.NewCodeSpanParser(), 1),
+			util.Prioritized(parser.NewLinkParser(), 2),
+			util.Prioritized(parser.NewAutoLinkParser(), 3),
+			util.Prioritized(emphasisParser{}, 4),
+		))
+})
 
 // inlineRun is a run of words that was parsed.
 type inlineRun struct {
@@ -30,7 +33,7 @@ type inlineRun struct {
 
 func (m *Markdown) inlineRun(run []byte) inlineRun {
 	source := bytes.ReplaceAll(run, []byte{literalMark}, []byte{'\\'})
-	root := inlineParser.Parse(text.NewReader(source), parser.WithContext(m.context))
+	root := inlineParser().Parse(text.NewReader(source), parser.WithContext(m.context))
 	if root.FirstChild() != nil {
 		root = root.FirstChild()
 	}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -68,8 +69,10 @@ func (m *Markdown) link(label []token, destination []byte, st style) []token {
 }
 
 // escape is punctuation behind a backslash, or a character reference of HTML.
-var escape = regexp.MustCompile(`\\[\\\x60*_{}\[\]<>()#+.!|~-]` +
-	`|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+var escape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\[\\\x60*_{}\[\]<>()#+.!|~-]` +
+		`|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+})
 
 // unescape takes the backslashes of punctuation away and decodes references to visible
 // characters.
@@ -77,7 +80,7 @@ func unescape(s string) string {
 	if !strings.ContainsAny(s, `\&`) {
 		return s
 	}
-	return escape.ReplaceAllStringFunc(s, func(found string) string {
+	return escape().ReplaceAllStringFunc(s, func(found string) string {
 		switch {
 		case found[0] == '\\':
 			return found[1:]

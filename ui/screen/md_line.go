@@ -39,7 +39,7 @@ func (m *Markdown) readStart(s string) string {
 			return s[i+1:]
 		}
 		m.lead = utf8.AppendRune(m.lead, r)
-		if known := !maybeMarks.Match(m.lead); known || len(m.lead) >= maxLead {
+		if known := !maybeMarks().Match(m.lead); known || len(m.lead) >= maxLead {
 			m.beginLine(known)
 			return s[i+utf8.RuneLen(r):]
 		}

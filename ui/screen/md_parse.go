@@ -3,6 +3,7 @@ package screen
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // maxDepth is how many quotes and items within each other are understood.
@@ -10,8 +11,10 @@ const maxDepth = 10
 
 // maybeMarks matches the start of a line as long as the rest may change its kind: marks of
 // quotes and items, then a possible heading, rule, underline, fence or mark.
-var maybeMarks = regexp.MustCompile("^(?:[ \t]*(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)))*[ \t]*" +
-	"(?:#{0,6}|[-*_][-*_ \t]*|[+]|=[= \t]*|[0-9]{1,9}[.)]?|`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)$")
+var maybeMarks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^(?:[ \t]*(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)))*[ \t]*" +
+		"(?:#{0,6}|[-*_][-*_ \t]*|[+]|=[= \t]*|[0-9]{1,9}[.)]?|`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)$")
+})
 
 // parse understands the start of a line, whole, or told from its marks.
 func (m *Markdown) parse(s string) opening {

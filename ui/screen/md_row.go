@@ -42,7 +42,7 @@ func (r *row) setStyle(st style) {
 		return
 	}
 	if r.style != 0 {
-		r.buf = append(r.buf, endStyle...)
+		r.buf = append(r.buf, endStyle()...)
 	}
 	begin, known := r.begins[st]
 	if !known {

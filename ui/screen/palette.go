@@ -119,11 +119,11 @@ func (p *Palette) begin(s style) string {
 	return b.String()
 }
 
-var endStyle = func() string {
+var endStyle = sync.OnceValue(func() string {
 	var b strings.Builder
 	(*Palette)(nil).color(bold, true).UnsetWriter(&b)
 	return b.String()
-}()
+})
 
 // ink is a style for Err.
 func (lay *layout) ink(st style) *color.Color { return lay.opt.Palette.color(st, lay.opt.ErrColor) }

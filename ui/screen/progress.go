@@ -123,7 +123,7 @@ func (p *progress) paint(next string, now time.Time, width int) string {
 	back := cells(old.line[keep:])
 	if old.line == "" || old.width != width || keep == 0 || back > 8 {
 		if old.style != "" && old.line == "" {
-			next = endStyle + next
+			next = endStyle() + next
 		}
 		return old.wipe() + next
 	}
