@@ -30,7 +30,7 @@ FUZZTIME ?= 60s
 STATICCHECK = .tools/staticcheck
 GORELEASER = .tools/goreleaser
 
-.PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer test-otlp test-fleet check bench fuzz integration install uninstall release test-release check-release module clean
+.PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer test-otlp test-fleet check check-format check-vet check-static check-imports bench fuzz integration install uninstall release test-release check-release module clean
 
 build:
 	@echo "$(GO) build -o artoo ."; $(GO) build $(FLAGS) -ldflags "$(LDFLAGS)" -o artoo .
@@ -71,24 +71,31 @@ IN_MEMORY = if mkdir -p -m 700 $(MEMORY) 2>/dev/null && [ -O $(MEMORY) ]; then t
 test: export GOGC ?= 400
 check: export GOGC ?= 400
 
+# Go test does not say which tests were skipped, for want of what, and what sweeps left out: REPORT keeps that of a
+# stage, SUM prints that of all. A stage that fails does not keep the next from running.
+REPORT = $(GO) run $(FLAGS) ./tool/needs/gotest -to .tools/stages/$@
+STAGES = rm -rf .tools/stages; failed=; all() { $(MAKE) --no-print-directory -k "$$@" || failed=1; }
+SUM    = $(GO) run $(FLAGS) ./tool/needs/gotest -sum .tools/stages/*
+# Tests with many cases try a sample of them, which this chooses: tool/sweep.
+export ARTOO_SWEEP ?= $(shell date -u +%Y%m%d)
+
 # One after the other: where a process takes 0.1 s to start, ui/cli beside the sandbox's tests exceeds its time.
 test:
-	@$(MAKE) --no-print-directory test-others
-	@$(MAKE) --no-print-directory -j2 test-confining test-lines
+	@$(STAGES); all test-others; all -j2 test-confining test-lines; $(SUM) && [ -z "$$failed" ]
 
 test-others:
-	@$(IN_MEMORY); echo "$(GO) test, except $(CONFINING)"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS)
+	@$(IN_MEMORY); echo "$(GO) test, except $(CONFINING)"; $(REPORT) $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS)
 
 test-confining:
-	@echo "$(GO) test ./tool/sandbox/..."; $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./tool/sandbox/...
+	@echo "$(GO) test ./tool/sandbox/..."; $(REPORT) $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./tool/sandbox/...
 
 test-lines:
-	@$(ON_LAYERS); echo "$(GO) test ./agent/confine"; in_memory $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./agent/confine
+	@$(ON_LAYERS); echo "$(GO) test ./agent/confine"; in_memory $(REPORT) $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./agent/confine
 
 # The tests that look at a real terminal's screen.
 test-tmux:
 	@if command -v tmux >/dev/null 2>&1; then \
-		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui"; $(GO) test $(FLAGS) -vet=off -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui; \
+		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui"; $(REPORT) $(GO) test $(FLAGS) -vet=off -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui; \
 	else \
 		echo "no tmux here: leaving its tests out"; \
 	fi
@@ -127,13 +134,21 @@ test-otlp:
 # Format, vet, the types as they are for macOS, staticcheck, import rules, then all tests, with the race
 # detector where there is a C compiler for it.
 check: $(STATICCHECK)
+	@$(STAGES); all check-format check-vet check-static test-tmux test-tokenizer test-otlp check-release; \
+	all -j3 test-race test-confining test-lines; $(SUM) || failed=1; all check-imports; [ -z "$$failed" ]
+
+check-format:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
+
+check-vet:
 	@echo "$(GO) vet ./..."; $(GO) vet $(FLAGS) -tags tmux,integration,fleet,macos ./...
+
+check-static: $(STATICCHECK)
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
+
+check-imports:
 	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) -vet=off -ldflags=-w -tags macos -run 'TestImports|TestMacOS' .
-	@$(MAKE) --no-print-directory test-tmux test-tokenizer test-otlp check-release
-	@$(MAKE) --no-print-directory -j3 test-race test-confining test-lines
 
 # It makes every byte of work several times slower, and finds nothing in what runs in one
 # goroutine: with -short, tests that try many seeds or much text try a part of them here,
@@ -142,9 +157,9 @@ check: $(STATICCHECK)
 test-race:
 	@$(IN_MEMORY); if command -v $${CC:-cc} >/dev/null 2>&1; then \
 		echo "$(GO) test -race -short, except $(CONFINING)"; \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 20m $(TESTS) $(OTHERS); \
+		$(REPORT) env GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 20m $(TESTS) $(OTHERS); \
 	else \
-		echo "no C compiler here: testing without the race detector"; $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS); \
+		echo "no C compiler here: testing without the race detector"; $(REPORT) $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS); \
 	fi
 
 $(STATICCHECK):

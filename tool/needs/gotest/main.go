@@ -1,20 +1,20 @@
-// Command gotest runs go test and prints what it prints. It also counts the tests that were skipped, by what they
-// lack, and the cases that were left out:
+// Command gotest runs go test and prints what it prints, then how many tests were skipped, by what they lack, and how
+// many cases tests tried of those that there are:
 //
 //	gotest [-to FILE] go test FLAGS PACKAGES
 //
-// go test itself names skipped tests only among all others, with -v. The file gets a line for each of them, for
-// gotest -sum FILES, which prints the count.
+// go test itself names skipped tests only among all others, with -v. With -to, the file gets a line for each test
+// instead, which gotest -sum FILES counts.
 package main
 
 import (
-	"bufio"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -27,10 +27,10 @@ func main() {
 	switch args := flag.Args(); {
 	case *sum:
 		err = sumUp(os.Stdout, args)
-	case len(args) < 2:
+	case !slices.Contains(args, "test"):
 		err = errors.New("name the command: go test FLAGS PACKAGES")
 	default:
-		err = run(slices.Insert(slices.Clone(args), 2, "-json"), *to)
+		err = run(slices.Insert(args, slices.Index(args, "test")+1, "-json"), *to)
 	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		os.Exit(max(exit.ExitCode(), 1))
@@ -43,6 +43,9 @@ func main() {
 // run runs the command, which prints events, and writes the skips to the file.
 func run(args []string, to string) error {
 	r := newReport(os.Stdout)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
 	err := r.of(args)
 	return errors.Join(err, r.keep(to))
 }
@@ -62,24 +65,15 @@ func (r *report) of(args []string) error {
 	return errors.Join(err, cmd.Wait())
 }
 
-// sumUp prints how many lines the files hold of each kind.
+// sumUp prints how many lines the files hold of each kind. A stage that did not begin wrote none.
 func sumUp(w io.Writer, files []string) error {
-	counts := map[string]int{}
+	var lines []string
 	for _, name := range files {
-		file, err := os.Open(name)
-		if errors.Is(err, os.ErrNotExist) { // Its stage did not get as far.
-			continue
-		} else if err != nil {
+		text, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		lines := bufio.NewScanner(file)
-		for lines.Scan() {
-			kind, _, _ := strings.Cut(lines.Text(), "\t")
-			counts[kind]++
-		}
-		if err := errors.Join(lines.Err(), file.Close()); err != nil {
-			return err
-		}
+		lines = append(lines, strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' })...)
 	}
-	return printCounts(w, counts)
+	return printCounts(w, lines)
 }

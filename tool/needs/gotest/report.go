@@ -7,10 +7,14 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 )
 
 // event is a line of go test -json: go doc test2json.
@@ -67,7 +71,7 @@ func (r *report) take(e event) {
 		p.hear(e)
 	case "pass", "skip":
 		if e.Test != "" {
-			r.count(e.Package+"."+e.Test, e.Action, p.said[e.Test])
+			r.count(e, strings.Join(p.said[e.Test], ""))
 			delete(p.said, e.Test)
 			return
 		}
@@ -105,39 +109,60 @@ func (p *result) hear(e event) {
 	}
 }
 
-// count notes a test that was skipped, or that tried a part of its cases.
-func (r *report) count(test, action string, said []string) {
-	words := strings.Join(said, "")
-	if action == "skip" {
+// tried is what a test logs of the cases that it chose.
+var tried = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(sweep.Mark + `(\d+) of (\d+)(, seed \d+)?(?::|\n)`)
+})
+
+// count notes a test that was skipped, or that chose among its cases.
+func (r *report) count(e event, said string) {
+	test := e.Package + "." + e.Test
+	if e.Action == "skip" {
 		kind := "skipped without saying what it lacks"
-		if _, thing, ok := strings.Cut(words, needs.Mark); ok {
+		if _, thing, ok := strings.Cut(said, needs.Mark); ok {
 			kind = "skipped " + needs.Mark + strings.FieldsFunc(thing, func(c rune) bool { return c == ':' || c == '\n' })[0]
 		}
 		r.lines = append(r.lines, kind+"\t"+test)
 	}
+	for _, m := range tried().FindAllStringSubmatch(said, -1) {
+		r.lines = append(r.lines, strings.Join([]string{"swept" + m[3], test, m[1], m[2]}, "\t"))
+	}
 }
 
-// keep writes the lines to the file, if one is named, and prints their count.
+// keep writes the lines to the file, or prints their count where none is named.
 func (r *report) keep(to string) error {
-	counts := map[string]int{}
-	for _, line := range r.lines {
-		kind, _, _ := strings.Cut(line, "\t")
-		counts[kind]++
-	}
 	if to == "" {
-		return printCounts(r.out, counts)
+		return printCounts(r.out, r.lines)
 	}
 	slices.Sort(r.lines)
 	return os.WriteFile(to, []byte(strings.Join(append(r.lines, ""), "\n")), 0o644)
 }
 
-func printCounts(w io.Writer, counts map[string]int) error {
+// printCounts prints how many lines there are of each kind, with the sums of their cases.
+func printCounts(w io.Writer, lines []string) error {
+	counts := map[string][3]int{} // tests, cases that they tried, cases that there are
+	for _, line := range lines {
+		fields := strings.Split(line, "\t")
+		sum := counts[fields[0]]
+		sum[0]++
+		for i, number := range fields[min(2, len(fields)):] {
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				return err
+			}
+			sum[i+1] += n
+		}
+		counts[fields[0]] = sum
+	}
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
-		tests := "tests"
-		if counts[kind] == 1 {
+		sum, tests, cases := counts[kind], "tests", ""
+		if sum[0] == 1 {
 			tests = "test"
 		}
-		if _, err := fmt.Fprintln(w, counts[kind], tests, kind); err != nil {
+		if sum[2] > 0 {
+			cases = fmt.Sprintf(": %d of %d cases", sum[1], sum[2])
+		}
+		if _, err := fmt.Fprintf(w, "%d %s %s%s\n", sum[0], tests, kind, cases); err != nil {
 			return err
 		}
 	}

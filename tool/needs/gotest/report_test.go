@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func reported(t *testing.T, tests string) (string, []string) {
 }
 
 const some = `import "testing"
-func TestOne(t *testing.T) { t.Log("passed") }
+func TestOne(t *testing.T) { t.Log("tried 3 of 4, seed 5: [0 1 2]") }
 func TestTwo(t *testing.T) { t.Skip("for want of git: not found") }
 func TestThree(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Skip("no reason") }) }
 `
@@ -38,7 +39,8 @@ func TestSkippedTestsAreCountedByWhatTheyLack(t *testing.T) {
 	if !strings.HasPrefix(out, "ok  \tx\t") || strings.Count(out, "\n") != 1 {
 		t.Errorf("it prints %q", out)
 	}
-	if diff := cmp.Diff([]string{"skipped for want of git\tx.TestTwo", "skipped without saying what it lacks\tx.TestThree/sub"}, lines); diff != "" {
+	if diff := cmp.Diff([]string{"skipped for want of git\tx.TestTwo", "skipped without saying what it lacks\tx.TestThree/sub",
+		"swept, seed 5\tx.TestOne\t3\t4"}, slices.Sorted(slices.Values(lines))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -47,7 +49,7 @@ func TestAFailureIsPrintedAsGoTestPrintsIt(t *testing.T) {
 	t.Parallel()
 	out, _ := reported(t, some+`func TestFails(t *testing.T) { t.Error("fails") }`)
 	before, after, _ := strings.Cut(out, "x_test.go:6: fails\n")
-	if !strings.HasPrefix(before, "--- FAIL: TestFails (") || !strings.HasPrefix(after, "FAIL\nFAIL\tx\t") || strings.Contains(out, "passed") {
+	if !strings.HasPrefix(before, "--- FAIL: TestFails (") || !strings.HasPrefix(after, "FAIL\nFAIL\tx\t") || strings.Contains(out, "tried") {
 		t.Errorf("it prints %q", out)
 	}
 }
@@ -62,13 +64,13 @@ func TestWhatDoesNotCompileIsPrinted(t *testing.T) {
 func TestThePartsOfASuiteAreCountedTogether(t *testing.T) {
 	t.Parallel()
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
-	for file, lines := range map[string][]string{one: {"a\tx", "b\ty"}, two: {"a\tz"}} {
+	for file, lines := range map[string][]string{one: {"a\tx", "b\ty\t1\t10"}, two: {"a\tz", "b\tz\t2\t5"}} {
 		if err := (&report{lines: lines}).keep(file); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var out strings.Builder
-	if err := sumUp(&out, []string{one, two, two + "none"}); err != nil || out.String() != "2 tests a\n1 test b\n" {
+	if err := sumUp(&out, []string{one, two, two + "none"}); err != nil || out.String() != "2 tests a\n2 tests b: 3 of 15 cases\n" {
 		t.Errorf("%q %v", &out, err)
 	}
 }
