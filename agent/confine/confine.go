@@ -361,7 +361,8 @@ func (c Config) inside() (sandbox.Config, error) {
 		config.Read = append(config.Read, c.Late()...)
 	}
 	config.Toolchains = append(c.toolchains(), c.Toolchains...)
-	config.Caches, config.Kept, config.Denied = c.caches(), c.kept(), c.denied
+	c.Read = config.Read
+	config.Caches, config.Kept, config.Denied = c.caches(), c.kept(), c.denied()
 	return config, c.writeGitConfig()
 }
 
@@ -391,25 +392,6 @@ func (c *Confiner) Places() (rows []string) {
 		}
 	}
 	return rows
-}
-
-// systemSecrets are files of the system's that root alone can read: artoo may be root.
-var systemSecrets = []string{"/etc/shadow*", "/etc/gshadow*", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private",
-	"/etc/sudoers*", "/etc/krb5.keytab", "/etc/NetworkManager/system-connections", "/etc/wireguard", "/etc/kubernetes", "/etc/rancher",
-	"/etc/ppp/*-secrets", "/etc/security/opasswd", "/opt/containerd"}
-
-// denied lists the present paths that no command may see.
-func (c Config) denied() (all []string, err error) {
-	if c.Denied != nil {
-		all, err = c.Denied()
-	}
-	if os.Geteuid() == 0 {
-		for _, pattern := range systemSecrets {
-			found, globErr := filepath.Glob(pattern)
-			all, err = append(all, found...), errors.Join(err, globErr)
-		}
-	}
-	return all, err
 }
 
 // managers are the directories, below the home, of programs that bring several versions of

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,5 +118,44 @@ func TestAFileForConfinedCommandsFollowsNoLink(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(base, "mine")); err != nil || string(data) != "mine" {
 		t.Errorf("it holds %q, %v", data, err)
+	}
+}
+
+// Root is a user like others: its commands read nothing of the system that only root, or a group, may read.
+func TestCommandsOfRootReadNothingThatIsClosedToOthers(t *testing.T) {
+	facts, ok := factsHere(t)
+	if !ok {
+		return
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	put(t, filepath.Join(base, "home", "a"), "")
+	put(t, filepath.Join(base, "project", "a"), "")
+	c := New(Config{Config: sandbox.Config{Root: filepath.Join(base, "project"), Home: filepath.Join(base, "home")}}, facts)
+	defer c.Close()
+	line := `find /etc -type f ! -perm -004 -size +0 -exec cat {} + 2>/dev/null; find /etc -type d ! -perm -005 -exec ls -A {} + 2>/dev/null | grep -v '^$\|:$'`
+	if end := runs(t, c.StartServer, line); len(end.Output) > 0 {
+		t.Errorf("they read %s", end.Output)
+	}
+}
+
+func TestAPathIsClosedByWhatOthersMayDoWithIt(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"a": 0o644, "b": 0o640, "c/d": 0o600, "shown/e": 0o600} {
+		put(t, filepath.Join(dir, name), "")
+		must(t, os.Chmod(filepath.Join(dir, name), mode))
+	}
+	must(t, os.Chmod(filepath.Join(dir, "shown"), 0o755))
+	must(t, os.Chmod(filepath.Join(dir, "c"), 0o750))
+	must(t, os.Symlink("/nowhere", filepath.Join(dir, "link")))
+	got := closedTo(dir, []string{filepath.Join(dir, "shown"), filepath.Dir(dir)})
+	if want := []string{filepath.Join(dir, "b"), filepath.Join(dir, "c")}; !slices.Equal(got, want) {
+		t.Errorf("closed are %q, not %q", got, want)
+	}
+}
+
+func BenchmarkClosedTo(b *testing.B) {
+	for b.Loop() {
+		closedTo("/etc", nil)
 	}
 }
