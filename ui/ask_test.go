@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/ui/screen"
 )
 
 // Only an explicit yes approves; after any other text the question repeats.
@@ -250,6 +251,23 @@ func TestTypeAheadIsNoAnswer(t *testing.T) {
 	k.send("\r")
 	k.isAnswer(answers, agent.Answer{Verdict: agent.No})
 	k.expect(pasteOn + "you: yay al") // nothing is lost
+}
+
+// A program such as expect answers at once: its Enter, and the next, decide nothing.
+func TestAnEnterBehindKeysThatCameTooEarlyAsksAgain(t *testing.T) {
+	for profile, early := range map[screen.Profile]string{screen.Rich: "y\r", screen.Plain: "y\n"} {
+		k, answers, _ := startAsking(t, func(o *Options) { o.Profile = profile })
+		k.send(early)
+		k.settle()
+		k.clock.advance(quiet)
+		k.send(early[1:])
+		k.expect("are ignored; answer now")
+		k.expect("(n) ")
+		none(k, answers)
+		k.clock.advance(quiet)
+		k.send(early)
+		k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
+	}
 }
 
 // A line that was entered before the question is the next message.

@@ -54,7 +54,7 @@ func TestQuestionsOnTheControllingTerminal(t *testing.T) {
 	}{
 		{"y", []string{"y\n"}, `verdict="yes" reason="" rule="" input= err=<nil>.`},
 		{"yes", []string{"YES\n"}, `verdict="yes" `},
-		{"Enter", []string{"\n"}, `verdict="no" reason="" rule="" input= err=<nil>.`},
+		{"Enter", []string{"\n", "<are ignored; answer now", "<" + prompt, "\n"}, `verdict="no" reason="" rule="" input= err=<nil>.`},
 		{"the end of the input", []string{"\x04"}, `verdict="no" reason="" rule="" input= err=<nil>.`},
 		{"a yes without Enter", []string{"y\x04"}, `verdict="no" reason="" rule="" input= err=<nil>.`},
 		{"no, and why", []string{"n use rmdir\n"}, `verdict="no" reason="use rmdir" `},

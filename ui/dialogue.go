@@ -54,12 +54,14 @@ const (
 
 // Remarks to an answer that does not count.
 const (
+	cameEarly    = "keys typed before the question could be read are ignored; answer now"
 	lookedPasted = "that looked pasted, so it was ignored; please type your answer"
 	notAllShown  = "not everything was shown. Type p to see the rest; y counts after that"
 )
 
 // dialogue is a question that is asked until there is an answer. An answer that allows something
-// has to be typed, alone and with its Enter, after all of the question was shown.
+// has to be typed, alone and with its Enter, after all of the question was shown. An Enter behind keys that came too
+// early for that is no answer either: it may belong to them.
 type dialogue[Answer any] struct {
 	// show prints the question and gives its last line; left says that a part of it was
 	// left to the pager.
@@ -95,6 +97,8 @@ func (d dialogue[Answer]) ask(ctx context.Context, at asker) (Answer, error) {
 		}
 		a, m, why := d.read(l.Text)
 		switch {
+		case l.Early && strings.TrimSpace(l.Text) == "":
+			at.Note(cameEarly)
 		case l.Burst && (m == grants || m == declines && d.kept):
 			at.Note(lookedPasted)
 		case m == grants && left:

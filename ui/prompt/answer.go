@@ -15,6 +15,7 @@ type answerState struct {
 	listening bool // it was quiet; keys count
 	begun     bool // keys have counted before
 	burst     bool // a part of the answer was pasted
+	dropped   bool // keys came that did not count
 	// The message that was being typed when the question came, and its keys before it was
 	// quiet. No part of it can become an answer.
 	aside snapshot
@@ -31,7 +32,7 @@ func (kb *keyboard) answerKey(k key, at time.Time) {
 	}
 	if !kb.answer.listening {
 		if kb.answer.moved || at.Sub(kb.answer.lastInput) < quiet {
-			kb.answer.lastInput = at
+			kb.answer.lastInput, kb.answer.dropped = at, true
 			if !kb.answer.begun {
 				kb.answer.early = append(kb.answer.early, k)
 			}
@@ -51,7 +52,7 @@ func (kb *keyboard) answerKey(k key, at time.Time) {
 		}
 		kb.ed.insert(pasted, true)
 	case keyEnter, keyNewline:
-		l := Line{Text: kb.ed.text(), Burst: kb.answer.burst || k.followed}
+		l := Line{Text: kb.ed.text(), Burst: kb.answer.burst || k.followed, Early: kb.answer.dropped}
 		kb.ed.do(keyEnd)
 		kb.draw()
 		kb.finish(result{line: l})

@@ -27,6 +27,7 @@ type plainReader struct {
 	asleep  bool          // the terminal's input ended at a time when that means nothing
 	open    bool          // a prompt stands at the end of the screen
 	shownAt time.Time     // when the question was
+	early   bool          // a line came before that could be read
 	coming  *gathered     // typed lines that more may follow; nil without any
 }
 
@@ -49,6 +50,7 @@ func (g *gathered) line() Line {
 func (f *plainReader) begin(w *request) {
 	switch {
 	case w.question:
+		f.early = false
 		// Lines in the input now were sent before the question could be read: they
 		// are read first, as messages.
 		f.mark = make(chan struct{})
@@ -133,6 +135,7 @@ func (f *plainReader) split(at time.Time) {
 			f.enqueue(Line{Text: text})
 			continue
 		case f.want == nil || f.mark != nil || old && f.want.question:
+			f.early = f.early || f.want != nil
 			if f.typed {
 				f.collect(text)
 			} else {
@@ -183,7 +186,7 @@ func (f *plainReader) gathered() {
 	wanted := f.want != nil && !f.want.question
 	switch {
 	case g.answer:
-		f.Prompt.finish(result{line: Line{Text: g.lines[0], Burst: g.burst}})
+		f.Prompt.finish(result{line: Line{Text: g.lines[0], Burst: g.burst, Early: f.early}})
 	case g.short:
 		f.screen.Note(fmt.Sprintf("this terminal cuts a line at %d bytes, so nothing of it was sent; "+
 			`write several lines between """ and """, or name a file that holds it as @FILE`, lineLimit()))
@@ -212,7 +215,7 @@ func lineLimit() int {
 func (f *plainReader) answered(text string, at time.Time) {
 	f.close(f.tty)
 	if at.Sub(f.shownAt) < quiet {
-		if strings.TrimSpace(text) != "" {
+		if f.early = true; strings.TrimSpace(text) != "" {
 			f.enqueue(Line{Text: text})
 		}
 		f.show()

@@ -130,7 +130,10 @@ type Line struct {
 	Pasted  []Span // the pasted parts, in order
 	// Burst says that a part of it was pasted, or that more came at once behind its
 	// Enter: such an answer approves nothing.
-	Burst  bool
+	Burst bool
+	// Early says that other input came before the question could be read and is no part of this
+	// answer: an Enter alone may have been meant for that.
+	Early  bool
 	Queued bool // it came before it was wanted
 	// Now says that the user wants it to reach the model at its next step, before the
 	// turn ends.

@@ -36,12 +36,16 @@ func (t *TTY) Ask(ctx context.Context, q Question) (Line, error) {
 	if !inLines(t.file) {
 		return Line{}, t.taken()
 	}
-	if err := flushInput(t.file); err != nil {
+	early, err := readable(t.file, 0)
+	if err == nil {
+		err = flushInput(t.file)
+	}
+	if err != nil {
 		return Line{}, ErrNobody
 	}
 	t.screen.Prompt(q.Label.Text)
 	defer t.screen.PromptDone()
-	return t.readLine(ctx)
+	return t.readLine(ctx, early)
 }
 
 // taken says that another program, such as a pager, has the keys: none of them may be an
@@ -51,8 +55,8 @@ func (t *TTY) taken() error {
 	return ErrNobody
 }
 
-// readLine reads one line. No read is left behind to take another program's line.
-func (t *TTY) readLine(ctx context.Context) (Line, error) {
+// readLine reads one line; early says that others came before the question. No read is left behind to take another program's line.
+func (t *TTY) readLine(ctx context.Context, early bool) (Line, error) {
 	for {
 		ready, err := readable(t.file, 100*time.Millisecond)
 		switch {
@@ -73,6 +77,6 @@ func (t *TTY) readLine(ctx context.Context) (Line, error) {
 		}
 		// No user types a second line within this time: the rest was pasted.
 		more, err := readable(t.file, 20*time.Millisecond)
-		return Line{Text: string(line), Burst: len(rest) > 0 || more || err != nil}, nil
+		return Line{Text: string(line), Burst: len(rest) > 0 || more || err != nil, Early: early}, nil
 	}
 }
