@@ -54,8 +54,8 @@ func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	return l.merge(live, counts[max(0, len(counts)-liveUsage):], trims, last)
 }
 
-// inForce are the trims and compactions not undone. A trim within an undone compaction keeps its part on later
-// messages.
+// inForce are the trims and compactions not undone. A trim within undone compactions keeps its part on messages after
+// the last of these: taking that one back brought the others back as they were.
 func (l *loader) inForce(trims []entry, chain []int32) []entry {
 	back := map[string]bool{}
 	for _, e := range trims {
@@ -66,28 +66,22 @@ func (l *loader) inForce(trims []entry, chain []int32) []entry {
 	if len(back) == 0 {
 		return trims
 	}
-	later := make(map[string]bool, len(chain)) // IDs after the first undone compaction still in force
-	at, open := 0, map[string]bool{}
+	at := make(map[string]int, len(chain))
+	for i, line := range chain {
+		at[l.lines[line].id] = i
+	}
+	var open []int // places of the undone compactions that a trim lies within
 	for _, e := range trims {
 		switch r := e.payload.(type) {
 		case *compactRecord:
-			if back[e.ID] && len(open) == 0 {
-				clear(later)
-				for at < len(chain) && l.lines[chain[at]].id != e.ID {
-					at++
-				}
-				for _, i := range chain[at:] {
-					later[l.lines[i].id] = true
-				}
-			}
 			if back[e.ID] {
-				open[e.ID] = true
+				open = append(open, at[e.ID])
 			}
 		case *uncompactRecord:
-			delete(open, r.Compact)
+			open = slices.DeleteFunc(open, func(i int) bool { return i == at[r.Compact] })
 		case *trimRecord:
-			if len(open) > 0 {
-				r.only(later)
+			if last := len(open) - 1; last >= 0 {
+				r.only(func(id string) bool { return at[id] > open[last] })
 			}
 		}
 	}
@@ -149,13 +143,14 @@ func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry
 	for _, i := range live {
 		sent[l.lines[i].id] = true
 	}
+	isSent := func(id string) bool { return sent[id] }
 	for _, e := range trims {
 		switch r := e.payload.(type) {
 		case *trimRecord:
-			r.only(sent)
+			r.only(isSent)
 		case *compactRecord:
 			all := len(r.Drop)
-			r.only(sent)
+			r.only(isSent)
 			r.partial = len(r.Drop) < all
 			r.Next = l.nextOf(r.Next, live[:at])
 			sent[e.ID] = true // later trims may be of its summary
@@ -250,8 +245,8 @@ func (l *loader) most() int {
 }
 
 // only leaves out changes of messages that are not read.
-func (r *trimRecord) only(read map[string]bool) {
-	r.Edits = slices.DeleteFunc(r.Edits, func(e edit) bool { return !read[e.Message] })
-	r.Notes = slices.DeleteFunc(r.Notes, func(n leftNote) bool { return !read[n.Message] })
-	r.Drop = slices.DeleteFunc(r.Drop, func(id string) bool { return !read[id] })
+func (r *trimRecord) only(read func(id string) bool) {
+	r.Edits = slices.DeleteFunc(r.Edits, func(e edit) bool { return !read(e.Message) })
+	r.Notes = slices.DeleteFunc(r.Notes, func(n leftNote) bool { return !read(n.Message) })
+	r.Drop = slices.DeleteFunc(r.Drop, func(id string) bool { return !read(id) })
 }
