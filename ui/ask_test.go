@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
-	"artoo/ui/screen"
 )
 
 // Only an explicit yes approves; after any other text the question repeats.
@@ -255,19 +254,25 @@ func TestTypeAheadIsNoAnswer(t *testing.T) {
 
 // A program such as expect answers at once: its Enter, and the next, decide nothing.
 func TestAnEnterBehindKeysThatCameTooEarlyAsksAgain(t *testing.T) {
-	for profile, early := range map[screen.Profile]string{screen.Rich: "y\r", screen.Plain: "y\n"} {
-		k, answers, _ := startAsking(t, func(o *Options) { o.Profile = profile })
-		k.send(early)
-		k.settle()
-		k.clock.advance(quiet)
-		k.send(early[1:])
-		k.expect("are ignored; answer now")
-		k.expect("(n) ")
-		none(k, answers)
-		k.clock.advance(quiet)
-		k.send(early)
-		k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
-	}
+	rich, answers, _ := startAsking(t, nil)
+	rich.asksAgain(answers, "\r")
+	plain, answers, goOn := startPlainAsking(t)
+	goOn <- struct{}{}
+	plain.expect("(n) ")
+	plain.asksAgain(answers, "\n")
+}
+
+func (k *talk) asksAgain(answers chan agent.Answer, enter string) {
+	k.send("y" + enter)
+	k.settle()
+	k.clock.advance(quiet)
+	k.send(enter)
+	k.expect("are ignored; answer now")
+	k.expect("(n) ")
+	none(k, answers)
+	k.clock.advance(quiet)
+	k.send("y" + enter)
+	k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
 }
 
 // A line that was entered before the question is the next message.
