@@ -161,7 +161,7 @@ func (c bundleCommand) list() error {
 		return err
 	}
 	if names == nil && !*c.json {
-		c.app.screen.Line("no bundles; artoo bundle add DIR or URL adds one")
+		c.app.screen.Note("no bundles; artoo bundle add DIR or URL adds one")
 	}
 	var rows []listedBundle
 	for _, name := range names {
@@ -207,7 +207,7 @@ func (c bundleCommand) remove(_ context.Context, name string) error {
 	if err := store.Remove(name); err != nil {
 		return fail(agent.KindInternal, "bundle "+name, err, "check the owner of "+store.Dir)
 	}
-	c.app.screen.Line("removed: " + name)
+	c.app.screen.Note("removed: " + name)
 	return nil
 }
 
@@ -269,7 +269,7 @@ func (c bundleCommand) update(ctx context.Context, name string) error {
 	case now.Name != name:
 		return fail(agent.KindConfig, "bundle "+name, fmt.Errorf("is called %s now", now.Name), "artoo bundle rm "+name+", and add it again")
 	case broken == nil && now.Sum == old.Sum:
-		c.app.screen.Line("unchanged: " + name)
+		c.app.screen.Note("unchanged: " + name)
 		return nil
 	}
 	if broken != nil { // The copy there is may be anything, so it is nothing to compare with.

@@ -158,8 +158,8 @@ func (c *mcpCommand) list(ctx context.Context, _ []string) error {
 			State: string(s.State), Tools: s.Known, Dropped: c.servers.Dropped(s.Name)})
 	}
 	if len(rows) == 0 && !*c.json {
-		_, err := fmt.Fprintln(c.app.process.Out, "no MCP servers; artoo mcp add NAME URL, or artoo mcp add NAME -- COMMAND, adds one")
-		return err
+		c.app.screen.Note("no MCP servers; artoo mcp add NAME URL, or artoo mcp add NAME -- COMMAND, adds one")
+		return nil
 	}
 	return printEach(c.app.process.Out, rows, *c.json, func(r listedServer) string {
 		tools := "not listed yet"

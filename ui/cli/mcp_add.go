@@ -204,8 +204,7 @@ func (c *mcpCommand) listForeign() error {
 		}
 	}
 	if !found {
-		_, err := fmt.Fprintln(c.app.process.Out, "no other program's MCP servers were found; artoo mcp import FILE reads a file")
-		return err
+		c.app.screen.Note("no other program's MCP servers were found; artoo mcp import FILE reads a file")
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 	s.mu.Lock()
 	s.state = u.Query().Get("state")
 	s.mu.Unlock()
-	s.app.screen.Line("log in to " + server + " at:\n\n  " + address + "\n")
+	s.app.screen.Note("log in to " + server + " at:\n\n  " + address + "\n")
 	next := "when you have logged in, artoo goes on by itself; if not, paste the address that the browser shows then: it begins with " +
 		s.redirect + "?code="
 	opened, err := ui.OpenBrowser(address, s.app.ownEnviron())

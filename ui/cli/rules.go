@@ -71,14 +71,13 @@ func (c rulesCommand) list() error {
 	for i := range rules {
 		rules[i].Rule = c.app.shown(rules[i].Rule)
 	}
+	if len(rules) == 0 && !*c.json {
+		c.app.screen.Note("no rules; --allow, --ask and --deny give some, or [permissions] in config.toml")
+	}
 	return printRules(c.app.process.Out, rules, *c.json)
 }
 
 func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error {
-	if len(rules) == 0 && !asJSON {
-		_, err := fmt.Fprintln(w, "no rules; --allow, --ask and --deny give some, or [permissions] in config.toml")
-		return err
-	}
 	wide := 0
 	for _, r := range rules {
 		wide = max(wide, len(r.Rule))

@@ -61,6 +61,7 @@ func (s *session) show(f *agent.Failure) {
 	if shown == nil {
 		tty := term.IsTerminal(int(s.process.Err.Fd()))
 		shown = screen.New(screen.Options{Out: io.Discard, Err: s.process.Err, ErrTTY: tty,
+			Width:    func() int { columns, _ := s.size(); return columns },
 			ErrColor: screen.ColorDecision("auto", os.Getenv, tty), UTF8: screen.UTF8Decision(os.Getenv)})
 	}
 	shown.Failure(f)

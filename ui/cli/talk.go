@@ -40,7 +40,7 @@ func (a *app) talk(ctx context.Context, words []string) error {
 	err := a.open(ctx)
 	var none *config.NoProvider
 	if errors.As(err, &none) {
-		a.screen.Line("artoo needs a model. To get started:")
+		a.screen.Note("artoo needs a model. To get started:")
 		for _, way := range none.Ways {
 			a.screen.Note("- " + way)
 		}

@@ -443,9 +443,9 @@ func (c trustCommand) revoke(dir string) error {
 	case err != nil:
 		return c.app.extensions.storeFailure(store, err)
 	case was:
-		c.app.screen.Line(root + forgotten)
+		c.app.screen.Note(root + forgotten)
 	default:
-		c.app.screen.Line(root + unknown)
+		c.app.screen.Note(root + unknown)
 	}
 	return nil
 }
@@ -454,7 +454,7 @@ func (c trustCommand) revoke(dir string) error {
 func (c trustCommand) askToTrust(ctx context.Context) error {
 	if c.app.extensions.repoSettings.trusted() {
 		names := text.UpTo(3, slices.Sorted(maps.Keys(c.app.extensions.repoSettings.Sums())))
-		c.app.screen.Line("trusted as it is now: " + cmp.Or(names, "it has no settings"))
+		c.app.screen.Note("trusted as it is now: " + cmp.Or(names, "it has no settings"))
 		if err := c.app.extensions.applyTrust(); err != nil {
 			return err
 		}
@@ -494,7 +494,7 @@ func (c trustCommand) askExtensions(ctx context.Context) error {
 	var open []trust.Extension
 	for _, e := range c.app.extensions.supplied() {
 		if c.app.extensions.approved(e) {
-			c.app.screen.Line("approved as it is now: the " + e.Kind + " " + sanitize.Text(e.Name+": "+e.Command, sanitize.Line))
+			c.app.screen.Note("approved as it is now: the " + e.Kind + " " + sanitize.Text(e.Name+": "+e.Command, sanitize.Line))
 			continue
 		}
 		open = append(open, e)
@@ -530,7 +530,7 @@ func (c trustCommand) askToRun(ctx context.Context, store trust.Store) error {
 		return c.app.extensions.storeFailure(store, err)
 	}
 	if trusts {
-		c.app.screen.Line(sanitize.Text(c.app.project.Root, sanitize.Line) + " is trusted to run its own programs")
+		c.app.screen.Note(sanitize.Text(c.app.project.Root, sanitize.Line) + " is trusted to run its own programs")
 		return nil
 	}
 	q := screen.TrustQuestion{Dir: c.app.project.Root, Run: true}
