@@ -19,14 +19,14 @@ import (
 type foreignServer struct {
 	Type        string            `json:"type"`
 	Command     json.RawMessage   `json:"command"` // a text; opencode has an array
-	Args        []string          `json:"args"`
-	Env         map[string]string `json:"env"`
-	Environment map[string]string `json:"environment"`
+	Args        []scalar          `json:"args"`
+	Env         map[string]scalar `json:"env"`
+	Environment map[string]scalar `json:"environment"`
 	Dir         string            `json:"cwd"`
 	URL         string            `json:"url"`
 	ServerURL   string            `json:"serverUrl"`
 	HTTPURL     string            `json:"httpUrl"`
-	Headers     map[string]string `json:"headers"`
+	Headers     map[string]scalar `json:"headers"`
 	Disabled    bool              `json:"disabled"`
 	Enabled     *bool             `json:"enabled"`
 	Timeout     float64           `json:"timeout"` // milliseconds
@@ -38,6 +38,30 @@ type foreignServer struct {
 	OAuth       json.RawMessage   `json:"oauth"`
 	EnvFile     string            `json:"envFile"`
 	Helper      string            `json:"headersHelper"`
+}
+
+// scalar is a text; a number, true and false are taken as they are written.
+type scalar string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *scalar) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' || data[0] == '{' || data[0] == '[' {
+		return json.Unmarshal(data, (*string)(s))
+	}
+	*s = scalar(data)
+	return nil
+}
+
+// scalarTexts are the texts of scalars by their names; nil stays nil.
+func scalarTexts(scalars map[string]scalar) map[string]string {
+	if scalars == nil {
+		return nil
+	}
+	texts := map[string]string{}
+	for name, value := range scalars {
+		texts[name] = string(value)
+	}
+	return texts
 }
 
 // foreignServers gathers the servers of a file.
@@ -131,7 +155,7 @@ func serversIn(file map[string]json.RawMessage) (found map[string]json.RawMessag
 
 // server is the server as artoo has it. A server that artoo would not run as the file means is an error.
 func (f foreignServer) server(name string, origin extension.Origin) (extension.Server, error) {
-	s := extension.Server{Name: serverName(name), Origin: origin, About: f.Description, Dir: dirIn(origin.Root, f.Dir), Headers: f.Headers, Env: f.Env,
+	s := extension.Server{Name: serverName(name), Origin: origin, About: f.Description, Dir: dirIn(origin.Root, f.Dir), Headers: scalarTexts(f.Headers), Env: scalarTexts(f.Env),
 		URL: f.URL, SSE: f.Type == "sse", Timeout: time.Duration(f.Timeout * float64(time.Millisecond)), Tools: f.Include}
 	for _, other := range []string{f.HTTPURL, f.ServerURL} {
 		if s.URL == "" {
@@ -139,7 +163,7 @@ func (f foreignServer) server(name string, origin extension.Origin) (extension.S
 		}
 	}
 	if s.Env == nil {
-		s.Env = f.Environment
+		s.Env = scalarTexts(f.Environment)
 	}
 	for _, glob := range slices.Concat(f.Exclude, f.Without) {
 		s.Tools = append(s.Tools, "-"+glob)
@@ -155,7 +179,10 @@ func (f foreignServer) server(name string, origin extension.Origin) (extension.S
 		} else if err := json.Unmarshal(f.Command, &words); err != nil {
 			return s, errors.New("command is neither a text nor a list of texts")
 		}
-		s.Command = append(words, f.Args...)
+		for _, word := range f.Args {
+			words = append(words, string(word))
+		}
+		s.Command = words
 	}
 	var oauth struct {
 		ClientID     string `json:"clientId"`
@@ -164,7 +191,11 @@ func (f foreignServer) server(name string, origin extension.Origin) (extension.S
 	if len(f.OAuth) > 0 && json.Unmarshal(f.OAuth, &oauth) == nil { // opencode has a truth value there
 		s.ClientID, s.CallbackPort = oauth.ClientID, oauth.CallbackPort
 	}
-	switch {
+	named := slices.Concat(s.Command, slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers)), []string{s.URL, s.Dir})
+	slices.Sort(named)
+	switch name := extension.NoValue(strings.Join(named, " ")); {
+	case name != "":
+		return s, errors.New(name + " has no value here: artoo keeps no data and no settings of a plugin; artoo mcp add takes the server with a value")
 	case f.Helper != "":
 		return s, errors.New("headersHelper is not known here; token = { command = \"…\" } in config.toml runs a command")
 	case f.EnvFile != "":

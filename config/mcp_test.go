@@ -152,6 +152,15 @@ func TestServersOfOtherPrograms(t *testing.T) {
 	if s, _, _ := ParseMCP([]byte(`{"a":{"command":"x","cwd":"sub"}}`), extension.Origin{Root: "/p"}, nil); len(s) != 1 || s[0].Dir != "/p/sub" {
 		t.Errorf("got %+v", s)
 	}
+	if s, _, _ := ParseMCP([]byte(`{"a":{"command":"x","args":["-p",80,"s"],"env":{"PORT":8080,"ON":true}}}`), extension.Origin{}, nil); len(s) != 1 ||
+		!slices.Equal(s[0].Command, []string{"x", "-p", "80", "s"}) || s[0].Env["PORT"] != "8080" || s[0].Env["ON"] != "true" {
+		t.Errorf("numbers are not as they are written: %+v", s)
+	}
+	_, notes, err = ParseMCP([]byte(`{"a":{"command":"x","env":{"K":"${user_config.key}"}},"b":{"command":"${CLAUDE_PLUGIN_DATA}/x"},"c":{"command":"x","env":{"K":[]}}}`), extension.Origin{}, nil)
+	if err != nil || len(notes) != 3 || !strings.Contains(notes[0], "${user_config.key} has no value here") ||
+		!strings.Contains(notes[1], "${CLAUDE_PLUGIN_DATA} has no value here") || !strings.HasSuffix(notes[2], "env cannot be an array") {
+		t.Errorf("got %q, %v", notes, err)
+	}
 	if _, _, err := ParseMCP([]byte(`{}`), extension.Origin{}, nil); err == nil {
 		t.Error("a file without servers is taken")
 	}

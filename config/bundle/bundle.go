@@ -205,6 +205,11 @@ func (b *Bundle) read() error {
 		b.Unused = append(b.Unused, "the context file, which every request would carry")
 	}
 	for _, f := range b.Files {
+		name := extension.NoValue(string(f.Data))
+		part := slices.ContainsFunc(slices.Concat(b.Servers, b.Hooks), func(p Part) bool { return p.Place == b.Name+": "+f.Name })
+		if name != "" && !part && path.Dir(f.Name) != "." { // Files at the top are for people.
+			b.Unused = append(b.Unused, f.Name+" names "+name+", which has no value here")
+		}
 		if strings.HasPrefix(f.Name, "policies/") && at == GeminiManifest {
 			b.Unused = append(b.Unused, "the extension's own rules in "+f.Name)
 		}

@@ -52,6 +52,7 @@ func TestBundlesAreRead(t *testing.T) {
 		"extension":        {files: map[string]string{GeminiManifest: `{"name":"review","mcpServers":{"db":{"command":"x"}},"contextFileName":"X.md"}`, "commands/a.toml": "x"}, servers: 1, commands: 1, unused: "context file"},
 		"policies":         {files: map[string]string{GeminiManifest: named, "policies/deny.toml": "x"}, unused: "the extension's own rules in policies/deny.toml"},
 		"plugin with TOML": {files: map[string]string{claudeManifest: named, GeminiManifest: named, "commands/a.toml": "x", "commands/a.md": "x"}, commands: 1},
+		"no value":         {files: map[string]string{claudeManifest: named, "a/x.sh": "$CLAUDE_PLUGIN_DATA"}, unused: "a/x.sh names ${CLAUDE_PLUGIN_DATA}, which has no value here"},
 		"none":             {files: map[string]string{"README.md": "x"}, err: "neither a Claude Code plugin"},
 		"broken":           {files: map[string]string{claudeManifest: `{`}, err: "is not the JSON of a manifest"},
 		"name":             {files: map[string]string{claudeManifest: `{"name":"../evil"}`}, err: "cannot be a bundle's name"},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // claudeEvents are the events as Claude Code and Codex call them.
@@ -74,6 +75,23 @@ func ClaudeHooks(data []byte, from Origin) (hooks []Hook, left []string, err err
 	return hooks, left, nil
 }
 
+// NoValue is the first variable that a text of a plugin names and that has no value here: Claude Code keeps a directory
+// and settings for each plugin, and artoo does not. "" is none.
+func NoValue(text string) string {
+	for _, name := range []string{"CLAUDE_PLUGIN_DATA", "CLAUDE_PLUGIN_OPTION_", "user_config."} {
+		_, after, found := strings.Cut(text, name)
+		if !found || name == "user_config." && !strings.Contains(text, "${"+name) {
+			continue
+		}
+		end := strings.IndexFunc(after, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if end < 0 {
+			end = len(after)
+		}
+		return "${" + name + after[:end] + "}"
+	}
+	return ""
+}
+
 // claudeEntry reads the hooks of one entry of an event's list, each as like is otherwise. unread says what is against
 // the others.
 func claudeEntry(entry json.RawMessage, like Hook) (hooks []Hook, unread []string) {
@@ -92,6 +110,9 @@ func claudeEntry(entry json.RawMessage, like Hook) (hooks []Hook, unread []strin
 	like.Matcher = strings.Join(matchers, "|")
 	if like.On.OfTool() && strings.ContainsAny(like.Matcher, `="'&`) {
 		return nil, []string{"with a matcher that fits no tool's name: " + like.Matcher}
+	}
+	if !slices.ContainsFunc([]string{"matcher", "hooks", "command", "type"}, func(key string) bool { return fields[key] != nil }) {
+		return nil, []string{"that has neither hooks nor a command, but " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ")}
 	}
 	entries := []json.RawMessage{entry}
 	if inner := fields["hooks"]; inner != nil {
@@ -119,6 +140,10 @@ func claudeEntry(entry json.RawMessage, like Hook) (hooks []Hook, unread []strin
 			continue
 		case h.Args != nil:
 			made.Line, made.Command = "", append([]string{made.Line}, h.Args...)
+		}
+		if name := NoValue(made.Line + " " + strings.Join(made.Command, " ")); name != "" {
+			unread = append(unread, "that names "+name+", which has no value here,")
+			continue
 		}
 		if h.If != "" {
 			made.Match = []string{h.If}

@@ -60,6 +60,9 @@ func TestClaudeCodesHooksInOtherShapesWorkOrAreNamed(t *testing.T) {
 		{`{"hooks": {"PreToolUse": [{"hooks": [{"command": 7}, {"command": "x", "timeout": "9"}]}]}}`, "",
 			"a hook without a command on PreToolUse, s: a hook with a value of another kind than Claude Code documents on PreToolUse"},
 		{`{"hooks": {"PreToolUse": [{"hooks": [{"type": "mcp_tool"}, ` + guard + `]}]}}`, "guard", `a hook of type "mcp_tool" on PreToolUse`},
+		{`{"hooks": {"PreToolUse": {"Bash": "guard"}}}`, "", "a hook that has neither hooks nor a command, but Bash on PreToolUse"},
+		{`{"hooks": {"PreToolUse": [` + guard + `, {"command": "x ${CLAUDE_PLUGIN_DATA}/a"}, {"command": ["x", "${user_config.key}"]}]}}`, "guard",
+			"a hook that names ${CLAUDE_PLUGIN_DATA}, which has no value here, on PreToolUse, s: a hook that names ${user_config.key}, which has no value here, on PreToolUse"},
 		{`{"hooks": {"preToolUse": [` + guard + `], "enabled": true, "_note": "x"}}`, "", "hooks on preToolUse"},
 	} {
 		hooks, left, err := ClaudeHooks([]byte(c.settings), Origin{Place: "s"})
