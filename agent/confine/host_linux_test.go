@@ -80,7 +80,7 @@ func runs(tb testing.TB, start shell.Start, line string) shell.Result {
 func TestALauncherThatWasKilledIsStartedAgain(t *testing.T) {
 	h := Host{Warn: func(text string) { t.Error(text) }}
 	defer h.Close()
-	if end := runs(t, h.Start, "echo one; kill -9 $(ps -o ppid= -p $PPID)"); string(end.Output) != "one\n" {
+	if end := runs(t, h.Start, "echo one; kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat)"); string(end.Output) != "one\n" {
 		t.Logf("the line that killed it: %+v", end)
 	}
 	<-h.sandbox.Gone()

@@ -16,6 +16,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/files"
+	"artoo/tool/needs"
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
@@ -100,7 +101,7 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 
 func (tr *trial) git(t *testing.T, args ...string) {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", tr.root, "-c", "user.email=a@b", "-c", "user.name=a"}, args...)...)
+	cmd := exec.Command(needs.Git(t), append([]string{"-C", tr.root, "-c", "user.email=a@b", "-c", "user.name=a"}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)

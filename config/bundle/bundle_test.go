@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"artoo/tool/needs"
 )
 
 // tree makes a directory of files; a name that ends in a star is executable.
@@ -164,6 +166,7 @@ func TestABundleIsPinned(t *testing.T) {
 
 // A repository names programs in its attributes, modules and hooks: none runs while it is fetched.
 func TestGitFetchesABundleWithoutItsPrograms(t *testing.T) {
+	needs.Git(t)
 	t.Parallel()
 	ran := filepath.Join(t.TempDir(), "ran")
 	repo := tree(t, map[string]string{claudeManifest: named, ".gitattributes": "* filter=evil\n",

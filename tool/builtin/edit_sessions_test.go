@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"artoo/tool/git"
+	"artoo/tool/needs"
 	gitpatch "artoo/tool/patch"
 )
 
@@ -116,7 +117,7 @@ func TestSessionsOfEditsAsPatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := newFileWorld(t, before).root
-	cmd := exec.Command("git", "apply", "--whitespace=nowarn")
+	cmd := exec.Command(needs.Git(t), "apply", "--whitespace=nowarn")
 	cmd.Dir, cmd.Stdin, cmd.Env = dir, &text, append(git.SafeEnviron(os.Environ()), "GIT_CEILING_DIRECTORIES="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

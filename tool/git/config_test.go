@@ -7,9 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 func TestAConfigurationIsReadAsGitReadsIt(t *testing.T) {
+	program := needs.Git(t)
 	for _, config := range []string{
 		"[core]\n\tworktree = /a\n", "[core] worktree=/a", "[CORE]\nWorkTree = \"/a b\" # no\n", "[core \"x\"]\nworktree = /a\n",
 		"# goes on \\\n[core]\nworktree = /a\n", "[core]\n; \\\nworktree = /a\n", "\ufeff[core]\r\n\tworktree = /a\r\n",
@@ -21,7 +24,7 @@ func TestAConfigurationIsReadAsGitReadsIt(t *testing.T) {
 		if err := os.WriteFile(path, []byte(config), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command("git", "config", "--file", path, "--null", "core.worktree").Output()
+		out, err := exec.Command(program, "config", "--file", path, "--null", "core.worktree").Output()
 		got, ok := setting(path, "core", "worktree")
 		if exit, failed := errors.AsType[*exec.ExitError](err); failed && exit.ExitCode() != 1 {
 			continue // git takes none of it

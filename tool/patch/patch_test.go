@@ -139,7 +139,7 @@ func write(t testing.TB, s sides, newHash func() hash.Hash) []byte {
 // apply gives a patch to git apply in dir, which lies in no repository.
 func apply(t testing.TB, dir string, text []byte, args ...string) {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"apply", "--whitespace=nowarn"}, args...)...)
+	cmd := exec.Command(needs.Git(t), append([]string{"apply", "--whitespace=nowarn"}, args...)...)
 	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(text)
 	cmd.Env = append(git.SafeEnviron(os.Environ()), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))

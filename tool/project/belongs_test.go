@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"artoo/tool/git/gittest"
+	"artoo/tool/needs"
 )
 
 // strangers makes an ordinary repository, other, beside a directory, p, and returns the directory of both.
@@ -115,7 +116,7 @@ func TestARepositoryThatIsNotTheWorkTreesOwnIsNone(t *testing.T) {
 // fetches runs a git command that reads another repository of this machine.
 func fetches(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
+	cmd := exec.Command(needs.Git(t), append([]string{"-c", "protocol.file.allow=always"}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 // Content that a pull brings is the remote's before it is HEAD's.
@@ -16,7 +18,7 @@ func TestWhatGitHoldsIsCommitted(t *testing.T) {
 	environ := append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 	git := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.email=a@b", "-c", "user.name=a"}, args...)...)
+		cmd := exec.Command(needs.Git(t), append([]string{"-C", root, "-c", "user.email=a@b", "-c", "user.name=a"}, args...)...)
 		cmd.Env = environ
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)

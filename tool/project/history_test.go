@@ -109,6 +109,7 @@ func TestHistoryIsLookedThroughForSecrets(t *testing.T) {
 
 // TestGitDoesNotFollowWhatLeadsElsewhere has repositories that show another one.
 func TestGitDoesNotFollowWhatLeadsElsewhere(t *testing.T) {
+	needs.Git(t)
 	for name, make := range map[string]func(root, other string) error{
 		"alternates": func(root, other string) error {
 			path := filepath.Join(root, ".git", "objects", "info")

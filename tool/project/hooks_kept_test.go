@@ -6,11 +6,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"artoo/tool/needs"
 )
 
 // Whatever changes in the repository's configuration, the answer is the one that git gives, and
 // an answer does not count for long where something else changes.
 func TestHookDirsThatAreKeptAreThoseThatGitTells(t *testing.T) {
+	needs.Git(t)
 	home, top := realTemp(t), realTemp(t)
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", "")

@@ -167,6 +167,7 @@ func TestGitIsNotTrustedWhereItsTopCannotBeTold(t *testing.T) {
 }
 
 func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
+	needs.Git(t)
 	base := realTemp(t)
 	home := filepath.Join(base, "home")
 	t.Setenv("HOME", home)
@@ -204,6 +205,7 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 }
 
 func TestGitRuns(t *testing.T) {
+	needs.Git(t)
 	cases := []struct {
 		name  string
 		files map[string]string

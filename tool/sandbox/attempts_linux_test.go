@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/needs"
 )
 
 // TestMain lets the test's own program play the confined one.
@@ -239,11 +241,13 @@ const everyTry = "ARTOO_CRASH"
 // the same for themselves. Many tries at once and long waits are no matter of the user.
 func TestAnOrdinaryUserIsConfinedToo(t *testing.T) {
 	t.Parallel()
+	needs.Root(t)
 	skipped := "RealPrograms|OrdinaryUser|Profile|GetsOut|GetOut"
 	if os.Getenv(everyTry) == "" {
 		skipped += "|ManyCommands|NoAttemptOfAJob|AServerOfALine|NamespacesGiveNoAnswer"
 	}
 	asNobody(t, "-test.skip", skipped)
+	needs.Namespaces(t)
 }
 
 // furtherGroup is another group of the ordinary user's.

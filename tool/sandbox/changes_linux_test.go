@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 func TestOnlyWhatALayerChangedCanBeOpened(t *testing.T) {
@@ -80,6 +82,7 @@ func TestReadingALayerEndsWithItsContext(t *testing.T) {
 
 // Files that a line leaves closed can be read, and moved from the layer, by an ordinary user.
 func TestWhatALineClosedCanBeMovedFromItsLayer(t *testing.T) {
+	needs.Namespaces(t)
 	asNobody(t, "-test.run=TestWhatALineClosed")
 	s, root := open(t, nil)
 	_, _, p := run(t, s, Options{Layer: true}, "mkdir -p c/x; echo y > c/x/f; chmod -R a-w c; echo n > n; chmod 0 n; mkdir o; echo o > o/f; chmod 0 o")

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"artoo/tool/needs"
 	"artoo/tool/sandbox/launcher"
 )
 
@@ -241,18 +242,20 @@ func TestNoCommandChangesWhatIsKeptOfACrash(t *testing.T) {
 		if mechanism == None {
 			continue
 		}
-		s, _ := openWith(t, facts, nil)
-		for _, options := range []Options{{}, {Layer: true}, {ReadOnly: true}} {
-			if (options.Layer || options.ReadOnly) && !facts.Layer {
-				continue
+		t.Run(string(mechanism), func(t *testing.T) {
+			s, _ := openWith(t, facts, nil)
+			for _, options := range []Options{{}, {Layer: true}, {ReadOnly: true}} {
+				if (options.Layer || options.ReadOnly) && !facts.Layer {
+					continue
+				}
+				line := "ulimit -c 0; ulimit -c unlimited; ulimit -n 100; grep -e core -e open /proc/self/limits | tr -s ' '"
+				out, _, p := run(t, s, options, line)
+				p.Discard()
+				if !strings.Contains(out, "core file size 1 1 bytes") || !strings.Contains(out, "open files 100 100 files") {
+					t.Errorf("%s, %+v: %s", mechanism, options, out)
+				}
 			}
-			line := "ulimit -c 0; ulimit -c unlimited; ulimit -n 100; grep -e core -e open /proc/self/limits | tr -s ' '"
-			out, _, p := run(t, s, options, line)
-			p.Discard()
-			if !strings.Contains(out, "core file size 1 1 bytes") || !strings.Contains(out, "open files 100 100 files") {
-				t.Errorf("%s, %+v: %s", mechanism, options, out)
-			}
-		}
+		})
 	}
 }
 
@@ -327,46 +330,49 @@ func TestWhatACommandCannotSeeIsKnown(t *testing.T) {
 
 // A read-only command changes nothing, and each attempt at it is known.
 func TestAReadOnlyCommandChangesNothingAndItsAttemptsAreNamed(t *testing.T) {
+	needs.Program(t, "perl")
 	outside := exec.Command("sleep", "60")
 	if err := outside.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = outside.Process.Kill(), outside.Wait() }() // it is killed
 	for _, mechanism := range []Mechanism{Namespaces, Landlock} {
-		facts := factsOf[mechanism]
-		facts.Layer = false
-		s, root := openWith(t, facts, nil)
-		state := func() string {
-			out, err := exec.Command("sh", "-c", `cd "$0" && find . -printf '%p %m %T@ %s\n' | sort && cat f d/g`, root).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %s", err, out)
+		t.Run(string(mechanism), func(t *testing.T) {
+			facts := factsOf[mechanism]
+			facts.Layer = false
+			s, root := openWith(t, facts, nil)
+			state := func() string {
+				out, err := exec.Command("sh", "-c", `cd "$0" && find . -printf '%p %m %T@ %s\n' | sort && cat f d/g`, root).CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				return string(out)
 			}
-			return string(out)
-		}
-		write(t, root, "f", "1\n")
-		write(t, root, "d/g", "1\n")
-		before := state()
-		for _, line := range []string{"echo 2 > f", "echo 2 >> d/g", "mkdir n", "touch n", "touch -d 2001-01-01 f", "chmod 777 f", "chmod -R 700 d",
-			"rm f", "rm -r d", "mv f n", "ln f n", "ln -s f n", "truncate -s 0 f", "sed -i s/1/2/ f", "cp f n", "cd d; echo 2 > ../n",
-			"perl -e 'chmod 0777, \"f\"; utime 1, 1, \"f\"; exit 0'", "perl -e 'open(my $f, \"<\", \"f\"); chmod 0777, $f; exit 0'",
-			"echo x | tee n; true", "sort -o f f || true", "mknod n p"} {
-			out, exit, p := run(t, s, Options{ReadOnly: true}, line)
-			if p.Discard() != nil || !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Kind == DenialWrite }) {
-				t.Errorf("%s: %s: %+v, %q", mechanism, line, exit, out)
+			write(t, root, "f", "1\n")
+			write(t, root, "d/g", "1\n")
+			before := state()
+			for _, line := range []string{"echo 2 > f", "echo 2 >> d/g", "mkdir n", "touch n", "touch -d 2001-01-01 f", "chmod 777 f", "chmod -R 700 d",
+				"rm f", "rm -r d", "mv f n", "ln f n", "ln -s f n", "truncate -s 0 f", "sed -i s/1/2/ f", "cp f n", "cd d; echo 2 > ../n",
+				"perl -e 'chmod 0777, \"f\"; utime 1, 1, \"f\"; exit 0'", "perl -e 'open(my $f, \"<\", \"f\"); chmod 0777, $f; exit 0'",
+				"echo x | tee n; true", "sort -o f f || true", "mknod n p"} {
+				out, exit, p := run(t, s, Options{ReadOnly: true}, line)
+				if p.Discard() != nil || !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Kind == DenialWrite }) {
+					t.Errorf("%s: %s: %+v, %q", mechanism, line, exit, out)
+				}
+				if now := state(); now != before {
+					t.Fatalf("%s: %s: the project was\n%s\nand is\n%s", mechanism, line, before, now)
+				}
 			}
-			if now := state(); now != before {
-				t.Fatalf("%s: %s: the project was\n%s\nand is\n%s", mechanism, line, before, now)
+			for _, line := range []string{"cat f d/g | sort | uniq -c", "awk '{ print }' f", "echo x > $TMPDIR/x && cat $TMPDIR/x", "echo x > /dev/null",
+				"grep 7 f", "find . -name g | xargs cat", "perl -e 'print 1'", fmt.Sprintf("kill %d", outside.Process.Pid)} {
+				out, exit, p := run(t, s, Options{ReadOnly: true}, line)
+				if p.Discard() != nil || len(exit.Denials) != 0 {
+					t.Errorf("%s: %s: %+v, %q", mechanism, line, exit, out)
+				}
 			}
-		}
-		for _, line := range []string{"cat f d/g | sort | uniq -c", "awk '{ print }' f", "echo x > $TMPDIR/x && cat $TMPDIR/x", "echo x > /dev/null",
-			"grep 7 f", "find . -name g | xargs cat", "perl -e 'print 1'", fmt.Sprintf("kill %d", outside.Process.Pid)} {
-			out, exit, p := run(t, s, Options{ReadOnly: true}, line)
-			if p.Discard() != nil || len(exit.Denials) != 0 {
-				t.Errorf("%s: %s: %+v, %q", mechanism, line, exit, out)
+			if err := outside.Process.Signal(syscall.Signal(0)); err != nil {
+				t.Fatalf("%s: another process was ended: %v", mechanism, err)
 			}
-		}
-		if err := outside.Process.Signal(syscall.Signal(0)); err != nil {
-			t.Fatalf("%s: another process was ended: %v", mechanism, err)
-		}
+		})
 	}
 }

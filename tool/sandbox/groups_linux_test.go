@@ -8,12 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 // A directory of a group that several users share: new files in it get the group, which a layer of an ordinary user's
 // cannot hold.
 func TestThereIsNoLayerOverFilesOfAnotherGroup(t *testing.T) {
 	if os.Geteuid() == 0 {
+		needs.Namespaces(t)
 		asNobody(t, "-test.run", "^"+t.Name()+"$")
 		return
 	}
@@ -23,8 +26,9 @@ func TestThereIsNoLayerOverFilesOfAnotherGroup(t *testing.T) {
 		t.Errorf("in the user's own group: %+v", facts)
 	}
 	shared := filepath.Join(root, "sub")
-	if os.Chown(shared, -1, furtherGroup) != nil || os.Chmod(shared, 0o775|os.ModeSetgid) != nil {
-		return // the user is in no other group
+	needs.Thing(t, "a further group of the user", os.Chown(shared, -1, furtherGroup))
+	if err := os.Chmod(shared, 0o775|os.ModeSetgid); err != nil {
+		t.Fatal(err)
 	}
 	line := "echo x > sub/new"
 	if out, exit, _ := run(t, s, Options{}, line+" && rm sub/new"); exit.Status != 0 {

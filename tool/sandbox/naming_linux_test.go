@@ -38,7 +38,8 @@ func TestACommandWithTheNetworkResolvesNames(t *testing.T) {
 // inNetworkOfItsOwn runs this test as root of namespaces with an empty network.
 func inNetworkOfItsOwn(t *testing.T, variable string) {
 	t.Helper()
-	needs.Program(t, "getent")
+	needs.Programs(t, "getent", "ip")
+	needs.Namespaces(t)
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), variable)
 	ids := func(of int) []syscall.SysProcIDMap { return []syscall.SysProcIDMap{{HostID: of, Size: 1}} }

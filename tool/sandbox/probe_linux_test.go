@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/needs"
 )
 
 // lacking lists places without some features: the calls that make one, from within namespaces in which this process may
@@ -73,6 +75,7 @@ func TestProbeSaysThatProcessesCanBeSeen(t *testing.T) {
 
 func probeAt(t *testing.T, place, cacheFile string) Facts {
 	t.Helper()
+	needs.Namespaces(t)
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "probe", place, cacheFile)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  lacking[place].flags,
@@ -110,6 +113,7 @@ func TestProbeSaysThatAFilterIsAroundIt(t *testing.T) {
 
 // An answer of a time when there were namespaces counts for nothing once there are none.
 func TestAnAnswerIsNotKeptForAnotherPlace(t *testing.T) {
+	needs.Namespaces(t)
 	file := filepath.Join(t.TempDir(), "probe")
 	if facts := Probe(t.Context(), file); facts.Mechanism != Namespaces {
 		t.Fatalf("found %+v", facts)

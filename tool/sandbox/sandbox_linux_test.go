@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/needs"
 )
 
 // open makes a sandbox around a new project.
@@ -27,6 +29,7 @@ var namespaceFacts = Facts{Mechanism: Namespaces, Layer: true, Network: true, Hi
 // openWith makes one of another mechanism.
 func openWith(t testing.TB, facts Facts, change func(*Config)) (*Sandbox, string) {
 	t.Helper()
+	needsMechanism(t, facts.Mechanism)
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +48,26 @@ func openWith(t testing.TB, facts Facts, change func(*Config)) (*Sandbox, string
 	}
 	t.Cleanup(func() { s.Close() })
 	return s, root
+}
+
+// needsMechanism skips the test where the machine has no such mechanism.
+func needsMechanism(t testing.TB, mechanism Mechanism) {
+	t.Helper()
+	switch mechanism {
+	case Namespaces:
+		needs.Namespaces(t)
+	case Landlock:
+		needs.True(t, string(Landlock), landlockVersion() > 0)
+	}
+}
+
+// landlockVersion is the one that the kernel has, at most 0 where it has none.
+func landlockVersion() int {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(version)
 }
 
 // run runs a line of sh, and returns its output and how it ended.

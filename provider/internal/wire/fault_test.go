@@ -107,7 +107,7 @@ func TestTransportFaultsNameTheFix(t *testing.T) {
 		hint    string
 	}{
 		{"a certificate of an unknown authority", &http.Client{Transport: &http.Transport{}}, secure.URL, provider.KindNetwork, false, "issuer: O=Acme Co", "ARTOO_CA_FILE"},
-		{"a certificate for another name", trusting(secure), strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), provider.KindNetwork, false, "issuer: O=Acme Co", "another name"},
+		{"a certificate for another name", trusting(secure), "https://other.example", provider.KindNetwork, false, "issuer: O=Acme Co", "another name"},
 		{"plain HTTP", &http.Client{Transport: &http.Transport{}}, strings.Replace(plain.URL, "http:", "https:", 1), provider.KindConfig, false, "HTTP response", "http://"},
 		{"no TLS at all", &http.Client{Transport: &http.Transport{}}, "https://" + mail.Addr().String(), provider.KindConfig, false, "does not speak TLS", "http://"},
 		{"a certificate that has expired", late, secure.URL, provider.KindNetwork, false, "issuer: O=Acme Co", "clock"},
@@ -156,10 +156,13 @@ func TestAFaultEmptiesThePool(t *testing.T) {
 	}
 }
 
+// trusting is a client of the server, by whatever name that is called.
 func trusting(s *httptest.Server) *http.Client {
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
-	tr := &http.Transport{}
+	tr := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
+	}}
 	tr.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	tr.TLSClientConfig.RootCAs = pool
 	return &http.Client{Transport: tr}

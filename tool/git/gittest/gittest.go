@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"artoo/tool/git"
+	"artoo/tool/needs"
 )
 
 // WriteTree writes files below dir, by their paths with slashes.
@@ -24,17 +25,23 @@ func WriteTree(t testing.TB, dir string, tree map[string]string) {
 	}
 }
 
-// Repo turns the directory into a git repository, untouched by the
-// configuration of the user who runs the tests.
+// Repo turns the directory into a git repository without commits, as git init does, and needs no git for it.
 func Repo(t testing.TB, dir string) {
 	t.Helper()
-	Git(t, dir, "init", "-q")
+	for _, sub := range []string{"hooks", "info", "objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, ".git", filepath.FromSlash(sub)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	WriteTree(t, filepath.Join(dir, ".git"), map[string]string{"HEAD": "ref: refs/heads/main\n", "info/exclude": "",
+		"config": "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"})
 }
 
-// Git runs git in dir without the configuration of the user or the machine, and returns its output.
+// Git runs git in dir without the configuration of the user or the machine, and returns its output. A test that needs
+// more of git than a Repo is skipped where there is none.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", args...)
+	cmd := exec.Command(needs.Git(t), args...)
 	cmd.Dir = dir
 	cmd.Env = append(git.SafeEnviron(os.Environ()),
 		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
