@@ -44,18 +44,8 @@ func (k *hook) match() {
 
 // rulesIn are the rules that a matcher with arguments in parentheses means; nil for an expression.
 func rulesIn(matcher string) (rules []permission.Rule) {
-	depth := 0
-	parts := strings.FieldsFunc(matcher, func(r rune) bool {
-		switch r {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-		return depth == 0 && strings.ContainsRune("|, ", r)
-	})
 	limits := false
-	for _, part := range parts {
+	for _, part := range text.Outside(matcher, "|, ") {
 		name, arg, has := strings.Cut(part, "(")
 		rule, err := permission.ParseRule(part)
 		if err != nil || has && strings.HasPrefix(arg, ".") { // Bash(.*) is an expression.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"artoo/tool/text"
 )
 
 // The types of settings. Decode reads a text as people write it, for variables too; String is for
@@ -183,34 +185,7 @@ func relative(elements []string) bool {
 }
 
 // splitList splits a list at newlines, and at commas outside the parentheses of rules.
-func splitList(text string) []string { return splitAt(',', text) }
-
-// splitAt splits a text at newlines, and at a separator outside parentheses; nil for no element.
-func splitAt(separator byte, text string) []string {
-	var elems []string
-	depth, start := 0, 0
-	add := func(end int) {
-		if e := strings.TrimSpace(text[start:end]); e != "" {
-			elems = append(elems, e)
-		}
-		start = end + 1
-	}
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '(':
-			depth++
-		case c == ')' && depth > 0:
-			depth--
-		case c == '\n':
-			depth = 0
-			add(i)
-		case c == separator && depth == 0:
-			add(i)
-		}
-	}
-	add(len(text))
-	return elems
-}
+func splitList(list string) []string { return text.Outside(list, ",") }
 
 // asWritten quotes a wrong value for an error, unless it may be a key that was put into the wrong setting.
 func asWritten(text string) string {

@@ -10,6 +10,7 @@ import (
 
 	"artoo/tool/extension"
 	"artoo/tool/spelling"
+	"artoo/tool/text"
 )
 
 // hookTable is a [[hooks]] table as it is written.
@@ -47,7 +48,7 @@ func (d *document) hooks(v any, from extension.Origin) (hooks []extension.Hook) 
 func (t *table) hook(from extension.Origin) extension.Hook {
 	var read hookTable
 	t.fill(&read)
-	h := extension.Hook{Origin: from, On: extension.Event(read.On), PassEnv: read.PassEnv, Match: splitAt('|', read.Match),
+	h := extension.Hook{Origin: from, On: extension.Event(read.On), PassEnv: read.PassEnv, Match: text.Outside(read.Match, "|"),
 		Claude: read.Format == "claude", MayAnswer: read.MayAnswer != nil && *read.MayAnswer}
 	h.Warn = read.OnFailure == "warn" || h.Claude && read.OnFailure == ""
 	t.hookCommand(&h)

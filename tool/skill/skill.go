@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/pelletier/go-toml/v2"
@@ -66,7 +65,7 @@ type Item struct {
 	Tools       []string // an agent's tools as they are written; nil for all
 	Without     []string // the tools that an agent must not have, as they are written
 	Plan        bool     // an agent that only reads, whatever the mode
-	Unused      []string // the keys of its head that would restrict it, and that have no meaning here
+	Unused      []string // the keys of its head that other programs obey, and that have no meaning here
 	// NoModel means that the model must not load a skill, NoUser that it is no slash command.
 	NoModel, NoUser bool
 	Place           Place
@@ -396,8 +395,8 @@ func (p Place) item(rel string, buf []byte) (Item, error) {
 	case size > mostBytes:
 		return i, fmt.Errorf("%s: %w", i.Source(), errTooLong)
 	}
-	head, _, err := split(rel, data, "name", "description", "argument-hint", "model", "agent", "tools",
-		"disallowedTools", "disallowed-tools", "permissionMode", "hooks", "disable-model-invocation", "user-invocable")
+	head, _, err := split(rel, data, append([]string{"name", "description", "argument-hint", "model", "agent", "tools",
+		"permissionMode", "disable-model-invocation", "user-invocable"}, foreignKeys...)...)
 	if err != nil {
 		return i, fmt.Errorf("%s %w", i.Source(), err)
 	}
@@ -423,9 +422,10 @@ func (p Place) item(rel string, buf []byte) (Item, error) {
 		i.Tools, i.Without = words(head["tools"]), append(words(head["disallowedTools"]), words(head["disallowed-tools"])...)
 		i.Plan = line(head["permissionMode"]) == "plan"
 	}
-	for _, key := range []string{"hooks", "tools", "disallowedTools", "disallowed-tools"} {
+	for _, key := range append([]string{"tools"}, foreignKeys...) {
 		_, table := head[key].(frontmatter.Table)
-		if table || p.Kind != Agent && key != "tools" && head[key] != nil {
+		obeyed := key == "tools" || p.Kind == Agent && strings.HasPrefix(key, "disallowed") || key == "context" && i.Agent != ""
+		if table || head[key] != nil && !obeyed {
 			i.Unused = append(i.Unused, key)
 		}
 	}
@@ -438,6 +438,10 @@ func (p Place) item(rel string, buf []byte) (Item, error) {
 	i.Name = p.Prefix + i.Name
 	return i, nil
 }
+
+// foreignKeys are keys of heads that other programs obey, and artoo in agents at most.
+var foreignKeys = []string{"disallowedTools", "disallowed-tools", "hooks", "maxTurns", "max_turns", "isolation", "skills", "mcpServers", "memory", "background",
+	"effort", "context", "paths", "shell"}
 
 func validName(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
@@ -470,140 +474,7 @@ func words(v any) []string {
 	case []string:
 		return v
 	case string:
-		depth := 0
-		return strings.FieldsFunc(v, func(r rune) bool {
-			switch r {
-			case '(':
-				depth++
-			case ')':
-				depth--
-			}
-			return depth <= 0 && (r == ',' || r == ' ')
-		})
+		return text.Outside(v, ", ")
 	}
 	return nil
-}
-
-// Library finds the items of its places when they are first asked for. Its methods are safe for
-// concurrent use.
-type Library struct {
-	mu     sync.Mutex
-	places []Place
-	hidden []string
-	found  map[Kind][]Item // the kinds that were looked for have entries
-	shadow map[Kind][]string
-	wrong  map[Kind][]string
-}
-
-// New makes a library of places, of which the first one that has a name wins. Names in hidden are
-// left out, except in places that are fixed.
-func New(places []Place, hidden []string) *Library {
-	l := &Library{}
-	l.Change(places, hidden)
-	return l
-}
-
-// Change replaces the places and the hidden names. Items are looked for again.
-func (l *Library) Change(places []Place, hidden []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.places, l.hidden = places, hidden
-	l.found, l.shadow, l.wrong = map[Kind][]Item{}, map[Kind][]string{}, map[Kind][]string{}
-}
-
-// Forget has everything looked for again when it is next asked for.
-func (l *Library) Forget() {
-	if l != nil {
-		l.Change(l.places, l.hidden)
-	}
-}
-
-// Looked reports whether the items of a kind were looked for.
-func (l *Library) Looked(kind Kind) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, looked := l.found[kind]
-	return looked
-}
-
-// Items are those of a kind, sorted by name. A nil library has none.
-func (l *Library) Items(kind Kind) []Item {
-	if l == nil {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.look(kind)
-	return slices.Clone(l.found[kind])
-}
-
-// Find is the item of a kind and name.
-func (l *Library) Find(kind Kind, name string) (Item, bool) {
-	items := l.Items(kind)
-	i := slices.IndexFunc(items, func(i Item) bool { return i.Name == name })
-	if i < 0 {
-		return Item{}, false
-	}
-	return items[i], true
-}
-
-// Skipped says of a kind which files cannot be used, and why, a line each.
-func (l *Library) Skipped(kind Kind) []string {
-	l.Items(kind)
-	if l == nil {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.wrong[kind]
-}
-
-// Shadowed says of a kind which files another one hides, and what restricts nothing in one, a line each.
-func (l *Library) Shadowed(kind Kind) []string {
-	l.Items(kind)
-	if l == nil {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.shadow[kind]
-}
-
-// look finds the items of a kind, unless they were found. l.mu is held.
-func (l *Library) look(kind Kind) {
-	if _, done := l.found[kind]; done {
-		return
-	}
-	buf := make([]byte, headBytes)
-	items, by := []Item{}, map[string]int{} // The values are indexes of items.
-	for _, p := range l.places {
-		if p.Kind != kind {
-			continue
-		}
-		rels, notices := p.list()
-		l.wrong[kind] = append(l.wrong[kind], notices...)
-		for _, rel := range rels {
-			i, err := p.item(rel, buf)
-			if err != nil {
-				l.wrong[kind] = append(l.wrong[kind], err.Error())
-				continue
-			}
-			if slices.Contains(l.hidden, i.Name) && !p.Fixed {
-				continue
-			}
-			if first, there := by[i.Name]; there {
-				if items[first].File != i.File { // a directory may be named twice
-					l.shadow[kind] = append(l.shadow[kind], i.Source()+" is hidden by "+items[first].Source())
-				}
-				continue
-			}
-			for _, key := range i.Unused {
-				l.shadow[kind] = append(l.shadow[kind], i.Source()+": its "+key+" has no meaning here, and restricts nothing")
-			}
-			by[i.Name] = len(items)
-			items = append(items, i)
-		}
-	}
-	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
-	l.found[kind] = items
 }
