@@ -287,7 +287,7 @@ func TestAHeadlessRunNamesWhatItsLinesLose(t *testing.T) {
 		{true, permission.ModeAsk, 0, "no one can answer (headless run)"},
 	} {
 		a, c := lateAgent(t, row.mode, fake.Call("c1", "bash", lateLine), fake.Say("it runs"))
-		a.Opt().Workspace = &agent.Workspace{Project: project.Project{Root: a.Env().Dir, Dir: a.Env().Dir}, Headless: true}
+		a.Opt().Workspace = &agent.Workspace{Project: project.Project{Root: a.Env().Dir, Dir: a.Env().Dir}, Headless: true, Once: true}
 		cb := &atResult{recorder: &recorder{}, do: map[string]func(){}}
 		if row.ended {
 			cb.do["c1"] = func() { open(t, a)(); <-a.Env().Jobs.Find("1").Done() }

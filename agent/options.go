@@ -323,6 +323,7 @@ type Workspace struct {
 	Append    string    // added to the system prompt
 	Shell     string    // see shell.Find
 	Headless  bool      // No one can be asked.
+	Once      bool      // One message is sent, and the agent ends with its answer.
 	Began     time.Time // the system prompt names the day
 
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory

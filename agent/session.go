@@ -434,10 +434,11 @@ func (s *session) todoReminder() string {
 	return text
 }
 
-// once reports whether the agent is sent one message alone: in a headless run, and as a sub-agent.
+// once reports whether the agent is sent one message alone: in a headless run, whoever answers its questions, and as a
+// sub-agent.
 func (s *session) once() bool {
 	w := s.opt.Workspace
-	return s.parent != nil || w != nil && w.Headless
+	return s.parent != nil || w != nil && w.Once
 }
 
 func (s *session) goOn(when, hint string) string {

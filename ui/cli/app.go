@@ -128,12 +128,17 @@ type exitStatus int
 // Error is never shown.
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// close waits for the last processes and gives the session back.
-func (a *app) close() {
-	ended := a.agent.EndBackground() // while the session that started them is open
-	if r := a.outcome.response.Load(); r != nil {
+// endBackground ends the background commands, which the result names.
+func (s *session) endBackground() {
+	ended := s.agent.EndBackground()
+	if r := s.outcome.response.Load(); r != nil {
 		r.Background = append(r.Background, ended...)
 	}
+}
+
+// close waits for the last processes and gives the session back.
+func (a *app) close() {
+	a.endBackground() // while the session that started them is open
 	for _, done := range a.closers {
 		done()
 	}

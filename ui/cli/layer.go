@@ -153,7 +153,7 @@ func (w *workspace) settleLayer(ctx context.Context, failure *agent.Failure) *ag
 	if w.layer == nil || w.cfg.Until == "" {
 		return failure
 	}
-	w.agent.EndBackground() // nothing writes any more
+	w.endBackground() // nothing writes any more
 	r := request{Do: doLand, Session: w.agent.SessionID(), Turn: w.agent.TurnNumber()}
 	if !w.cfg.Ephemeral {
 		r.Dir = w.agent.OutputDir()

@@ -108,7 +108,7 @@ func (w *workspace) forAgent() *agent.Workspace {
 	made := &agent.Workspace{
 		Project: w.project, NoProject: bool(w.cfg.NoProject), Shell: shell.Find(),
 		Replace: w.cfg.System, Append: w.cfg.AppendSystem,
-		Headless: w.extensions.unanswered(), Began: w.began, AddDirs: added, Asked: w.extensions.reopened,
+		Headless: w.extensions.unanswered(), Once: w.streams.headless && !w.fromProgram(), Began: w.began, AddDirs: added, Asked: w.extensions.reopened,
 	}
 	made.Home, _ = os.LookupEnv("HOME")
 	if dir, err := w.cfg.Paths.ConfigDir(); err == nil {
