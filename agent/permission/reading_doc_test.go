@@ -111,7 +111,9 @@ They count at any depth, in upper or lower case, with everything below them, and
 So is every file in the project that git's configuration names: yours, the repository's and that of repositories within it, with all
 included files, whatever the condition. Of commands (filters, drivers, editors, ` + "`core.fsmonitor`, `core.sshCommand`, aliases with `!`" + ` and the like)
 each word counts that is a path seen from the root, git's directory or a ` + "`cd`" + ` in the command, and the directory of that file unless it is the root. So do files that git hooks in shell,
-` + "`.pre-commit-config.yaml` and `lefthook.yml`" + ` name. artoo does not see paths that a program makes up itself; ` + "`artoo doctor`" + ` names the commands that it cannot parse.
+` + "`.pre-commit-config.yaml` and `lefthook.yml`" + ` name. A module that ` + "`python -m`" + ` names counts too. artoo does not see paths that a
+program makes up itself, modules that it loads elsewhere, and paths in hooks that are not in shell. An alias without ` + "`!`" + ` also guards paths that it
+only shows. ` + "`artoo doctor`" + ` names the commands that it cannot parse.
 
 | run or obeyed by | names |
 |---|---|

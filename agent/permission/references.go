@@ -116,7 +116,7 @@ func (r *references) command(text, by, dir string, dirs bool) {
 			if len(seen) == 0 {
 				seen = unknown
 			}
-			for i, w := range slices.Concat(c.Words, c.Inputs) {
+			for i, w := range slices.Concat(modules(c.Words), c.Inputs) {
 				for _, path := range r.paths(w, seen, i == 0) {
 					info, err := os.Stat(path)
 					isDir := err == nil && info.IsDir()
@@ -130,6 +130,20 @@ func (r *references) command(text, by, dir string, dirs bool) {
 			}
 		}
 	}
+}
+
+// modules are the words of a command with the files of each Python module that -m names: tools.clean is tools/clean.py, or
+// a directory.
+func modules(words []line.Word) []line.Word {
+	for i := 2; i < len(words); i++ {
+		if w := words[i]; words[i-1].Text == "-m" && w.Known {
+			for _, end := range []string{".py", "/__main__.py"} {
+				words = append(slices.Clip(words), line.Word{Text: strings.ReplaceAll(w.Text, ".", "/") + end, Known: true})
+			}
+			return words
+		}
+	}
+	return words
 }
 
 // expanded matches a word up to the end of its last expansion.

@@ -48,6 +48,7 @@ func TestFilesThatGitsConfigurationNamesAreGuarded(t *testing.T) {
 		"[filter \"x\"]\nclean = ./tools/clean %f":                 "tools/clean tools/other",
 		"[filter \"x\"]\nsmudge = sh clean.sh":                     "clean.sh",
 		"[filter \"x\"]\nprocess = python3 tools/p.py --mode=x":    "tools/p.py tools/lib.py",
+		"[filter \"x\"]\nclean = python3 -m tools.clean":           "tools/clean.py tools/lib.py tools/clean/__main__.py",
 		"[core]\nfsmonitor = .tools/watch":                         ".tools/watch",
 		"[core]\nsshCommand = \"ssh -F keys/ssh.conf\"":            "keys/ssh.conf",
 		"[core]\neditor = \"bash -c 'exec ./ed.sh \\\"$@\\\"' -\"": "ed.sh",
