@@ -8,10 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"artoo/tool/needs"
 )
 
 // The user's own settings of git colour diffs, a repository's do not.
 func TestGitsColoursAreTheUsers(t *testing.T) {
+	needs.Git(t)
 	home := t.TempDir()
 	environ := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
 	if got := gitColors(environ); len(got) != 0 {

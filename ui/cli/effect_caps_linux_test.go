@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 )
 
 // overCaps are ways of changing more than a cap allows: each touches at least four paths that were there, and
@@ -120,6 +121,7 @@ func TestNothingOverACapLands(t *testing.T) {
 	}{{[]string{"--max-files", "3"}, false}, {[]string{"--max-lines", "3"}, false}, {[]string{"--only", "kept/**"}, false}, {[]string{"--no-delete"}, true}} {
 		t.Run(c.args[0], func(t *testing.T) {
 			t.Parallel()
+			needs.Git(t)
 			try, tried := tryCaps(t, c.args), 0
 			for i, way := range overCaps {
 				if c.deletes && way.keeps {

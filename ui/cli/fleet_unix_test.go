@@ -21,6 +21,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 	"artoo/ui/result"
 )
 
@@ -58,6 +59,7 @@ func faults() []fault {
 // 0 replaces its reply.
 func newFleet(t testing.TB, repositories int, fails func(n int) fault) *fleet {
 	t.Helper()
+	needs.Git(t)
 	f := &fleet{TB: t, dir: t.TempDir(), failed: map[int]int{}}
 	f.model = providertest.Serve(t, &providertest.Handler{NoList: true, Next: func(n int, r providertest.Request) providertest.Reply {
 		if fails != nil {

@@ -20,7 +20,7 @@ func TestHintsWorkAsTheyAre(t *testing.T) {
 	artoo := buildProgram(t, moduleDir)
 	shared := home(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1", "PATH="+filepath.Dir(artoo)+":"+os.Getenv("PATH"))
 	needsLayers(t, artoo, shared)
-	origin := projectFrom(t, `git init -q && git config user.name a && git config user.email a@example.org && echo hello > a.txt
+	origin := projectFrom(t, `git config user.name a && git config user.email a@example.org && echo hello > a.txt
 		printf 'echo built > built.txt' > build.sh && git add . && git commit -qm first && echo mine > notes.txt && echo bye > a.txt`)
 	const noWay = "run it yourself, or start artoo without -p and answer its question"
 	for _, row := range []struct {

@@ -77,6 +77,7 @@ func startTree(t *testing.T, wrap ...string) (k *terminal, tty *os.File, before 
 // gone waits until no process of tree runs any more.
 func (k *terminal) gone() {
 	k.Helper()
+	needs.Program(k, "ps")
 	for _, name := range []string{"one", "two", "three"} {
 		data, err := os.ReadFile(filepath.Join(k.cmd.Dir, name))
 		if err != nil {

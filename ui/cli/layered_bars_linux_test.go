@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 )
 
 // layeredRun starts artoo in a project of ten files, with a model that runs one line and then says that it is
@@ -223,6 +224,7 @@ func TestALargePatchApplies(t *testing.T) {
 // itself changes another. It returns the patch, "" where nothing makes layers.
 func patchHolds(t *testing.T, line string) string {
 	t.Helper()
+	needs.Git(t)
 	cmd, dir := layeredRun(t, line, "-o", "patch")
 	shell := func(dir, line string) {
 		t.Helper()

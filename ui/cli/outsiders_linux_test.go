@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"artoo/provider/providertest"
+	"artoo/tool/needs"
 )
 
 // outsidersProject is a project with files that other programs run, a repository in it,
@@ -32,6 +33,7 @@ echo work > draft.txt; echo db > local.db; echo SECRET=1 > .env`
 // tries it in both.
 func TestOutsidersChangeNothingUnapproved(t *testing.T) {
 	t.Parallel()
+	needs.Programs(t, "git", "python3")
 	python := func(script string) string { return "python3 - <<'EOF'\n" + script + "\nEOF" }
 	finding := map[string][]string{ // the lines by the finding that they stand for
 		"P1 files that others run": {

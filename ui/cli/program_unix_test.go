@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"artoo/provider/providertest"
+	"artoo/tool/git/gittest"
+	"artoo/tool/needs"
 	"artoo/ui/prompt/prompttest"
 )
 
@@ -85,7 +87,11 @@ func line(t testing.TB, lines ...string) func(int, providertest.Request) provide
 // projectFrom makes a project by a shell line.
 func projectFrom(t testing.TB, line string) (dir string) {
 	t.Helper()
+	if strings.Contains(line, "git ") {
+		needs.Git(t)
+	}
 	dir = t.TempDir()
+	gittest.Repo(t, dir)
 	cmd := exec.Command("/bin/sh", "-ec", line)
 	cmd.Dir, cmd.Env = dir, home(t, "GIT_CONFIG_NOSYSTEM=1")
 	if said, err := cmd.CombinedOutput(); err != nil {

@@ -19,7 +19,7 @@ func TestTryChangesNothing(t *testing.T) {
 	artoo := buildProgram(t, moduleDir)
 	env := home(t, "ARTOO_SANDBOX=auto", "container=test")
 	needsLayers(t, artoo, env)
-	origin := projectFrom(t, `git init -q .; mkdir -p dir/deep; echo hello > notes.txt; echo x > dir/deep/x; ln -s notes.txt link
+	origin := projectFrom(t, `mkdir -p dir/deep; echo hello > notes.txt; echo x > dir/deep/x; ln -s notes.txt link
 		git add .; git -c user.name=a -c user.email=a@example.org commit -qm one`)
 	lines := []string{"echo bye >> notes.txt", "rm -rf dir", "rm -rf .git", "git commit -qam two", "git checkout -qb other", "mv notes.txt gone",
 		"chmod 600 notes.txt", "ln -sf /etc/passwd link", "rm -rf -- * .[a-z]*", "truncate -s 0 notes.txt", "mkdir new; echo 1 > new/1",
@@ -72,7 +72,7 @@ func TestTryAsks(t *testing.T) {
 	artoo := buildProgram(t, moduleDir)
 	env := home(t, "ARTOO_SANDBOX=auto", "container=test", "TERM=xterm", "NO_COLOR=1")
 	needsLayers(t, artoo, env)
-	dir := projectFrom(t, `git init -q .; echo hello > notes.txt; git add .; git -c user.name=a -c user.email=a@example.org commit -qm one`)
+	dir := projectFrom(t, `echo hello > notes.txt; git add .; git -c user.name=a -c user.email=a@example.org commit -qm one`)
 	notes := func() string {
 		data, err := os.ReadFile(filepath.Join(dir, "notes.txt"))
 		if err != nil {
@@ -144,7 +144,7 @@ func TestTryPassesCtrlCOn(t *testing.T) {
 	artoo := buildProgram(t, moduleDir)
 	env := home(t, "ARTOO_SANDBOX=auto", "container=test", "TERM=xterm", "NO_COLOR=1")
 	needsLayers(t, artoo, env)
-	dir := projectFrom(t, `git init -q .`)
+	dir := projectFrom(t, ":")
 	for name, c := range map[string]struct {
 		line  string
 		again bool   // Ctrl-C is typed twice

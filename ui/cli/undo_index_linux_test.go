@@ -13,7 +13,7 @@ func TestUndoOfWhatALineStaged(t *testing.T) {
 	artoo := buildProgram(t, moduleDir)
 	shared := home(t, "container=test", "ARTOO_SANDBOX=auto")
 	needsLayers(t, artoo, shared)
-	origin := projectFrom(t, `git init -q -b main .; git config user.name a; git config user.email a@example.org
+	origin := projectFrom(t, `git config user.name a; git config user.email a@example.org
 mkdir d; for f in a b zz d/c s; do echo 1 > $f; done; git add .; git commit -qm first; git switch -qc topic; echo 2 > d/c
 git commit -qam topic; git switch -q main; echo mine >> b; echo staged >> s; git add s`)
 	for _, staging := range []string{
