@@ -41,14 +41,14 @@ var allowed = []struct {
 	{"artoo/tool/files", []string{"artoo/tool/git"}},
 	{"artoo/tool/git/gittest", []string{"artoo/tool/git"}},
 	{"artoo/tool/search", []string{"artoo/tool/files", "artoo/tool/git"}},
-	{"artoo/tool/project", []string{"artoo/tool/environ", "artoo/tool/files", "artoo/tool/git"}},
+	{"artoo/tool/project", []string{"artoo/tool/files", "artoo/tool/git"}},
 	{"artoo/tool/edit", []string{"artoo/tool/files", "artoo/tool/git"}},
 	{"artoo/tool/patch", []string{"artoo/tool/git"}},
 	{"artoo/tool/changes", []string{"artoo/tool/git", "artoo/tool/project"}},
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher", "artoo/tool/tempdir"}},
 	{"artoo/tool/journal", []string{"artoo/tool/sandbox"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
-	{"artoo/tool/mcp", []string{"artoo/tool/atomicfile", "artoo/tool/environ", "artoo/tool/extension", "artoo/tool/schemas", "artoo/tool/shell", "artoo/tool/mcp/mcptest"}},
+	{"artoo/tool/mcp", []string{"artoo/tool/atomicfile", "artoo/tool/extension", "artoo/tool/schemas", "artoo/tool/shell", "artoo/tool/mcp/mcptest"}},
 	{"artoo/tool/skill", []string{"artoo/tool/files", "artoo/tool/frontmatter"}},
 	{"artoo/tool/repo", []string{"artoo/tool/git", "artoo/tool/project"}},
 	{"artoo/tool/web", []string{"artoo/tool/pdf", "artoo/tool/pdf/pdftest"}},
@@ -62,7 +62,7 @@ var allowed = []struct {
 	{"artoo/agent/confine", []string{"artoo/agent/permission", "artoo/tool", "artoo/tool/*"}},
 	{"artoo/agent/ledger", []string{"artoo/provider"}},
 	{"artoo/agent/permission/line", nil},
-	{"artoo/agent/permission", []string{"artoo/agent/permission/line", "artoo/tool", "artoo/tool/environ", "artoo/tool/files", "artoo/tool/project",
+	{"artoo/agent/permission", []string{"artoo/agent/permission/line", "artoo/tool", "artoo/tool/files", "artoo/tool/project",
 		"artoo/tool/sandbox", "artoo/tool/spelling", "artoo/tool/web"}},
 	{"artoo/agent/instructions", []string{"artoo/tool/files"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/telemetry", "artoo/tool", "artoo/tool/*",
@@ -77,7 +77,7 @@ var allowed = []struct {
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/config", "artoo/conversation", "artoo/provider",
 		"artoo/provider/redact",
 		"artoo/tool", "artoo/tool/atomicfile", "artoo/tool/builtin", "artoo/tool/changes",
-		"artoo/tool/edit", "artoo/tool/environ", "artoo/tool/files", "artoo/tool/journal", "artoo/tool/mcp", "artoo/tool/project",
+		"artoo/tool/edit", "artoo/tool/files", "artoo/tool/journal", "artoo/tool/mcp", "artoo/tool/project",
 		"artoo/tool/repo", "artoo/tool/search", "artoo/tool/shell", "artoo/tool/skill", "artoo/tool/spelling",
 		"artoo/ui/prompt", "artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/prompt", []string{"artoo/provider/redact", "artoo/tool/atomicfile", "artoo/ui/sanitize"}},
@@ -101,7 +101,7 @@ var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest",
 var testHelpers = []string{"artoo/tool/needs", "artoo/tool/sweep", "artoo/tool/git/gittest"}
 
 // shared are packages that any other may import. They import nothing of artoo.
-var shared = []string{"artoo/tool/diff", "artoo/tool/names", "artoo/tool/text"}
+var shared = []string{"artoo/tool/diff", "artoo/tool/environ", "artoo/tool/names", "artoo/tool/text"}
 
 func TestImports(t *testing.T) {
 	files, imports := 0, map[string][]string{}
@@ -131,13 +131,17 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// longestChain is the longest chain of packages that import each other, from pkg down. known has those that were found.
+// longestChain is the longest chain of packages that import each other, from pkg down, without those that any may import.
+// known has those that were found.
 func longestChain(pkg string, imports, known map[string][]string) []string {
 	if chain, ok := known[pkg]; ok {
 		return chain
 	}
 	var below []string
 	for _, imported := range imports[pkg] {
+		if slices.Contains(shared, imported) {
+			continue
+		}
 		if chain := longestChain(imported, imports, known); len(chain) > len(below) {
 			below = chain
 		}
@@ -194,6 +198,7 @@ func checkFile(t *testing.T, name string) (pkg string, imports []string) {
 	}
 	if file.Name.Name != "main" && !test {
 		checkStreams(t, name, file)
+		checkSurroundings(t, name, file)
 	}
 	if test && pkg != "artoo/tool/needs" {
 		checkSkips(t, name, file)
@@ -274,6 +279,56 @@ func checkStreams(t *testing.T, name string, file *ast.File) {
 			use == "fmt.Print", use == "fmt.Println", use == "fmt.Printf",
 			pkg.Name == "log" && (strings.HasPrefix(sel.Sel.Name, "Fatal") || strings.HasPrefix(sel.Sel.Name, "Print")):
 			t.Errorf("%s: %s is for a program's main alone", name, use)
+		}
+		return true
+	})
+}
+
+// ofTheProcess read what a process has: its variables, its working directory, and by PATH its programs. main hands the
+// first two to ui/cli, so that several runs fit into one process.
+var ofTheProcess = []string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv", "os.Setenv", "os.Unsetenv", "os.Clearenv",
+	"os.Getwd", "os.Chdir", "os.UserHomeDir", "os.UserCacheDir", "os.UserConfigDir", "os.TempDir", "filepath.Abs", "exec.LookPath",
+	"http.ProxyFromEnvironment"}
+
+// mayAskTheProcess are the files that use them all the same, or a relative name that means the same, each for a reason.
+var mayAskTheProcess = map[string]string{
+	"tool/environ/vars.go":        "without variables it is as os/exec, for tests; an absolute path needs none",
+	"tool/sandbox/probe_linux.go": "it tries the sandbox of this process",
+	"tool/git/gittest/gittest.go": "for tests",
+	"tool/needs/needs.go":         "for tests",
+	"tool/sweep/sweep.go":         "for tests",
+	"tool/lsp/lsptest/server.go":  "is a process of its own",
+	"tool/mcp/mcptest/server.go":  "is a process of its own",
+	"ui/cli/workspace.go":         "looks at an absolute path",
+}
+
+// checkSurroundings refuses them outside main, and calls that ask for them by a word: temporary files in "", and a
+// program without a path.
+func checkSurroundings(t *testing.T, name string, file *ast.File) {
+	if mayAskTheProcess[filepath.ToSlash(name)] != "" {
+		return
+	}
+	words := map[string]int{"os.MkdirTemp": 0, "os.CreateTemp": 0, "exec.Command": 0, "exec.CommandContext": 1}
+	nameOf := func(n ast.Node) string {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if pkg, ok := sel.X.(*ast.Ident); ok {
+				return pkg.Name + "." + sel.Sel.Name
+			}
+		}
+		return ""
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if use := nameOf(n); slices.Contains(ofTheProcess, use) {
+			t.Errorf("%s: %s is of the process: use what main hands to ui/cli", name, use)
+		}
+		if call, ok := n.(*ast.CallExpr); ok {
+			at, asks := words[nameOf(call.Fun)]
+			if !asks {
+				return true
+			}
+			if word, ok := call.Args[at].(*ast.BasicLit); ok && !strings.Contains(word.Value, "/") {
+				t.Errorf("%s: %s(%s) is of the process: use what main hands to ui/cli", name, nameOf(call.Fun), word.Value)
+			}
 		}
 		return true
 	})

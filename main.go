@@ -20,8 +20,9 @@ var (
 )
 
 func main() {
+	dir, _ := os.Getwd() // "" where it was removed, which Main reports
 	os.Exit(cli.Main(cli.Process{
-		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Dir: dir,
 		Version: version, Commit: commit, Date: date, Exit: os.Exit, Docs: docs,
 	}))
 }

@@ -539,7 +539,7 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 	if strings.Contains(check.Command, "{}") {
 		line = strings.ReplaceAll(check.Command, "{}", shell.Quote(names...))
 	}
-	cmd := exec.Command("sh", "-c", line)
+	cmd := c.session.own().Command(context.Background(), "sh", "-c", line)
 	cmd.Dir, cmd.Env = c.session.opt.Policy.Root, slices.Clone(c.env.Environ)
 	var confined confine.Confined
 	run := shell.Command{Cmd: cmd, Limit: checkLimit, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: c.env.Kill,

@@ -197,7 +197,7 @@ func (c *confinement) scripted(t *testing.T, mode permission.Mode, steps ...fake
 // options are those of such an agent.
 func (c *confinement) options(t *testing.T, mode permission.Mode, steps ...fake.Step) agent.Options {
 	t.Helper()
-	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Bash(builtin.BashOptions{Path: shell.Find(), Confined: true, Ask: true}), builtin.Shell())
+	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Bash(builtin.BashOptions{Path: shell.Find(nil), Confined: true, Ask: true}), builtin.Shell())
 	dir := t.TempDir()
 	files, err := files.Open(files.Config{Root: dir})
 	must(t, err)

@@ -301,7 +301,7 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 	root := s.opt.Policy.Root
 	variables := map[string]string{"CLAUDE_PROJECT_DIR": root, "CLAUDE_PLUGIN_ROOT": k.Root, "extensionPath": k.Root}
 	if k.Line != "" {
-		words = []string{cmp.Or(shell.Find(), "sh"), "-c", k.Line}
+		words = []string{cmp.Or(shell.Find(s.own()), "sh"), "-c", k.Line}
 	} else if k.Claude {
 		words = slices.Clone(words)
 		for i, word := range words {
@@ -311,7 +311,7 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 			words[i] = word
 		}
 	}
-	cmd := exec.Command(words[0], words[1:]...)
+	cmd := s.own().Command(context.Background(), words[0], words[1:]...)
 	cmd.Dir, cmd.Env = root, environ.OfExtension(h.environ, k.PassEnv...)
 	if k.Source.ThirdParty() { // Without the network npx and uvx would try for minutes.
 		cmd.Env = append(cmd.Env, "npm_config_offline=true", "UV_OFFLINE=1")

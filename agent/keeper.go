@@ -21,6 +21,7 @@ import (
 	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/journal"
 	"artoo/tool/names"
@@ -476,12 +477,12 @@ func (w *Workspace) JournalConfig(dir, state string, env *tool.Env) journal.Conf
 			return err != nil || place.Denied
 		},
 		Merge: func(ctx context.Context, path string, from, to, now []byte) ([]byte, []string, error) {
-			return repo.MergeIndex(ctx, filepath.Dir(path), env.Environ, from, to, now)
+			return repo.MergeIndex(ctx, filepath.Dir(path), w.Project.Environ, env.Environ, from, to, now)
 		}}
 	if state != "" {
 		config.Locks = filepath.Join(state, "landing")
 	}
-	_, config.Added, _ = w.AddedDirs() // opening the files fails for one that cannot be named
+	_, config.Added = w.AddedDirs()
 	if w.Project.Common != "" {
 		config.Added = append(config.Added, w.Project.Common)
 	}
@@ -500,6 +501,7 @@ type tally struct {
 	caps EffectCaps
 	only [][]permission.Rule
 	root string
+	home string // ~ in a pattern
 	seed maphash.Seed
 	// landing holds a value from the counting of changes until they are made: else two sub-agents' changes that each
 	// fit alone would pass a cap together.
@@ -533,7 +535,7 @@ func newTally(opt Options) (*tally, error) {
 		return nil, &Failure{Kind: KindUsage, What: caps.String(), Err: errors.New("nothing makes layers here, and commands could change more"),
 			Hint: "leave out the tools that run commands"}
 	}
-	t := &tally{caps: caps, root: opt.Policy.Root, seed: maphash.MakeSeed(), landing: make(chan struct{}, 1), originals: map[string]original{}}
+	t := &tally{caps: caps, root: opt.Policy.Root, home: environ.Vars(opt.Env.Environ).Home(), seed: maphash.MakeSeed(), landing: make(chan struct{}, 1), originals: map[string]original{}}
 	for _, list := range caps.Only {
 		var rules []permission.Rule
 		for _, glob := range list {
@@ -852,7 +854,7 @@ func (t *tally) passed(ctx context.Context, list []effect) (originals map[string
 // outside is the list of patterns that a path does not match, as the user would write it; "" for none.
 func (t *tally) outside(path string) string {
 	for i, rules := range t.only {
-		if !slices.ContainsFunc(rules, func(r permission.Rule) bool { return r.MatchesPath(t.root, path) }) {
+		if !slices.ContainsFunc(rules, func(r permission.Rule) bool { return r.MatchesPath(t.root, t.home, path) }) {
 			return "--only " + strings.Join(t.caps.Only[i], " --only ")
 		}
 	}

@@ -421,12 +421,12 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 	if len(byDir) == 0 {
 		return g, nil
 	}
-	if g.temp, err = os.MkdirTemp("", "artoo-git-"); err != nil {
+	if g.temp, err = os.MkdirTemp(c.session.own().TempDir(), "artoo-git-"); err != nil {
 		return g, err
 	}
 	open := func(path string) (io.ReadCloser, error) { return changes.Open(path) }
 	for dir, list := range byDir {
-		r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Environ: c.session.opt.Env.Environ}
+		r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Own: c.session.own(), Environ: c.session.opt.Env.Environ}
 		if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && dir == w.Project.Common {
 			if r.WorkTree, r.GitDir, err = w.Project.Root, w.Project.GitDir(), nil; r.GitDir == "" {
 				continue

@@ -161,7 +161,7 @@ func (s *session) settingsNow() settings {
 			now.Without = append(now.Without, name)
 		}
 	}
-	now.ReadDirs, now.WriteDirs, _ = w.AddedDirs() // one that cannot be named: opening it fails with a better word
+	now.ReadDirs, now.WriteDirs = w.AddedDirs()
 	return now
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -340,15 +339,12 @@ type Workspace struct {
 // OpenFiles opens the granted directories, and those of read.
 func (w *Workspace) OpenFiles(read []string) (*files.Files, error) {
 	cfg := files.Config{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles,
-		Asked: w.Asked, Buffers: w.Buffers, GitDirs: w.Project.GitDirs}
+		Asked: w.Asked, Buffers: w.Buffers, GitDirs: w.Project.GitDirs, Environ: w.Project.Environ}
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
 	}
 	cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Stores...)
-	readable, writable, err := w.AddedDirs()
-	if err != nil {
-		return nil, err
-	}
+	readable, writable := w.AddedDirs()
 	cfg.ReadDirs, cfg.WriteDirs = slices.Concat(cfg.ReadDirs, readable, w.ReadDirs), writable
 	return files.Open(cfg)
 }
@@ -369,20 +365,17 @@ func (w *Workspace) openFiles(env *tool.Env, policy *permission.Policy, read []s
 }
 
 // AddedDirs are the directories the user opened besides the project, absolute.
-func (w *Workspace) AddedDirs() (readable, writable []string, err error) {
+func (w *Workspace) AddedDirs() (readable, writable []string) {
 	for _, dir := range w.AddDirs {
 		dir, write := strings.CutSuffix(dir, ":rw")
-		dir, err := filepath.Abs(names.InHome(dir, os.Getenv("HOME")))
-		if err != nil {
-			return nil, nil, err
-		}
+		dir = names.Abs(w.Project.Dir, names.InHome(dir, w.Project.Environ.Home()))
 		if write {
 			writable = append(writable, dir)
 		} else {
 			readable = append(readable, dir)
 		}
 	}
-	return readable, writable, nil
+	return readable, writable
 }
 
 // Confinement is the kind that can hold the project's commands.

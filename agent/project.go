@@ -54,11 +54,11 @@ type ProjectOptions struct {
 // ends all of it.
 func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	if opt.Workspace == nil {
-		project, err := repository.Find(dir, os.Getenv("HOME"))
+		project, err := repository.Find(dir, opt.own())
 		if err != nil {
 			return nil, err
 		}
-		opt.Workspace = &Workspace{Project: project, Shell: shell.Find()}
+		opt.Workspace = &Workspace{Project: project, Shell: shell.Find(project.Environ)}
 	}
 	p := newProjectParts(&opt)
 	defer func() {
@@ -79,6 +79,17 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	a.end, a.reached, a.servers = p.close, p.reached, p.servers
 	p.confined.watchFor(a.keeper)
 	return a, nil
+}
+
+// own are artoo's own variables, those of commands where there are no others.
+func (o *ProjectOptions) own() environ.Vars {
+	if o.Workspace != nil {
+		return o.Workspace.Project.Environ
+	}
+	if o.Env != nil {
+		return o.Env.Environ
+	}
+	return nil
 }
 
 // projectParts are the parts that ForProject made besides the agent.
@@ -133,7 +144,7 @@ func (p *projectParts) warn(text string) {
 
 func (p *projectParts) makeEnv() {
 	if p.opt.Env == nil {
-		p.opt.Env = &tool.Env{Environ: os.Environ()}
+		p.opt.Env = &tool.Env{Environ: p.workspace.Project.Environ}
 	}
 	host := &confine.Host{Warn: p.warn}
 	p.opt.Env.Start = host.Start
@@ -145,7 +156,7 @@ func (p *projectParts) makePolicy() {
 	if p.opt.Policy == nil {
 		p.opt.Policy = &permission.Policy{Mode: permission.ModeAsk, NoProject: at.None, Root: at.Root, Dir: at.Dir,
 			World: permission.World{Environ: p.opt.Env.Environ, Guard: permission.NewGuard(at), Secrets: new(repository.Histories)}}
-		p.opt.Policy.Shell.Name, p.opt.Policy.Shell.Locale = filepath.Base(shell.Find()), environ.ShellLocale(p.opt.Env.Environ)
+		p.opt.Policy.Shell.Name, p.opt.Policy.Shell.Locale = filepath.Base(shell.Find(at.Environ)), environ.ShellLocale(p.opt.Env.Environ)
 	}
 	p.opt.Guard = p.opt.Policy.World.Guard
 }
@@ -161,16 +172,17 @@ func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 	if facts.Mechanism == sandbox.None {
 		return nil, nil
 	}
-	home, _ := os.UserHomeDir()
+	own := p.workspace.Project.Environ
+	home := own.Home()
 	variables := p.opt.Env.Environ
 	guard := p.opt.Guard
 	config := confine.Config{
 		Config: sandbox.Config{
 			Root: p.workspace.Project.Root, Common: p.workspace.Project.Common, Home: home,
-			Toolchains: homeDirs(p.opt.Toolchains, home), Loopback: p.opt.Loopback,
+			Toolchains: homeDirs(p.opt.Toolchains, p.workspace.Project.Dir, home), Loopback: p.opt.Loopback,
 			Denied: p.opt.Policy.World.Denied, Protected: p.opt.Policy.World.Protected, IsCache: permission.IsCache,
 		},
-		Cache: p.opt.Cache, Environ: variables, Pass: p.opt.Pass,
+		Cache: p.opt.Cache, Own: own, Environ: variables, Pass: p.opt.Pass,
 		Servers: p.opt.Servers != nil, Trusted: p.opt.Policy.TrustsPrograms,
 	}
 	if p.opt.State != "" {
@@ -182,10 +194,7 @@ func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 			config.Fixed = append(config.Fixed, at.Common)
 		}
 	}
-	var err error
-	if config.Read, config.Write, err = p.workspace.AddedDirs(); err != nil {
-		return nil, err
-	}
+	config.Read, config.Write = p.workspace.AddedDirs()
 	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, p.workspace.Project.Stores, goSettings(environ.Variable(variables), home))
 	config.Late = skillDirs(p.opt.Skills)
 	confiner := confine.New(config, *facts)
@@ -198,7 +207,7 @@ func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 
 func (p *projectParts) makeTools(confiner *confine.Confiner) {
 	if p.opt.Tools == nil {
-		p.opt.Tools = append(builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: confiner != nil, Ask: true}),
+		p.opt.Tools = append(builtin.Tools(builtin.BashOptions{Path: shell.Find(p.workspace.Project.Environ), Confined: confiner != nil, Ask: true}),
 			OwnTools(p.opt.SubAgents)...)
 		p.opt.Tools = slices.DeleteFunc(p.opt.Tools, func(t tool.Tool) bool { return t.Optional })
 		if len(p.opt.MCP.Servers) > 0 {
@@ -208,7 +217,7 @@ func (p *projectParts) makeTools(confiner *confine.Confiner) {
 	if p.opt.Servers == nil || tool.Find(p.opt.Tools, "lsp") == nil {
 		return
 	}
-	servers := lsp.New(lsp.Config{Root: p.workspace.Project.Root, Servers: p.opt.Servers, Environ: p.opt.Env.Environ,
+	servers := lsp.New(lsp.Config{Root: p.workspace.Project.Root, Servers: p.opt.Servers, Own: p.workspace.Project.Environ, Environ: p.opt.Env.Environ,
 		Start: func(cmd *exec.Cmd) (shell.Started, error) {
 			switch {
 			case confiner != nil:
@@ -254,7 +263,7 @@ func (p *projectParts) temporaryJournal() (dir string, err error) {
 		}
 	}
 	if dir == "" {
-		if dir, err = os.MkdirTemp("", "artoo-undo-"); err != nil {
+		if dir, err = os.MkdirTemp(p.workspace.Project.Environ.TempDir(), "artoo-undo-"); err != nil {
 			return "", err
 		}
 	}
@@ -262,11 +271,10 @@ func (p *projectParts) temporaryJournal() (dir string, err error) {
 	return dir, nil
 }
 
-func homeDirs(dirs []string, home string) (list []string) {
+// homeDirs are directories as the user wrote them, seen from at.
+func homeDirs(dirs []string, at, home string) (list []string) {
 	for _, dir := range dirs {
-		if abs, err := filepath.Abs(names.InHome(dir, home)); err == nil {
-			list = append(list, abs)
-		}
+		list = append(list, names.Abs(at, names.InHome(dir, home)))
 	}
 	return list
 }

@@ -121,7 +121,7 @@ func (s situation) play(t *testing.T, name, input, changes string) permission.Fa
 		steps = slices.Concat([]fake.Step{fake.Calls(task("t1", "work"))}, steps, []fake.Step{fake.Say("done")})
 	}
 	a := c.scripted(t, s.mode, steps...)
-	all := builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: true, Ask: true})
+	all := builtin.Tools(builtin.BashOptions{Path: shell.Find(nil), Confined: true, Ask: true})
 	a.Opt().Tools = append(builtin.Pick(all, []string{"bash", "shell", "write"}), agent.OwnTools(nil)...)
 	s.restrict(t, a.Policy())
 	if !s.can.Sandbox {

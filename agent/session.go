@@ -16,6 +16,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/environ"
 	"artoo/tool/search"
 	"artoo/tool/skill"
 	"artoo/tool/tempdir"
@@ -86,6 +87,14 @@ type session struct {
 
 // loadedSkill is a skill that the model was given in this session.
 type loadedSkill struct{ name, text string }
+
+// own are artoo's own variables, by which programs are looked up.
+func (s *session) own() environ.Vars {
+	if s.opt.Workspace == nil {
+		return nil
+	}
+	return s.opt.Workspace.Project.Environ
+}
 
 // standIn answers for the rest of a turn in place of the model that the user chose.
 type standIn struct {
@@ -345,7 +354,7 @@ func (s *session) outputs(kept *conversation.Session) (output string, read []str
 	}
 	if kept == nil {
 		if s.scratch == nil {
-			if s.scratch, err = tempdir.Make(""); err != nil {
+			if s.scratch, err = tempdir.Make(s.own().TempDir()); err != nil {
 				return "", nil, err
 			}
 		}

@@ -27,7 +27,7 @@ func inJournalAt(t *testing.T, state string, steps ...fake.Step) (*agent.Agent, 
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Write(), builtin.Bash(builtin.BashOptions{Path: shell.Find()}))
+	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Write(), builtin.Bash(builtin.BashOptions{Path: shell.Find(nil)}))
 	files, err := files.Open(files.Config{Root: root})
 	must(t, err)
 	t.Cleanup(func() { files.Close() })

@@ -79,7 +79,7 @@ func (c *calls) runUntil(ctx context.Context, line string) (end shell.Result, hi
 	if c.session.opt.Sandbox == nil {
 		return end, nil, errors.New("nothing confines it here")
 	}
-	path := shell.Find()
+	path := shell.Find(c.session.own())
 	cmd := exec.Command(path, "-c", line)
 	cmd.Dir, cmd.Env = c.session.opt.Env.Dir, slices.Clone(c.env.Environ)
 	var confined confine.Confined

@@ -7,13 +7,15 @@
 // also reads the name without prefix; its tag default overwrites values of the file; an empty variable counts as set;
 // its error shows the value; it replaces plain lists and cuts them at every comma; plain booleans do not know yes and
 // on, plain durations need a unit; a nested struct adds its name to the variable, and a nil pointer to one is
-// allocated. So Settings is flat, its types decode themselves, those tags are not used, empty variables are removed
-// first, and only the cause of an error is shown.
+// allocated. It reads the variables of the process, too, where those of a run are given. So Settings is flat, its types
+// decode themselves, those tags are not used, each variable that is set and not empty is decoded alone, as the default of
+// a field that no variable names, and only the cause of an error is shown.
 package config
 
 import (
 	"strings"
 
+	"artoo/tool/environ"
 	"artoo/tool/extension"
 	"artoo/tool/spelling"
 )
@@ -39,11 +41,14 @@ type Config struct {
 	Hooks []extension.Hook
 	// Paths says where artoo's files live.
 	Paths Paths
+	// Environ are artoo's own variables, by which programs that give keys are looked up. Keys are taken from them.
+	Environ environ.Vars
 	// File is the config file that was read, "" when there was none.
 	File string
 	// Warnings are lines for stderr, each said once.
 	Warnings []string
 
+	dir          string   // the working directory, where relative paths start
 	written      []string // see Written
 	origins      map[string]origin
 	projectRules map[string][]RuleText // the keys are roots

@@ -15,7 +15,8 @@ import (
 // document is a TOML file with its lines, and the errors and warnings about it.
 type document struct {
 	path     string
-	system   bool // the file is the system's, whose whole path origins name
+	home     string // what ~ means in it
+	system   bool   // the file is the system's, whose whole path origins name
 	root     map[string]any
 	index    *lineIndex
 	problems []problem

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -66,18 +65,28 @@ func TestTheDefectsOfEnvconfigAreThoseWeKnow(t *testing.T) {
 func TestTheErrorOfAVariableHidesWhatEnvconfigShows(t *testing.T) {
 	world(t)
 	t.Setenv("ARTOO_MAX_TURNS", "many")
-	_, err := Load(LoadOptions{})
+	_, err := load(LoadOptions{})
 	wantError(t, err, "usage", `ARTOO_MAX_TURNS: "many" is not a whole number`)
 	if strings.Contains(err.Error(), "envconfig") {
 		t.Error(err)
 	}
 }
 
-func TestEmptyVariablesAreRemoved(t *testing.T) {
-	world(t)
+func TestAnEmptyVariableCountsAsNotSet(t *testing.T) {
+	home := world(t)
+	writeFile(t, 0o600, "[ui]\npager = \"more\"\n", home, ".config", "artoo", "config.toml")
 	t.Setenv("ARTOO_PAGER", "")
-	mustLoad(t, LoadOptions{})
-	if _, set := os.LookupEnv("ARTOO_PAGER"); set {
-		t.Error("it is still set")
+	if c := mustLoad(t, LoadOptions{}); c.Pager != "more" {
+		t.Errorf("the pager is %q", c.Pager)
+	}
+}
+
+// Only the variables that are given count, not those of the process.
+func TestTheVariablesOfARunAreGiven(t *testing.T) {
+	home := world(t)
+	t.Setenv("ARTOO_PAGER", "of the process")
+	c, err := Load(LoadOptions{Environ: []string{"HOME=" + home, "ARTOO_MAX_TURNS=7"}})
+	if err != nil || c.Pager != "" || c.MaxTurns != 7 || c.Origin("max_turns") != "ARTOO_MAX_TURNS" {
+		t.Errorf("%q, %d turns of %s, %v", c.Pager, c.MaxTurns, c.Origin("max_turns"), err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"artoo/tool/extension"
+	"artoo/tool/names"
 	"artoo/tool/spelling"
 	"artoo/tool/text"
 )
@@ -89,7 +90,7 @@ func (t *table) hookCommand(h *extension.Hook) {
 		h.Line = line
 	case isList && len(words) > 0 && words[0] != "":
 		if !h.Source.ThirdParty() {
-			words[0] = expandHome(words[0])
+			words[0] = names.InHome(words[0], t.doc.home)
 		}
 		h.Command = words
 	default:

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -112,7 +111,7 @@ func (c *Config) keyPlaces(name string) (places []keyPlace, err error) {
 	}
 	if source == "auto" || source == "env" {
 		for _, v := range c.keyVariables(name) {
-			text, _ := os.LookupEnv(v)
+			text := c.Environ.Get(v)
 			written(v, text)
 		}
 	}
@@ -323,7 +322,7 @@ func (c *Config) SeenKeys() []string {
 	}
 	c.seen.once.Do(func() {
 		c.seen.add(c.APIKey.Reveal())
-		for _, key := range []string{c.BraveAPIKey.Reveal(), c.TavilyAPIKey.Reveal(), usual("brave_api_key"), usual("tavily_api_key")} {
+		for _, key := range []string{c.BraveAPIKey.Reveal(), c.TavilyAPIKey.Reveal(), c.usual("brave_api_key"), c.usual("tavily_api_key")} {
 			c.seen.add(key)
 		}
 		for _, name := range c.ProviderNames() {
@@ -334,7 +333,7 @@ func (c *Config) SeenKeys() []string {
 				}
 			}
 			for _, v := range c.keyVariables(name) {
-				text, _ := os.LookupEnv(v)
+				text := c.Environ.Get(v)
 				c.seen.add(text)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"artoo/tool/names"
 	"artoo/tool/shell"
 )
 
@@ -47,16 +49,25 @@ func (c *Config) RunCredentials(ctx context.Context, command string) (string, er
 	return c.keyOutput(ctx, "credential_process", []string{"sh", "-c", command})
 }
 
+// program is the name of a program, or its path as seen from the working directory.
+func (c *Config) program(name string) string {
+	if strings.Contains(name, "/") {
+		return names.Abs(c.dir, name)
+	}
+	return name
+}
+
 // keyOutput runs a program that a setting names, which gets no input and no provider's key. Its stderr is passed on as it
 // comes ("touch the token"), and is part of the error.
 func (c *Config) keyOutput(ctx context.Context, setting string, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCommandLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := c.Environ.Command(ctx, c.program(argv[0]), argv[1:]...)
 	out, errs := &head{max: maxKeyLine, line: func(string) {}}, &head{max: 2000, line: func(line string) { c.keySays(setting + ": " + line) }}
 	cmd.Stdout, cmd.Stderr = out, errs
 	keys := c.KeyVariables()
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { // a helper fetches a key, it needs none
+	cmd.Dir, cmd.Args[0] = c.dir, argv[0]
+	cmd.Env = slices.DeleteFunc(slices.Clone(cmd.Env), func(entry string) bool { // a helper fetches a key, it needs none
 		name, _, _ := strings.Cut(entry, "=")
 		return strings.HasPrefix(name, envPrefix+"_") || slices.Contains(keys, name)
 	})
@@ -128,7 +139,7 @@ func (h *head) say(line []byte) {
 // keyFromFile is the key of ARTOO_API_KEY_FILE. A regular file is read each time, since it may change;
 // a pipe, as with <(pass show key), can be read only once, so its content is remembered.
 func (c *Config) keyFromFile(ctx context.Context) (Key, error) {
-	if info, err := os.Stat(c.APIKeyFile); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Stat(names.Abs(c.dir, c.APIKeyFile)); err == nil && !info.Mode().IsRegular() {
 		return c.keys.once(ctx, "api_key_file", func() (Key, error) { return c.readKeyFile(ctx) })
 	}
 	return c.readKeyFile(ctx)
@@ -143,7 +154,7 @@ func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 	var err error
 	came := make(chan struct{})
 	go func() {
-		line, err = firstLineOf(c.APIKeyFile)
+		line, err = c.firstLineOf(c.APIKeyFile)
 		close(came)
 	}()
 	why := ""
@@ -166,8 +177,11 @@ func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 }
 
 // firstLineOf reads the first line of a file, trimmed.
-func firstLineOf(path string) (string, error) {
-	f, err := os.Open(path)
+func (c *Config) firstLineOf(path string) (string, error) {
+	f, err := os.Open(names.Abs(c.dir, path))
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		failed.Path = path
+	}
 	if err != nil {
 		return "", err
 	}

@@ -6,17 +6,25 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kelseyhightower/envconfig"
 
 	"artoo/provider"
+	"artoo/tool/environ"
+	"artoo/tool/names"
 	"artoo/tool/spelling"
 )
 
-// LoadOptions are the inputs of Load besides the environment.
+// LoadOptions are the inputs of Load.
 type LoadOptions struct {
+	// Environ are artoo's own variables, as os.Environ gives them.
+	Environ environ.Vars
+	// Dir is the working directory, absolute, where relative paths start.
+	Dir string
 	// Flags are the raw values of the given flags in order, by option key; a switch has "true".
 	// May be nil.
 	Flags map[string][]string
@@ -38,7 +46,9 @@ type LoadOptions struct {
 func Load(o LoadOptions) (*Config, error) {
 	l := loader{&Config{
 		Providers:    map[string]ProviderTable{},
-		Paths:        FindPaths(),
+		Paths:        FindPaths(o.Environ),
+		Environ:      o.Environ,
+		dir:          o.Dir,
 		origins:      map[string]origin{},
 		projectRules: map[string][]RuleText{},
 		keyring:      o.Keyring,
@@ -64,7 +74,7 @@ func Load(o LoadOptions) (*Config, error) {
 			return nil, fmt.Errorf("default of %s: %w", o.Key, err)
 		}
 	}
-	l.cfg.Warnings = checkVariables()
+	l.cfg.Warnings = l.checkVariables()
 	if err := l.readSystem(o.System); err != nil {
 		return nil, err
 	}
@@ -96,7 +106,7 @@ type loader struct{ cfg *Config }
 // missing.
 func (l loader) readFile(o LoadOptions) error {
 	named := envPrefix + "_CONFIG"
-	path, _ := os.LookupEnv(named)
+	path := o.Environ.Get(named)
 	if flag := o.Flags["config"]; len(flag) > 0 && flag[len(flag)-1] != "" {
 		path, named = flag[len(flag)-1], "--config"
 	}
@@ -107,7 +117,7 @@ func (l loader) readFile(o LoadOptions) error {
 		}
 		named = ""
 	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(names.Abs(o.Dir, path))
 	if named == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -119,10 +129,11 @@ func (l loader) readFile(o LoadOptions) error {
 		return because(kindConfig, path, why, err, "create the file, or name another with --config")
 	}
 	l.cfg.File = path
-	d, err := parseDocument(shorten(path), data)
+	d, err := parseDocument(l.cfg.Paths.shorten(path), data)
 	if err != nil {
 		return err
 	}
+	d.home = l.cfg.Paths.home
 	if err := l.over(d); err != nil {
 		return err
 	}
@@ -166,9 +177,9 @@ func (l loader) warnExposed(path string) {
 	if !holds {
 		return
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+	if info, err := os.Stat(names.Abs(l.cfg.dir, path)); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		l.cfg.Warnings = append(l.cfg.Warnings, fmt.Sprintf("%s: contains keys but is readable by others; run chmod 600",
-			shorten(path)))
+			l.cfg.Paths.shorten(path)))
 	}
 }
 
@@ -324,24 +335,18 @@ func (c *Config) IsProvider(name string) bool {
 // envPrefix is the prefix of artoo's own variables, as envconfig wants it.
 const envPrefix = "ARTOO"
 
-// applyVariables lets envconfig decode the variables into the settings.
+// applyVariables lets envconfig decode the variables into the settings. Empty ones count as not set.
 func (l loader) applyVariables() error {
 	before := l.chosen()
-	err := envconfig.Process(envPrefix, &l.cfg.Settings)
-	failed := (*envconfig.ParseError)(nil) // its text shows the value, so it is never printed
-	if err != nil && !errors.As(err, &failed) {
-		return err
-	}
 	for _, o := range Options() {
-		text, set := os.LookupEnv(o.Env)
-		if !set {
+		text := l.cfg.Environ.Get(o.Env)
+		if text == "" {
 			continue
 		}
-		err := o.check(l.cfg.field(&o), text)
-		if failed != nil {
-			if err = nil; failed.KeyName == o.Env {
-				err = failed.Err
-			}
+		field := l.cfg.field(&o)
+		err := decodeVariable(field, text)
+		if err == nil {
+			err = o.check(field, text)
 		}
 		if err != nil {
 			return because(kindUsage, o.Env, err.Error(), err, o.Env+"="+o.example(text))
@@ -353,21 +358,34 @@ func (l loader) applyVariables() error {
 	return nil
 }
 
-// checkVariables removes artoo's empty variables, which count as not set but envconfig would
-// decode, and warns of those that no option has.
-func checkVariables() (warnings []string) {
+// noVariable is a prefix that no variable has, since none has a = in its name.
+const noVariable = "="
+
+// decodeVariable lets envconfig decode the text of a variable into a setting: as the default of a field alone.
+func decodeVariable(field reflect.Value, text string) error {
+	alone := reflect.New(reflect.StructOf([]reflect.StructField{
+		{Name: "Setting", Type: field.Type(), Tag: reflect.StructTag("default:" + strconv.Quote(text))}}))
+	value := alone.Elem().Field(0)
+	value.Set(field) // a list adds to it
+	err := envconfig.Process(noVariable, alone.Interface())
+	if failed, ok := errors.AsType[*envconfig.ParseError](err); ok {
+		return failed.Err // the text of the other shows the value
+	}
+	field.Set(value)
+	return err
+}
+
+// checkVariables warns of those of artoo's variables that no option has.
+func (l loader) checkVariables() (warnings []string) {
 	var names []string
 	for _, o := range Options() {
 		if o.Env != "" {
 			names = append(names, o.Env)
 		}
 	}
-	for _, entry := range os.Environ() {
-		switch name, value, _ := strings.Cut(entry, "="); {
-		case !strings.HasPrefix(name, envPrefix+"_"):
-		case value == "":
-			_ = os.Unsetenv(name) // it was set, so its name is valid
-		case !slices.Contains(names, name):
+	for _, entry := range l.cfg.Environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, envPrefix+"_") && value != "" && !slices.Contains(names, name) {
 			warnings = append(warnings, fmt.Sprintf("%s: no such variable%s", name, didYouMean(name, names)))
 		}
 	}

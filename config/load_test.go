@@ -169,7 +169,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 		t.Run(test.env+"="+test.text, func(t *testing.T) {
 			world(t)
 			t.Setenv(test.env, test.text)
-			_, err := Load(LoadOptions{})
+			_, err := load(LoadOptions{})
 			wantError(t, err, "usage", test.words...)
 		})
 	}
@@ -188,7 +188,7 @@ func TestBadFlags(t *testing.T) {
 		{map[string][]string{"print": {"true"}, "interactive": {"true"}}, []string{"--print"}},
 	} {
 		world(t)
-		_, err := Load(LoadOptions{Flags: test.flags})
+		_, err := load(LoadOptions{Flags: test.flags})
 		wantError(t, err, "usage", test.words...)
 	}
 }
@@ -221,7 +221,7 @@ func TestConfigFilePlaces(t *testing.T) {
 	}
 	t.Setenv("ARTOO_CONFIG", "")
 	missing := filepath.Join(home, "none.toml")
-	_, err := Load(LoadOptions{Flags: map[string][]string{"config": {missing}}})
+	_, err := load(LoadOptions{Flags: map[string][]string{"config": {missing}}})
 	wantError(t, err, "config", missing, "--config")
 
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "xdg"))

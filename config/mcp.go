@@ -49,7 +49,7 @@ func (l loader) applyMCP(t *table) {
 		before := len(t.doc.problems)
 		var in serverTable
 		sub.fill(&in)
-		s.Dir, s.PassEnv, s.URL, s.About, s.ClientID, s.CallbackPort = expandHome(in.Dir), in.PassEnv, in.URL, in.About, in.ClientID, in.Port
+		s.Dir, s.PassEnv, s.URL, s.About, s.ClientID, s.CallbackPort = l.cfg.Paths.inHome(in.Dir), in.PassEnv, in.URL, in.About, in.ClientID, in.Port
 		s.Tools, s.Read, s.Direct = in.Tools, in.Read, in.Direct
 		s.Required, s.Confine, s.SSE = in.Required != nil && *in.Required, in.Confine != nil && *in.Confine, in.Type == "sse"
 		s.Command = sub.command("command")
@@ -125,11 +125,6 @@ func (t *table) token(key string) (variable, command string) {
 	sub.store("command", &command)
 	sub.leftover(true)
 	return variable, command
-}
-
-func expandHome(path string) string {
-	home, _ := homeDir()
-	return names.InHome(path, home)
 }
 
 // checkServer reports the fault of a server: its key, the reason, and the form that works; why is "" if there is none.
@@ -262,11 +257,11 @@ func (l loader) loadMCP() error {
 			l.cfg.MCPServers = nil
 			continue
 		}
-		data, err := os.ReadFile(expandHome(file))
+		data, err := os.ReadFile(names.Abs(l.cfg.dir, l.cfg.Paths.inHome(file)))
 		if err != nil {
 			return because(kindUsage, file, cause(err)+" (named by "+l.cfg.Origin("mcp")+")", err, "--mcp none, or a file like .mcp.json")
 		}
-		servers, notes, err := ParseMCP(data, extension.Origin{Source: extension.SourceUser, Place: file}, l.cfg.mask)
+		servers, notes, err := ParseMCP(data, extension.Origin{Source: extension.SourceUser, Place: file}, l.cfg.Paths, l.cfg.mask)
 		if err != nil {
 			return because(kindConfig, file, err.Error(), err, `{"mcpServers":{"NAME":{"command":"npx","args":["…"]}}}`)
 		}
@@ -282,11 +277,11 @@ func (l loader) loadMCP() error {
 
 // AddServer writes a table [mcp.NAME] into the config file at path, as AddRule writes. A table that is
 // there already is an error.
-func AddServer(path string, s extension.Server) error {
+func (p Paths) AddServer(path string, s extension.Server) error {
 	keys := []string{"mcp", s.Name}
 	return editFile(path, keys, func(src string, d *document) (string, any, error) {
 		if _, there := lookUp(d.root, keys); there {
-			return "", nil, wrong(kindUsage, "server "+s.Name, "there is one of this name in "+shorten(path), "artoo mcp rm "+s.Name)
+			return "", nil, wrong(kindUsage, "server "+s.Name, "there is one of this name in "+p.shorten(path), "artoo mcp rm "+s.Name)
 		}
 		if src != "" {
 			src = strings.TrimSuffix(src, "\n") + "\n\n"

@@ -98,8 +98,8 @@ func (all *foreignServers) add(name string, s extension.Server, err error) {
 // ParseMCP reads servers from JSON in the form of .mcp.json: below mcpServers, as VS Code and opencode
 // have them below servers and mcp, or by their names alone, as plugins have them. Comments and commas at
 // an end are allowed. Notes name the servers that are left out, and why; the error is of a file that is
-// not read at all. mask is as in LoadOptions, and may be nil.
-func ParseMCP(data []byte, origin extension.Origin, mask func(string) string) (servers []extension.Server, notes []string, err error) {
+// not read at all. p has the home directory. mask is as in LoadOptions, and may be nil.
+func ParseMCP(data []byte, origin extension.Origin, p Paths, mask func(string) string) (servers []extension.Server, notes []string, err error) {
 	all := foreignServers{mask: mask}
 	plain := extension.PlainJSON(data)
 	var file map[string]json.RawMessage
@@ -122,7 +122,7 @@ func ParseMCP(data []byte, origin extension.Origin, mask func(string) string) (s
 		if f.Disabled || f.Enabled != nil && !*f.Enabled {
 			continue
 		}
-		s, err := f.server(name, origin)
+		s, err := f.server(name, origin, p)
 		all.add(name, s, err)
 	}
 	return all.servers, all.notes, nil
@@ -154,8 +154,8 @@ func serversIn(file map[string]json.RawMessage) (found map[string]json.RawMessag
 }
 
 // server is the server as artoo has it. A server that artoo would not run as the file means is an error.
-func (f foreignServer) server(name string, origin extension.Origin) (extension.Server, error) {
-	s := extension.Server{Name: serverName(name), Origin: origin, About: f.Description, Dir: dirIn(origin.Root, f.Dir), Headers: scalarTexts(f.Headers), Env: scalarTexts(f.Env),
+func (f foreignServer) server(name string, origin extension.Origin, p Paths) (extension.Server, error) {
+	s := extension.Server{Name: serverName(name), Origin: origin, About: f.Description, Dir: dirIn(origin.Root, p.inHome(f.Dir)), Headers: scalarTexts(f.Headers), Env: scalarTexts(f.Env),
 		URL: f.URL, SSE: f.Type == "sse", Timeout: time.Duration(f.Timeout * float64(time.Millisecond)), Tools: f.Include}
 	for _, other := range []string{f.HTTPURL, f.ServerURL} {
 		if s.URL == "" {
@@ -208,7 +208,7 @@ func (f foreignServer) server(name string, origin extension.Origin) (extension.S
 
 // dirIn is a directory that a server names; one of a repository or a bundle may be relative to its root.
 func dirIn(root, dir string) string {
-	if dir = expandHome(dir); dir != "" && root != "" && !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "${") {
+	if dir != "" && root != "" && !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "${") {
 		return filepath.Join(root, dir)
 	}
 	return dir
@@ -229,7 +229,7 @@ func serverName(name string) string {
 }
 
 // ParseCodex reads servers from Codex's config.toml, as ParseMCP reads JSON.
-func ParseCodex(data []byte, origin extension.Origin, mask func(string) string) (servers []extension.Server, notes []string, err error) {
+func ParseCodex(data []byte, origin extension.Origin, p Paths, mask func(string) string) (servers []extension.Server, notes []string, err error) {
 	all := foreignServers{mask: mask}
 	var file struct {
 		Servers map[string]struct {
@@ -260,7 +260,7 @@ func ParseCodex(data []byte, origin extension.Origin, mask func(string) string) 
 		if f.Enabled != nil && !*f.Enabled {
 			continue
 		}
-		s := extension.Server{Name: serverName(name), Origin: origin, Env: f.Env, PassEnv: f.EnvVars, Dir: expandHome(f.Dir), URL: f.URL,
+		s := extension.Server{Name: serverName(name), Origin: origin, Env: f.Env, PassEnv: f.EnvVars, Dir: p.inHome(f.Dir), URL: f.URL,
 			TokenEnv: f.TokenEnv, Headers: f.Headers, Tools: f.Tools, Required: f.Required, Timeout: time.Duration(f.Timeout * float64(time.Second))}
 		if f.Command != "" {
 			s.Command = append([]string{f.Command}, f.Args...)

@@ -48,7 +48,7 @@ func (l MCPLogins) Load(ctx context.Context, key string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	shown := shorten(file)
+	shown := l.c.Paths.shorten(file)
 	if err != nil {
 		return nil, because(kindConfig, shown, cause(err), err, "check the owner and mode of the file")
 	}
@@ -79,7 +79,7 @@ func (l MCPLogins) Save(ctx context.Context, key string, data []byte) error {
 		// The keyring may have none; the file decides.
 		_ = l.c.keyring.Delete(ctx, name)
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return because(kindConfig, shorten(file), cause(err), err, "check the owner and mode of the directory")
+			return because(kindConfig, l.c.Paths.shorten(file), cause(err), err, "check the owner and mode of the directory")
 		}
 		return nil
 	}
@@ -92,7 +92,7 @@ func (l MCPLogins) Save(ctx context.Context, key string, data []byte) error {
 		err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), atomicfile.Write(file, text, 0o600))
 	}
 	if err != nil {
-		return because(kindConfig, shorten(file), cause(err), err, "check the owner and mode of the directory")
+		return because(kindConfig, l.c.Paths.shorten(file), cause(err), err, "check the owner and mode of the directory")
 	}
 	return nil
 }
@@ -107,13 +107,13 @@ func (l MCPLogins) Lock(ctx context.Context, key string) (unlock func(), err err
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return nil, because(kindConfig, shorten(filepath.Dir(file)), cause(err), err, "check its owner and mode")
+		return nil, because(kindConfig, l.c.Paths.shorten(filepath.Dir(file)), cause(err), err, "check its owner and mode")
 	}
 	lock := flock.New(file+".lock", flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(ctx, loginLockWait)
 	defer cancel()
 	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return nil, because(kindConfig, shorten(file)+".lock", "another artoo holds it", err, "end that one")
+		return nil, because(kindConfig, l.c.Paths.shorten(file)+".lock", "another artoo holds it", err, "end that one")
 	}
 	return func() { _ = lock.Close() }, nil // its end gives it back in any case
 }

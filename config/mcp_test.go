@@ -97,7 +97,7 @@ func loadText(t *testing.T, text string) (*Config, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Load(LoadOptions{Flags: map[string][]string{"config": {path}}, Mask: masked})
+	return load(LoadOptions{Flags: map[string][]string{"config": {path}}, Mask: masked})
 }
 
 func TestServersOfOtherPrograms(t *testing.T) {
@@ -112,7 +112,7 @@ func TestServersOfOtherPrograms(t *testing.T) {
 		"leaky": {"command": "x", "env": {"TOKEN": "abcdef"}},
 		"asks": {"command": "x", "args": ["${input:key}"]}, /* and a comma at the end */
 	},
-}`), extension.Origin{Source: extension.SourceRepository}, masked)
+}`), extension.Origin{Source: extension.SourceRepository}, Paths{}, masked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,36 +141,36 @@ func TestServersOfOtherPrograms(t *testing.T) {
 		`{"mcpServers":{"a":{"command":"x"},"b":{"command":"y","env":3}}}`:           "a",
 		`{"mcp":{"a":{"type":"local","command":["x","y"],"environment":{"E":"1"}}}}`: "a",
 	} {
-		servers, _, err := ParseMCP([]byte(text), extension.Origin{}, nil)
+		servers, _, err := ParseMCP([]byte(text), extension.Origin{}, Paths{}, nil)
 		if err != nil || len(servers) != 1 || servers[0].Name != want || servers[0].Command[0] != "x" {
 			t.Errorf("%s: %+v, %v", text, servers, err)
 		}
 	}
-	if _, _, err := ParseMCP([]byte("{\n\"mcpServers\": {\n\"a\": nonsense}}"), extension.Origin{}, nil); err == nil || !strings.Contains(err.Error(), "line 3") {
+	if _, _, err := ParseMCP([]byte("{\n\"mcpServers\": {\n\"a\": nonsense}}"), extension.Origin{}, Paths{}, nil); err == nil || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("got %v", err)
 	}
-	if s, _, _ := ParseMCP([]byte(`{"a":{"command":"x","cwd":"sub"}}`), extension.Origin{Root: "/p"}, nil); len(s) != 1 || s[0].Dir != "/p/sub" {
+	if s, _, _ := ParseMCP([]byte(`{"a":{"command":"x","cwd":"sub"}}`), extension.Origin{Root: "/p"}, Paths{}, nil); len(s) != 1 || s[0].Dir != "/p/sub" {
 		t.Errorf("got %+v", s)
 	}
-	if s, _, _ := ParseMCP([]byte(`{"a":{"command":"x","args":["-p",80,"s"],"env":{"PORT":8080,"ON":true}}}`), extension.Origin{}, nil); len(s) != 1 ||
+	if s, _, _ := ParseMCP([]byte(`{"a":{"command":"x","args":["-p",80,"s"],"env":{"PORT":8080,"ON":true}}}`), extension.Origin{}, Paths{}, nil); len(s) != 1 ||
 		!slices.Equal(s[0].Command, []string{"x", "-p", "80", "s"}) || s[0].Env["PORT"] != "8080" || s[0].Env["ON"] != "true" {
 		t.Errorf("numbers are not as they are written: %+v", s)
 	}
-	_, notes, err = ParseMCP([]byte(`{"a":{"command":"x","env":{"K":"${user_config.key}"}},"b":{"command":"${CLAUDE_PLUGIN_DATA}/x"},"c":{"command":"x","env":{"K":[]}}}`), extension.Origin{}, nil)
+	_, notes, err = ParseMCP([]byte(`{"a":{"command":"x","env":{"K":"${user_config.key}"}},"b":{"command":"${CLAUDE_PLUGIN_DATA}/x"},"c":{"command":"x","env":{"K":[]}}}`), extension.Origin{}, Paths{}, nil)
 	if err != nil || len(notes) != 3 || !strings.Contains(notes[0], "${user_config.key} has no value here") ||
 		!strings.Contains(notes[1], "${CLAUDE_PLUGIN_DATA} has no value here") || !strings.HasSuffix(notes[2], "env cannot be an array") {
 		t.Errorf("got %q, %v", notes, err)
 	}
-	if _, _, err := ParseMCP([]byte(`{}`), extension.Origin{}, nil); err == nil {
+	if _, _, err := ParseMCP([]byte(`{}`), extension.Origin{}, Paths{}, nil); err == nil {
 		t.Error("a file without servers is taken")
 	}
 	codex, _, err := ParseCodex([]byte("[mcp_servers.a]\nurl = \"https://a.example/\"\nbearer_token_env_var = \"T\"\nenv_http_headers = { X = \"Y\" }\ntool_timeout_sec = 9\n"+
-		"[mcp_servers.b]\ncommand = \"x\"\nargs = [\"y\"]\nenv_vars = [\"Z\"]\ndisabled_tools = [\"c\"]\n"), extension.Origin{}, nil)
+		"[mcp_servers.b]\ncommand = \"x\"\nargs = [\"y\"]\nenv_vars = [\"Z\"]\ndisabled_tools = [\"c\"]\n"), extension.Origin{}, Paths{}, nil)
 	if err != nil || len(codex) != 2 || codex[0].TokenEnv != "T" || codex[0].Headers["X"] != "${Y}" || codex[0].Timeout != 9*time.Second ||
 		!slices.Equal(codex[1].Command, []string{"x", "y"}) || !slices.Equal(codex[1].Tools, []string{"-c"}) {
 		t.Errorf("got %+v, %v", codex, err)
 	}
-	twice, notes, err := ParseCodex([]byte("[mcp_servers.\"a b\"]\ncommand = \"x\"\n[mcp_servers.a-b]\ncommand = \"y\"\n[mcp_servers.c]\n"), extension.Origin{}, nil)
+	twice, notes, err := ParseCodex([]byte("[mcp_servers.\"a b\"]\ncommand = \"x\"\n[mcp_servers.a-b]\ncommand = \"y\"\n[mcp_servers.c]\n"), extension.Origin{}, Paths{}, nil)
 	if err != nil || len(twice) != 1 || len(notes) != 2 || !strings.Contains(notes[0], "another server is called a-b, too") ||
 		!strings.Contains(notes[1], "needs a command or an url; command = [") {
 		t.Errorf("got %+v, %q, %v", twice, notes, err)
@@ -184,13 +184,13 @@ func TestServersAreAddedAndRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := extension.Server{Name: "db", Command: []string{"x", `a "b"`}, Env: map[string]string{"A": "${A}"}, Headers: nil, About: "rows", Timeout: time.Minute}
-	if err := AddServer(path, s); err != nil {
+	if err := (Paths{}).AddServer(path, s); err != nil {
 		t.Fatal(err)
 	}
-	if err := AddServer(path, s); err == nil {
+	if err := (Paths{}).AddServer(path, s); err == nil {
 		t.Error("a second server of the same name is added")
 	}
-	c, err := Load(LoadOptions{Flags: map[string][]string{"config": {path}}})
+	c, err := load(LoadOptions{Flags: map[string][]string{"config": {path}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestFilesOfServers(t *testing.T) {
 		}
 	}
 	names := func(files ...string) string {
-		c, err := Load(LoadOptions{Flags: map[string][]string{"config": {config}, "mcp": files}})
+		c, err := load(LoadOptions{Flags: map[string][]string{"config": {config}, "mcp": files}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestFilesOfServers(t *testing.T) {
 	if got := names("none", file); got != "a=new b=x" {
 		t.Error(got)
 	}
-	if _, err := Load(LoadOptions{Flags: map[string][]string{"config": {config}, "mcp": {"missing.json"}}}); err == nil {
+	if _, err := load(LoadOptions{Flags: map[string][]string{"config": {config}, "mcp": {"missing.json"}}}); err == nil {
 		t.Error("a missing file is taken")
 	}
 }
@@ -253,7 +253,7 @@ func TestFilesOfServers(t *testing.T) {
 func TestLoginsAreKept(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", "")
-	c, err := Load(LoadOptions{})
+	c, err := load(LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestLoginsAreKept(t *testing.T) {
 // Tools that a file for another program takes away are taken away, by either name of the key.
 func TestToolsThatOtherProgramsTakeAwayAreNotOffered(t *testing.T) {
 	for _, key := range []string{"excludeTools", "disabledTools"} {
-		servers, notes, err := ParseMCP([]byte(`{"mcpServers": {"db": {"command": "x", "`+key+`": ["drop"]}}}`), extension.Origin{}, nil)
+		servers, notes, err := ParseMCP([]byte(`{"mcpServers": {"db": {"command": "x", "`+key+`": ["drop"]}}}`), extension.Origin{}, Paths{}, nil)
 		if err != nil || notes != nil || len(servers) != 1 || !slices.Equal(servers[0].Tools, []string{"-drop"}) {
 			t.Errorf("%s: %+v, %q, %v", key, servers, notes, err)
 		}

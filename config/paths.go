@@ -1,14 +1,19 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
+
+	"artoo/tool/environ"
+	"artoo/tool/names"
 )
 
 // Paths says where artoo's files live: in XDG base directories, on every system. Only the method
 // that needs an unknown one fails.
-type Paths struct{ config, data, state, cache base }
+type Paths struct {
+	home                       string // "" when unknown
+	config, data, state, cache base
+}
 
 // base is an XDG base directory of artoo's.
 type base struct {
@@ -16,12 +21,15 @@ type base struct {
 	what, variable string // name it in errors
 }
 
-// FindPaths derives the paths from the environment. As XDG says, only absolute variables count.
-func FindPaths() Paths {
-	home, _ := homeDir()
+// FindPaths derives the paths from variables. As XDG says, only absolute ones count.
+func FindPaths(vars environ.Vars) Paths {
+	home := ""
+	if dir := vars.Home(); filepath.IsAbs(dir) {
+		home = filepath.Clean(dir)
+	}
 	find := func(what string, below ...string) base {
 		b := base{what: what, variable: "XDG_" + strings.ToUpper(what) + "_HOME"}
-		if dir := os.Getenv(b.variable); filepath.IsAbs(dir) {
+		if dir := vars.Get(b.variable); filepath.IsAbs(dir) {
 			b.dir = filepath.Join(dir, "artoo")
 		} else if home != "" {
 			b.dir = filepath.Join(home, filepath.Join(below...), "artoo")
@@ -29,19 +37,12 @@ func FindPaths() Paths {
 		return b
 	}
 	return Paths{
+		home:   home,
 		config: find("config", ".config"),
 		data:   find("data", ".local", "share"),
 		state:  find("state", ".local", "state"),
 		cache:  find("cache", ".cache"),
 	}
-}
-
-// homeDir is the user's home directory, if the environment names one.
-func homeDir() (string, bool) {
-	if dir := os.Getenv("HOME"); filepath.IsAbs(dir) {
-		return filepath.Clean(dir), true
-	}
-	return "", false
 }
 
 // path is a path below the directory.
@@ -93,13 +94,15 @@ func (p Paths) Trust() (string, error) { return p.state.path("trust.json") }
 func (p Paths) History() (string, error) { return p.state.path("history") }
 
 // shorten writes a path below the home directory with ~.
-func shorten(path string) string {
-	home, ok := homeDir()
-	if !ok || home == string(filepath.Separator) {
+func (p Paths) shorten(path string) string {
+	if p.home == "" || p.home == string(filepath.Separator) {
 		return path
 	}
-	if rest, found := strings.CutPrefix(path, home+string(filepath.Separator)); found {
+	if rest, found := strings.CutPrefix(path, p.home+string(filepath.Separator)); found {
 		return "~" + string(filepath.Separator) + rest
 	}
 	return path
 }
+
+// inHome is a path with the home directory in place of ~.
+func (p Paths) inHome(path string) string { return names.InHome(path, p.home) }

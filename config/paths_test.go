@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ func TestPaths(t *testing.T) {
 	for name, value := range env {
 		t.Setenv(name, value)
 	}
-	p := FindPaths()
+	p := FindPaths(os.Environ())
 	for _, test := range []struct {
 		name string
 		get  func() (string, error)

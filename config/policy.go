@@ -253,7 +253,7 @@ func (l loader) readSystem(dir string) error {
 		if err != nil {
 			return err
 		}
-		d.system = true
+		d.system, d.home = true, l.cfg.Paths.home
 		if err := file.apply(d); err != nil {
 			return err
 		}

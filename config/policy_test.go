@@ -195,10 +195,10 @@ func TestPolicyMustBeRoots(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "policy.toml"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(LoadOptions{System: dir}); err == nil || !strings.Contains(err.Error(), "the policy of this machine") {
+	if _, err := load(LoadOptions{System: dir}); err == nil || !strings.Contains(err.Error(), "the policy of this machine") {
 		t.Errorf("read: %v", err)
 	}
-	if c, err := Load(LoadOptions{System: filepath.Join(dir, "none")}); err != nil || c.Policy.String() != "" {
+	if c, err := load(LoadOptions{System: filepath.Join(dir, "none")}); err != nil || c.Policy.String() != "" {
 		t.Errorf("%v, %v", c, err)
 	}
 }

@@ -29,7 +29,7 @@ type withoutTool struct{ name, where string }
 // line and key. Call it at most once.
 func (c *Config) ApplyProject(root string, data []byte) error {
 	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
-	d, err := parseDocument(shorten(path), data)
+	d, err := parseDocument(c.Paths.shorten(path), data)
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Hint = "fix the line, or --no-project for a run without the file"
 	}
@@ -38,7 +38,7 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 	}
 	p := project{document: d, root: root, user: "your own config.toml", caps: loader{&Config{origins: map[string]origin{}}}}
 	if file, err := c.Paths.ConfigFile(); err == nil {
-		p.user = shorten(file)
+		p.user = c.Paths.shorten(file)
 	}
 	top := &table{doc: d, m: d.root, asked: map[string]bool{}}
 	for _, section := range top.keys() {

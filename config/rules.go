@@ -58,7 +58,7 @@ func (l loader) applyProjects(t *table) {
 		if !ok {
 			continue
 		}
-		root := expandHome(path)
+		root := l.cfg.Paths.inHome(path)
 		if !filepath.IsAbs(root) {
 			t.doc.wrong(sub.path, "project "+path+" is not an absolute path", `[project."/home/me/src/shop"]`)
 			continue

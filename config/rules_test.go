@@ -18,7 +18,7 @@ func loadFile(t *testing.T, text string, flags map[string][]string) (*Config, er
 	for key, values := range flags {
 		all[key] = values
 	}
-	return Load(LoadOptions{Flags: all})
+	return load(LoadOptions{Flags: all})
 }
 
 func TestEachRuleKnowsWhereItStands(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -269,7 +268,7 @@ func (c *Config) Form(name string) provider.Form {
 	if f.TokenVar != "" {
 		form.Token = func(key string) bool {
 			for _, v := range f.KeyVars { // the first of them that is set is the key
-				if text, _ := os.LookupEnv(v); strings.TrimSpace(text) == key {
+				if text := c.Environ.Get(v); strings.TrimSpace(text) == key {
 					return v == f.TokenVar
 				}
 			}

@@ -48,7 +48,7 @@ func (c *Config) readCredentials() (map[string]entry, error) {
 	if err != nil {
 		return nil, nil // nowhere to store, nothing stored
 	}
-	shown := shorten(path)
+	shown := c.Paths.shorten(path)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]entry{}, nil
@@ -148,13 +148,13 @@ func (c *Config) editCredentials(ctx context.Context, name string, change func(o
 	if err != nil {
 		return "", err
 	}
-	shown := shorten(path)
+	shown := c.Paths.shorten(path)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // a link is kept: the data directory may be linked file by file
 	}
 	cannot := func(err error) (string, error) {
-		return "", because(kindConfig, shorten(path), "cannot be written: "+cause(err), err,
-			"check the owner and mode of "+filepath.Dir(shorten(path)))
+		return "", because(kindConfig, c.Paths.shorten(path), "cannot be written: "+cause(err), err,
+			"check the owner and mode of "+filepath.Dir(c.Paths.shorten(path)))
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return cannot(err)

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,25 +88,25 @@ type SearchEngine struct {
 // SearchEngine is the first of SearXNG, Brave and Tavily that is set up. The error is
 // an *Error: an address that is none.
 func (c *Config) SearchEngine() (SearchEngine, error) {
-	if address := cmp.Or(c.SearxngURL, usual("searxng_url")); address != "" {
+	if address := cmp.Or(c.SearxngURL, c.usual("searxng_url")); address != "" {
 		if err := checkURL(address); err != nil {
 			return SearchEngine{}, because(kindConfig, "SEARXNG_URL", err.Error(), err, "http://localhost:8888")
 		}
 		return SearchEngine{Name: "searxng", Address: address}, nil
 	}
-	if key := cmp.Or(c.BraveAPIKey.Reveal(), usual("brave_api_key")); key != "" {
+	if key := cmp.Or(c.BraveAPIKey.Reveal(), c.usual("brave_api_key")); key != "" {
 		return SearchEngine{Name: "brave", Key: NewSecret(key)}, nil
 	}
-	if key := cmp.Or(c.TavilyAPIKey.Reveal(), usual("tavily_api_key")); key != "" {
+	if key := cmp.Or(c.TavilyAPIKey.Reveal(), c.usual("tavily_api_key")); key != "" {
 		return SearchEngine{Name: "tavily", Key: NewSecret(key)}, nil
 	}
 	return SearchEngine{}, nil
 }
 
 // usual is the value of the first of a setting's usual variables.
-func usual(key string) string {
+func (c *Config) usual(key string) string {
 	for _, v := range searchVariables {
-		if text, _ := os.LookupEnv(v.name); v.key == key && text != "" {
+		if text := c.Environ.Get(v.name); v.key == key && text != "" {
 			return text
 		}
 	}
@@ -134,7 +133,7 @@ func (c *Config) Endpoint(name string) (address, source string, err error) {
 		return c.BaseURL, c.Origin("base_url"), nil
 	}
 	if f, _ := provider.FactsOf(name); f.URLVar != "" {
-		if text, _ := os.LookupEnv(f.URLVar); text != "" {
+		if text := c.Environ.Get(f.URLVar); text != "" {
 			if err := checkURL(text); err != nil && f.Local == nil {
 				return "", "", because(kindUsage, f.URLVar, err.Error(), err, "unset "+f.URLVar)
 			}

@@ -45,7 +45,7 @@ func withFile(t *testing.T, text string) (*Config, error) {
 	t.Helper()
 	home := world(t)
 	writeFile(t, 0o600, text, home, ".config", "artoo", "config.toml")
-	return Load(LoadOptions{})
+	return load(LoadOptions{})
 }
 
 func mustFile(t *testing.T, text string) *Config {
@@ -57,9 +57,15 @@ func mustFile(t *testing.T, text string) *Config {
 	return c
 }
 
+// load loads with the variables that the test has set.
+func load(o LoadOptions) (*Config, error) {
+	o.Environ = os.Environ()
+	return Load(o)
+}
+
 func mustLoad(t *testing.T, o LoadOptions) *Config {
 	t.Helper()
-	c, err := Load(o)
+	c, err := load(o)
 	if err != nil {
 		t.Fatal(err)
 	}

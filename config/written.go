@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 // searched for credentials, and hold them.
 func (c *Config) Written() []string {
 	lines := slices.Clone(c.written)
-	for _, entry := range os.Environ() {
+	for _, entry := range c.Environ {
 		name, value, _ := strings.Cut(entry, "=")
 		if strings.HasPrefix(name, envPrefix+"_") || strings.HasPrefix(name, "OTEL_") || strings.HasSuffix(strings.ToLower(name), "_proxy") {
 			lines = append(lines, name+` = "`+value+`"`)

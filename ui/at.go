@@ -20,6 +20,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/mcp"
 	"artoo/tool/names"
@@ -37,8 +38,7 @@ type fileAccess struct {
 }
 
 func accessOf(a *agent.Agent, own bool) fileAccess {
-	home, _ := os.UserHomeDir()
-	return fileAccess{env: a.Env(), home: home, own: own, policy: a.Policy()}
+	return fileAccess{env: a.Env(), home: environ.Vars(a.Env().Environ).Home(), own: own, policy: a.Policy()}
 }
 
 // Expand is the prompt of a headless run with the files and resources that it names. A script may have put words

@@ -1,33 +1,34 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
-	"os/exec"
 	"runtime"
 	"strings"
 
+	"artoo/tool/environ"
 	"artoo/tool/shell"
 	"artoo/ui/sanitize"
 )
 
 // OpenBrowser opens an address from outside in the browser that BROWSER names, else in an installed one, and returns the
-// program. It runs with environ, in the form of os.Environ. Over SSH it opens none: the user sits elsewhere. The
+// program. It is looked up by vars, and gets them. Over SSH it opens none: the user sits elsewhere. The
 // error says why none was opened.
-func OpenBrowser(address string, environ []string) (program string, err error) {
+func OpenBrowser(address string, vars environ.Vars) (program string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || sanitize.Text(address, sanitize.Line) != address {
 		return "", errors.New("this is no address for a browser")
 	}
 	has := func(name string) bool {
-		value, _ := lookup(environ, name)
+		value, _ := lookup(vars, name)
 		return value != ""
 	}
 	if has("SSH_CONNECTION") || has("SSH_TTY") {
 		return "", errors.New("no browser over SSH")
 	}
-	value, _ := lookup(environ, "BROWSER")
+	value, _ := lookup(vars, "BROWSER")
 	words := strings.Fields(value)
 	switch {
 	case len(words) > 0:
@@ -47,8 +48,7 @@ func OpenBrowser(address string, environ []string) (program string, err error) {
 	if !filled {
 		words = append(words, address)
 	}
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Env = environ
+	cmd := vars.Command(context.Background(), words[0], words[1:]...)
 	shell.OwnGroup(cmd) // Ctrl-C is meant for artoo
 	if err := cmd.Start(); err != nil {
 		return "", fmt.Errorf("no browser: %w", err)

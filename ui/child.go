@@ -124,7 +124,7 @@ func (c Children) Page(terminal *os.File, text string) (shown bool, err error) {
 	if argv == nil {
 		return false, nil
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := c.Environ.Command(context.Background(), argv[0], argv[1:]...)
 	cmd.Env = pagerEnviron(environ.WithoutKeys(c.Environ, c.KeyVariables...))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), terminal, terminal
 	if err := cmd.Run(); err != nil && !leftEarly(err) {
@@ -203,7 +203,7 @@ func (c *children) composeText(ctx context.Context, text string) (edited string,
 }
 
 func (c *children) edit(ctx context.Context, command, text, suffix string) (edited string, saved bool, err error) {
-	dir, err := os.MkdirTemp("", "artoo-edit-*") // made 0700
+	dir, err := os.MkdirTemp(c.opt.Environ.TempDir(), "artoo-edit-*") // made 0700
 	if err != nil {
 		return "", false, err
 	}
@@ -237,7 +237,7 @@ func (c *children) edit(ctx context.Context, command, text, suffix string) (edit
 
 // child runs a program that has the terminal to itself; in is its input, nil for the terminal.
 func (c *children) child(argv, environ []string, in io.Reader) error {
-	command := exec.Command(argv[0], argv[1:]...)
+	command := c.opt.Environ.Command(context.Background(), argv[0], argv[1:]...)
 	command.Env, command.Stdin = environ, in
 	command.WaitDelay = shellPipeWait // a process left behind may hold its input and never read it
 	return c.prompt.Run(command)

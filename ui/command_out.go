@@ -18,6 +18,7 @@ import (
 	"unicode/utf16"
 
 	"artoo/agent"
+	"artoo/tool/environ"
 	sizes "artoo/tool/text"
 	"artoo/ui/prompt"
 	"artoo/ui/sanitize"
@@ -212,11 +213,10 @@ func findProgram(name, path string) string {
 
 // runClipboard hands the text to a tool, which may stay in the background and is given nothing
 // that would be waited for.
-func runClipboard(ctx context.Context, argv, environ []string, text string) error {
+func runClipboard(ctx context.Context, argv []string, vars environ.Vars, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, copyWait)
 	defer cancel()
-	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	command.Env = environ
+	command := vars.Command(ctx, argv[0], argv[1:]...)
 	data := []byte(text)
 	if strings.HasSuffix(argv[0], ".exe") { // takes UTF-8 for the system's old code page
 		data = utf16Bytes(text)

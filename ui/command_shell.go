@@ -71,7 +71,7 @@ const exitedWell = "exit status 0"
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
 	name := cmp.Or(t.children.variable("SHELL"), "/bin/sh")
 	pipeline := shell.LastPipeline(line, name)
-	command := exec.CommandContext(ctx, name, "-c", pipeline.Ask(line))
+	command := t.opt.Environ.Command(ctx, name, "-c", pipeline.Ask(line))
 	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.children.withPath(t.opt.Environ)
 	command.WaitDelay = shellPipeWait
 	command.Cancel = func() error { return stopCommand(command, true) }

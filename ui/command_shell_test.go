@@ -64,7 +64,7 @@ func runLines(t *testing.T, change func(*Options), lines ...string) (shown strin
 
 // bash knows the statuses of a whole pipeline, whose last command may hide that another one failed.
 func TestAFailedPartOfAPipelineIsNamed(t *testing.T) {
-	bash := func(o *Options) { o.Environ = []string{"SHELL=" + shell.Find(), "PATH=" + os.Getenv("PATH")} }
+	bash := func(o *Options) { o.Environ = []string{"SHELL=" + shell.Find(nil), "PATH=" + os.Getenv("PATH")} }
 	shown, sent := runLines(t, bash, "!(exit 3) | cat", "x")
 	want := "exit status 0 of cat; (exit 3): 3"
 	if !strings.Contains(shown, want+"; it will be sent") || len(sent) != 1 || !strings.HasSuffix(sent[0], "["+want+"]") {

@@ -62,7 +62,7 @@ func (t *Terminal) changes() (Undo, error) {
 	if a.Journal() == nil {
 		return Undo{}, errNoJournal
 	}
-	return Undo{Journal: a.Journal(), Root: a.Policy().Root, Said: a.Turn, Screen: t.screen}, nil
+	return Undo{Journal: a.Journal(), Root: a.Policy().Root, Said: a.Turn, Screen: t.screen, Environ: t.opt.Environ}, nil
 }
 
 func runDiff(_ context.Context, t *Terminal, arg string) error {

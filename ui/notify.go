@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/tool/environ"
 	"artoo/tool/shell"
 	"artoo/ui/prompt"
 	"artoo/ui/sanitize"
@@ -37,6 +39,8 @@ type NotifyOptions struct {
 	// Profile Plain gets a bell in place of an escape sequence.
 	Profile screen.Profile
 	Dir     string // the working directory; the text ends with its name
+	// Own are artoo's own variables, by which the command is looked up.
+	Own environ.Vars
 	// Environ is the environment of the command, as os.Environ gives it.
 	Environ []string
 	// Env looks up variables about the terminal; nil knows none.
@@ -50,6 +54,7 @@ type Notifier struct {
 	screen   *screen.Screen
 	sequence func(text string) string // nil for a command
 	command  []string
+	own      environ.Vars
 	environ  []string
 	dir      string
 	ascii    bool
@@ -68,7 +73,7 @@ func NewNotifier(o NotifyOptions) (*Notifier, error) {
 	if o.Env == nil {
 		o.Env = func(string) string { return "" }
 	}
-	n := &Notifier{screen: o.Screen, environ: o.Environ, clock: o.Clock.OrReal(), ascii: !screen.UTF8Decision(o.Env),
+	n := &Notifier{screen: o.Screen, own: o.Own, environ: o.Environ, clock: o.Clock.OrReal(), ascii: !screen.UTF8Decision(o.Env),
 		quit: make(chan struct{})}
 	n.dir = filepath.Base(o.Dir)
 	bell := func(string) string { return "\a" }
@@ -141,7 +146,7 @@ func (n *Notifier) text(what string) string {
 
 // start runs the command with the text as its last argument, without a shell.
 func (n *Notifier) start(text string) {
-	command := exec.Command(n.command[0], append(n.command[1:len(n.command):len(n.command)], text)...)
+	command := n.own.Command(context.Background(), n.command[0], append(n.command[1:len(n.command):len(n.command)], text)...)
 	command.Env = n.environ
 	shell.OwnGroup(command)
 	if err := command.Start(); err != nil {
@@ -254,26 +259,28 @@ const (
 // StatusLine is the user's command whose first line is the status. A nil one is none.
 type StatusLine struct {
 	words   []string
+	own     environ.Vars
 	environ []string
 	clock   prompt.Clock
 	failed  bool // the user knows
 }
 
 // NewStatusLine makes one of the setting, nil where that is a word of screen.StatusMode. The
-// error describes the fault of the command, which no shell reads.
-func NewStatusLine(setting string, environ []string, clock prompt.Clock) (*StatusLine, error) {
+// error describes the fault of the command, which no shell reads. It is
+// looked up by artoo's own variables, and gets vars.
+func NewStatusLine(setting string, own environ.Vars, vars []string, clock prompt.Clock) (*StatusLine, error) {
 	switch screen.StatusMode(setting) {
 	case "", screen.StatusShort, screen.StatusFull, screen.StatusOff:
 		return nil, nil
 	}
 	words, err := splitWords(setting)
 	if err == nil {
-		_, err = exec.LookPath(words[0])
+		_, err = own.LookPath(words[0])
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &StatusLine{words: words, environ: environ, clock: clock.OrReal()}, nil
+	return &StatusLine{words: words, own: own, environ: vars, clock: clock.OrReal()}, nil
 }
 
 // statusInput is the input of the command, as one line of JSON.
@@ -295,7 +302,7 @@ func (l *StatusLine) line(info screen.StatusInfo) (string, error) {
 		return "", err
 	}
 	out := head{left: statusBytes}
-	command := exec.Command(l.words[0], l.words[1:]...)
+	command := l.own.Command(context.Background(), l.words[0], l.words[1:]...)
 	command.Env, command.Stdin, command.Stdout = l.environ, bytes.NewReader(append(input, '\n')), &out
 	command.WaitDelay = statusLimit / 10 // a process it left behind may hold its output
 	shell.OwnGroup(command)

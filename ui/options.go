@@ -11,6 +11,7 @@ import (
 	"artoo/config"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool/environ"
 	"artoo/ui/doctor"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
@@ -105,8 +106,8 @@ type Options struct {
 // Children are the programs that run for the user: commands, editor, pager.
 type Children struct {
 	// Environ is the user's environment, as os.Environ gives it. Editor, pager and clipboard
-	// get it without the providers' keys.
-	Environ []string
+	// get it without the providers' keys. PATH is artoo's own, for programs that it starts by itself.
+	Environ environ.Vars
 	// Path is the PATH of the user's own commands and of the editor, which may lead into
 	// the project; "" is that of Environ.
 	Path string

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/tool/environ"
 	"artoo/tool/text"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
@@ -160,7 +161,7 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 			t.screen.Note("that was no answer: nothing is kept, and your line is back")
 			return
 		case a.how == "":
-			if a.how, err = notifyCommand().ask(ctx, at); err != nil {
+			if a.how, err = notifyCommand(t.opt.Environ).ask(ctx, at); err != nil {
 				return
 			}
 		}
@@ -176,13 +177,13 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 	}
 }
 
-func notifyCommand() dialogue[string] {
+func notifyCommand(own environ.Vars) dialogue[string] {
 	return dialogue[string]{
 		show: func() (string, bool) { return screen.OfferCommand, false },
 		read: func(text string) (string, meaning, string) {
 			words, err := splitWords(text)
 			if err == nil {
-				_, err = exec.LookPath(words[0])
+				_, err = own.LookPath(words[0])
 			}
 			switch {
 			case errors.Is(err, exec.ErrNotFound):

@@ -27,7 +27,7 @@ func TestTheStatusMayBeACommand(t *testing.T) {
 		`true`:                                 "! it printed nothing",
 		`head -c 100000 /dev/zero`:             strings.Repeat("\x00", statusBytes),
 	} {
-		l, err := NewStatusLine(command, os.Environ(), prompt.Clock{})
+		l, err := NewStatusLine(command, nil, os.Environ(), prompt.Clock{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestTheStatusMayBeACommand(t *testing.T) {
 		}
 	}
 	for setting, wrong := range map[string]bool{"short": false, "full": false, "off": false, "": false, "shrot": true, "sh 'x": true} {
-		if l, err := NewStatusLine(setting, nil, prompt.Clock{}); (err != nil) != wrong || l != nil {
+		if l, err := NewStatusLine(setting, nil, nil, prompt.Clock{}); (err != nil) != wrong || l != nil {
 			t.Errorf("%q: %v, %v", setting, l, err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestTheStatusMayBeACommand(t *testing.T) {
 // A command that hangs, or a child of it, delays the prompt for two seconds at most.
 func TestAStatusCommandHasTwoSeconds(t *testing.T) {
 	clock := newManual()
-	l, err := NewStatusLine(`sh -c 'sleep 1000 & sleep 1000'`, os.Environ(), prompt.Clock{Now: clock.Now, After: clock.After})
+	l, err := NewStatusLine(`sh -c 'sleep 1000 & sleep 1000'`, nil, os.Environ(), prompt.Clock{Now: clock.Now, After: clock.After})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestTheAnswerIsWholeBeforeAStatusCommandRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := startPTY(t, &sender{play: play}, func(o *Options) {
-		l, err := NewStatusLine("cat "+fifo, os.Environ(), o.Clock)
+		l, err := NewStatusLine("cat "+fifo, nil, os.Environ(), o.Clock)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"artoo/tool/edit"
+	"artoo/tool/environ"
 	"artoo/tool/journal"
 	"artoo/tool/project"
 	"artoo/tool/repo"
@@ -27,6 +28,7 @@ type Undo struct {
 	Root    string                // the project's
 	Said    func(turn int) string // gives the user's message of a turn; may be nil
 	Screen  *screen.Screen
+	Environ environ.Vars // artoo's own variables
 }
 
 // OnTTY asks on the controlling terminal, which the screen's Err must be, whether to carry out
@@ -120,7 +122,7 @@ func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
 		before = nil
 	}
 	after := open(func(c journal.Change) journal.State { return c.After })
-	for _, row := range repo.Describe(context.Background(), u.Root, list, before, after) {
+	for _, row := range repo.Describe(context.Background(), u.Environ, u.Root, list, before, after) {
 		rows = append(rows, "git: "+row)
 	}
 	return rows

@@ -95,7 +95,7 @@ func New(config Config, facts sandbox.Facts) *Confiner {
 func (c *Confiner) open() error {
 	c.start.Do(func() {
 		var err error
-		if c.temp, err = tempdir.Make(""); err != nil {
+		if c.temp, err = tempdir.Make(c.config.Own.TempDir()); err != nil {
 			c.broken = err
 			return
 		}
@@ -343,9 +343,10 @@ type Config struct {
 	// Config is that of the user and the project. Temp, Caches and Kept are set when the sandbox starts, and the
 	// session's own Read, Toolchains and Denied are added then.
 	sandbox.Config
-	Cache   string // artoo's own caches are below it; "" keeps none
-	Environ []string
-	Pass    []string // variables that commands get though they name a program's socket
+	Cache   string       // artoo's own caches are below it; "" keeps none
+	Own     environ.Vars // artoo's own variables, by which git is looked up
+	Environ []string     // Commands get a part of it.
+	Pass    []string     // variables that commands get though they name a program's socket
 	// Servers means that language servers may be started, Trusted that the project's own programs
 	// run unasked: each trust has caches of its own.
 	Servers, Trusted bool
@@ -518,7 +519,7 @@ const unwanted = "user.signingkey"
 // sandbox.
 func (c Config) writeGitConfig() error {
 	var text bytes.Buffer
-	settings, err := git.UserConfig(c.Environ, c.Temp, "--global", "--includes", "--list")
+	settings, err := git.UserConfig(c.Own, c.Environ, c.Temp, "--global", "--includes", "--list")
 	if err != nil {
 		settings = nil // there is no git, or no such file
 	}

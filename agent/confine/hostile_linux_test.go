@@ -76,7 +76,7 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}
-	found, err := project.Find(tr.root, "")
+	found, err := project.Find(tr.root, nil)
 	must(t, err)
 	world := permission.World{Files: files, Environ: environ, Guard: permission.NewGuard(found), Secrets: new(project.Histories)}
 	if tr.store, err = found.ObjectStore(); err != nil {

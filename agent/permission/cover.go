@@ -66,8 +66,8 @@ func (p *Policy) speaksOf(r Rule, name string, s line.Command) (hit, maybe bool)
 		}
 		name := w.Text[strings.LastIndexAny(w.Text, ":=")+1:] // HEAD:NAME, --file=NAME
 		for _, file := range line.PathsFrom(s.Dirs, name) {
-			if real, err := filepath.EvalSymlinks(file); r.HasArg && !r.matchesPath(p.Root, file, true) &&
-				(err != nil || !r.matchesPath(p.Root, real, true)) {
+			if real, err := filepath.EvalSymlinks(file); r.HasArg && !r.matchesPath(p.Root, p.own().Home(), file, true) &&
+				(err != nil || !r.matchesPath(p.Root, p.own().Home(), real, true)) {
 				continue
 			}
 			if (reads || input) && !w.Glob {
@@ -230,7 +230,7 @@ func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool
 		}
 		hits := 0
 		for _, path := range access.Paths {
-			if r.matchesPath(p.Root, path, !all) {
+			if r.matchesPath(p.Root, p.own().Home(), path, !all) {
 				hits++
 			}
 		}
@@ -516,7 +516,7 @@ func (p *Policy) signs(s line.Command, sub string, words []string) string {
 		return "gpg"
 	}
 	for _, dir := range s.Dirs {
-		if program := facts.GitSigns(p.Environ, dir); program != "" {
+		if program := facts.GitSigns(p.own(), p.Environ, dir); program != "" {
 			return program
 		}
 	}
@@ -716,7 +716,7 @@ func (p *Policy) destroys(s line.Command) (what string) {
 	}
 	for _, w := range s.Replaces() {
 		for _, file := range p.places(s, w.Text) {
-			if lost := facts.Loses(p.Environ, file); lost != "" {
+			if lost := facts.Loses(p.own(), p.Environ, file); lost != "" {
 				return lost
 			}
 		}

@@ -44,7 +44,7 @@ func realPolicy(t *testing.T, root string, mode Mode) *Policy {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
-	project, err := facts.Find(root, "")
+	project, err := facts.Find(root, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -297,7 +297,7 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 func (w *weigher) asked(c sandbox.Change) string {
 	r, ok := w.asks.cover(c.Path)
 	if !ok || !r.Fixed && (w.d.Has(SessionAllows) || slices.ContainsFunc(w.p.session, func(allowed Rule) bool {
-		return allowed.names("write", tool.KindWrite) && allowed.matchesPath(w.p.Root, c.Path, false)
+		return allowed.names("write", tool.KindWrite) && allowed.matchesPath(w.p.Root, w.p.own().Home(), c.Path, false)
 	})) {
 		return ""
 	}
@@ -319,7 +319,7 @@ func (p *Policy) forWriting(rules []Rule) writeRules {
 		}
 		globs := []string{"/"}
 		if r.HasArg {
-			globs = r.globs(p.Root, true)
+			globs = r.globs(p.Root, p.own().Home(), true)
 		}
 		w.rules, w.globs = append(w.rules, r), append(w.globs, globs)
 	}

@@ -6,7 +6,6 @@ package permission
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -431,12 +430,12 @@ func (r Rule) names(name string, kind tool.Kind) bool {
 const foldsPaths = runtime.GOOS == "darwin"
 
 // matchesPath reports whether the rule covers an absolute path of the project at root. For deny and ask
-// rules (wide) a name counts at any depth, a directory for all beneath it, and case as files have it.
-func (r Rule) matchesPath(root, file string, wide bool) bool {
+// rules (wide) a name counts at any depth, a directory for all beneath it, and case as files have it. home is ~.
+func (r Rule) matchesPath(root, home, file string, wide bool) bool {
 	if !r.HasArg {
 		return true
 	}
-	globs := r.globs(root, wide)
+	globs := r.globs(root, home, wide)
 	for at := filepath.ToSlash(file); ; at = path.Dir(at) {
 		if matchesGlob(globs, at, wide) {
 			return true
@@ -447,8 +446,11 @@ func (r Rule) matchesPath(root, file string, wide bool) bool {
 	}
 }
 
-// MatchesPath reports whether the rule, one for files, covers an absolute path of the project at root.
-func (r Rule) MatchesPath(root, file string) bool { return r.matchesPath(root, file, false) }
+// MatchesPath reports whether the rule, one for files, covers an absolute path of the project at root. home is ~ in
+// it.
+func (r Rule) MatchesPath(root, home, file string) bool {
+	return r.matchesPath(root, home, file, false)
+}
 
 // matchesGlob reports whether one of the patterns matches a path with slashes.
 func matchesGlob(globs []string, at string, wide bool) bool {
@@ -466,23 +468,22 @@ func matchesGlob(globs []string, at string, wide bool) bool {
 
 // Reopens reports whether the rule, one that asks, names a file in fixed words for
 // the read tool: then it may be read after a question though its name is denied.
-func (r Rule) Reopens(root, file string) bool {
-	return r.ReopensSome() && r.matchesPath(root, file, false)
+func (r Rule) Reopens(root, home, file string) bool {
+	return r.ReopensSome() && r.matchesPath(root, home, file, false)
 }
 
 // ReopensSome reports whether the rule, one that asks, reopens any file.
 func (r Rule) ReopensSome() bool { return r.Tool == "read" && r.HasArg && !hasMeta(r.Arg) }
 
 // globs are the patterns of a rule for files, as whole paths with slashes.
-func (r Rule) globs(root string, wide bool) []string {
+func (r Rule) globs(root, home string, wide bool) []string {
 	root, dir := escapePattern(root), escapePattern(r.seenFrom(root))
 	pattern := filepath.ToSlash(r.Arg)
 	switch {
 	case strings.HasPrefix(pattern, "//"):
 		return []string{path.Clean(pattern[1:])}
 	case pattern == "~", strings.HasPrefix(pattern, "~/"):
-		home, err := os.UserHomeDir()
-		if err != nil {
+		if home == "" {
 			return nil
 		}
 		return withRealBase(home, pattern[1:])

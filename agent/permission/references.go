@@ -22,6 +22,7 @@ type reference struct {
 // references finds the files of the project that settings and hooks name.
 type references struct {
 	root  string
+	home  string
 	found []reference
 	// unread are the settings whose command cannot be parsed.
 	unread []string
@@ -159,8 +160,7 @@ func (r *references) literal(w line.Word) string {
 	}
 	for _, written := range []string{"~/", "$HOME/", "${HOME}/"} {
 		if rest, ok := strings.CutPrefix(text, written); ok {
-			home, _ := os.UserHomeDir()
-			return names.InHome("~/"+rest, home)
+			return names.InHome("~/"+rest, r.home)
 		}
 	}
 	if w.Known {

@@ -36,7 +36,7 @@ func configured(t *testing.T, own, users string, tree map[string]string) (*Polic
 	placed := strings.NewReplacer("ROOT", root, "BASE", filepath.Base(root))
 	writeTree(t, home, map[string]string{".gitconfig": placed.Replace(users)})
 	writeTree(t, root, map[string]string{".git/config": placed.Replace(own)})
-	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: NewGuard(facts.Project{Root: root, Git: true})}}, root
+	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: NewGuard(facts.Project{Root: root, Git: true, Environ: os.Environ()})}}, root
 }
 
 func TestFilesThatGitsConfigurationNamesAreGuarded(t *testing.T) {

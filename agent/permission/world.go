@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"artoo/agent/permission/line"
+	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/names"
 	facts "artoo/tool/project"
@@ -49,6 +50,14 @@ func (w *World) Protected() ([]string, error) {
 	return slices.Concat(found.Paths, found.Outside), err
 }
 
+// own are artoo's own variables.
+func (w World) own() environ.Vars {
+	if w.Files == nil {
+		return nil
+	}
+	return w.Files.Tracked.Environ
+}
+
 // mayRead explains why a command in any of these directories may not read the files that arg
 // names, "" when it may. With recursive it descends into directories.
 func (w World) mayRead(dirs []string, arg string, recursive bool) (why string) {
@@ -74,7 +83,7 @@ func (w World) deniedName(path string) bool {
 
 // repository is the one that git would work on in dir, if all of it may be read.
 func (w World) repository(dir string) (facts.Project, error) {
-	found, err := facts.Repository(dir, w.Files.Tracked.Admitted...)
+	found, err := facts.Repository(dir, w.Files.Tracked.Environ, w.Files.Tracked.Admitted...)
 	if err != nil {
 		return found, err
 	}
@@ -118,11 +127,11 @@ func (w World) gitSecrets(dir string) ([]string, error) {
 
 // gitHooks names the hooks that git in dir would run.
 func (w World) gitHooks(dir string) []string {
-	var dirs, admitted []string
-	if w.Guard != nil {
-		dirs, admitted = w.Guard.git.HookDirs(w.Guard.settings()), w.Guard.git.GitDirs
+	if w.Guard == nil {
+		return facts.HooksIn(dir, w.own(), nil, nil)
 	}
-	return facts.HooksIn(dir, dirs, admitted)
+	project := w.Guard.git
+	return facts.HooksIn(dir, project.Environ, project.HookDirs(w.Guard.settings()), project.GitDirs)
 }
 
 // inspector finds out whether a command only reads.
@@ -391,7 +400,7 @@ func (g *Guard) once() func(path string, link bool) string {
 		if err != nil {
 			return "it is not known whether programs run it automatically: " + err.Error()
 		}
-		return cmp.Or((&references{root: g.git.Root, found: found.nested}).why(path, link), found.Why(path))
+		return cmp.Or((&references{root: g.git.Root, home: g.git.Environ.Home(), found: found.nested}).why(path, link), found.Why(path))
 	}
 }
 
@@ -443,7 +452,7 @@ func (g *Guard) gathered(paths []string) []string {
 
 // references are the files that the project's own settings and hooks name now.
 func (g *Guard) references() *references {
-	r := &references{root: g.git.Root}
+	r := &references{root: g.git.Root, home: g.git.Environ.Home()}
 	settings := g.settings()
 	dir, common := facts.NamedDirs(r.root)
 	for _, s := range settings {
@@ -466,8 +475,8 @@ func (g *Guard) nested(gits []string) (found []reference) {
 		config := filepath.Join(common, "config")
 		kept, now := g.within[top], names.StampAt(config)
 		if kept == nil || kept.config != now {
-			r := &references{root: top}
-			for _, s := range facts.SettingsIn(config) {
+			r := &references{root: top, home: g.git.Environ.Home()}
+			for _, s := range facts.SettingsIn(g.git.Environ, config) {
 				r.setting(s, dir)
 			}
 			if kept = (&nestedReferences{now, r.found}); g.within == nil {

@@ -297,9 +297,7 @@ func (s Store) Open(name string) (b Bundle, err error) {
 	if err != nil {
 		return b, err
 	}
-	if b.Root, err = filepath.Abs(filepath.Join(dir, name)); err != nil {
-		return b, err
-	}
+	b.Root = filepath.Join(dir, name)
 	record := b.Record
 	if b.Files, err = readTree(b.Root); err != nil {
 		return b, wrong("bundle "+name, "not used: "+err.Error(), again, err)

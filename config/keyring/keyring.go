@@ -31,7 +31,9 @@ var ErrNoAnswer = fmt.Errorf("the keyring did not answer within %s, it may be lo
 // System is the keyring of this machine, for any goroutine. A question that is given up goes on in the
 // background.
 type System struct {
-	wait time.Duration // 0 means Wait; for tests
+	// Environ are the variables of the process, which the library reads by itself.
+	Environ []string
+	wait    time.Duration // 0 means Wait; for tests
 }
 
 // Get is the entry of that name.
@@ -56,7 +58,7 @@ func (s System) Delete(ctx context.Context, name string) error {
 
 // ask runs one question, none of which takes a context.
 func (s System) ask(ctx context.Context, question func() (string, error)) (string, error) {
-	if !reachable() {
+	if !reachable(s.Environ) {
 		return "", ErrNone
 	}
 	wait := cmp.Or(s.wait, Wait)

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -191,7 +192,7 @@ func (b *bus) answer(m *dbus.Message) []any {
 func TestKeyring(t *testing.T) {
 	b := &bus{items: map[string][]byte{}}
 	startBus(t, b)
-	k := System{wait: time.Minute}
+	k := System{Environ: os.Environ(), wait: time.Minute}
 	if _, err := k.Get(t.Context(), "openai"); !errors.Is(err, ErrNotFound) {
 		t.Fatalf("an empty keyring: %v", err)
 	}
@@ -221,7 +222,7 @@ func TestKeyring(t *testing.T) {
 func TestALockedKeyringIsNotWaitedFor(t *testing.T) {
 	b := &bus{items: map[string][]byte{"openai": []byte("sk-1")}, locked: true}
 	startBus(t, b)
-	k := System{wait: 50 * time.Millisecond}
+	k := System{Environ: os.Environ(), wait: 50 * time.Millisecond}
 	if _, err := k.Get(t.Context(), "openai"); !errors.Is(err, ErrNoAnswer) {
 		t.Errorf("get: %v", err)
 	}
@@ -230,7 +231,7 @@ func TestALockedKeyringIsNotWaitedFor(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (System{wait: time.Minute}).Get(ctx, "openai"); !errors.Is(err, context.Canceled) {
+	if _, err := (System{Environ: os.Environ(), wait: time.Minute}).Get(ctx, "openai"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -244,7 +245,7 @@ func TestASilentBusIsNotWaitedFor(t *testing.T) {
 	}
 	defer l.Close()
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path="+path)
-	if _, err := (System{wait: 50 * time.Millisecond}).Get(t.Context(), "openai"); !errors.Is(err, ErrNoAnswer) {
+	if _, err := (System{Environ: os.Environ(), wait: 50 * time.Millisecond}).Get(t.Context(), "openai"); !errors.Is(err, ErrNoAnswer) {
 		t.Errorf("%v", err)
 	}
 }
@@ -253,7 +254,7 @@ func TestASilentBusIsNotWaitedFor(t *testing.T) {
 func TestNoBusIsStarted(t *testing.T) {
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "autolaunch:")
 	t.Setenv("PATH", t.TempDir())
-	if _, err := (System{}).Get(t.Context(), "openai"); !errors.Is(err, ErrNone) {
+	if _, err := (System{Environ: os.Environ()}).Get(t.Context(), "openai"); !errors.Is(err, ErrNone) {
 		t.Errorf("%v", err)
 	}
 }

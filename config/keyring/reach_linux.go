@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"artoo/tool/environ"
 )
 
 // reachable says whether a session bus is there to ask. Without one the library
 // would start a bus of its own, a process that outlives this one.
-func reachable() bool {
-	if address := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); address != "" {
+func reachable(vars environ.Vars) bool {
+	if address := vars.Get("DBUS_SESSION_BUS_ADDRESS"); address != "" {
 		return !strings.HasPrefix(address, "autolaunch:")
 	}
 	dir := filepath.Join("/run/user", strconv.Itoa(os.Getuid()))

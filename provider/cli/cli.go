@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/environ"
 )
 
 // The names of the providers.
@@ -34,10 +35,11 @@ const DefaultModel = "default"
 // It uses Model, Effort, Messages and SessionID of a Request. A Retrier must not repeat a
 // failed run: the tools retry by themselves, and would repeat their changes.
 type CLI struct {
-	Name    string   // ClaudeName, CodexName or GeminiName
-	Dir     string   // where the tool works
-	Root    string   // the project's root, Dir or above it; "" is Dir
-	Environ []string // all of the tool's environment, see Environ
+	Name    string       // ClaudeName, CodexName or GeminiName
+	Dir     string       // where the tool works
+	Root    string       // the project's root, Dir or above it; "" is Dir
+	Own     environ.Vars // artoo's own variables, by which the tool is looked up
+	Environ []string     // all of the tool's environment, see Environ
 	// Mode is artoo's approval mode, asked before each run: the tool may edit in edits and auto. nil
 	// means that it only reads.
 	Mode func() string
@@ -208,7 +210,7 @@ func (c *CLI) policyFile(d *dialect) (string, error) {
 	if held, err := os.ReadFile(c.policy); c.policy != "" && err == nil && string(held) == d.policy {
 		return c.policy, nil
 	}
-	f, err := os.CreateTemp("", "artoo-policy-*.toml")
+	f, err := os.CreateTemp(c.Own.TempDir(), "artoo-policy-*.toml")
 	if err != nil {
 		return "", err
 	}
@@ -291,7 +293,7 @@ func (c *CLI) announce(trusted bool) string {
 }
 
 func (c *CLI) path(d *dialect) (string, error) {
-	path, err := exec.LookPath(d.program)
+	path, err := c.Own.LookPath(d.program)
 	if err != nil {
 		why := d.program + " is not installed, or not on PATH"
 		return "", c.fault(provider.KindConfig, why, d.install+", then log in: "+d.login, err)

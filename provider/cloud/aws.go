@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ type amazon struct {
 
 func newAmazon(o Options) amazon {
 	a := amazon{Options: o, signer: v4.NewSigner(), instance: "http://169.254.169.254"}
-	if address := os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"); address != "" {
+	if address := o.Environ.Get("AWS_EC2_METADATA_SERVICE_ENDPOINT"); address != "" {
 		a.instance = strings.TrimSuffix(address, "/")
 	}
 	return a
@@ -82,7 +81,7 @@ func (amazon) refused(answer *http.Response) bool {
 }
 
 func (a amazon) fetch(ctx context.Context) (*credentials, error) {
-	if token := os.Getenv("AWS_BEARER_TOKEN_BEDROCK"); token != "" {
+	if token := a.Environ.Get("AWS_BEARER_TOKEN_BEDROCK"); token != "" {
 		return &credentials{token: token, source: "AWS_BEARER_TOKEN_BEDROCK"}, nil
 	}
 	c, err := a.find(ctx)
@@ -93,7 +92,7 @@ func (a amazon) fetch(ctx context.Context) (*credentials, error) {
 		return nil, err
 	}
 	for _, name := range []string{"AWS_DEFAULT_REGION", "AWS_REGION"} {
-		if region := os.Getenv(name); region != "" {
+		if region := a.Environ.Get(name); region != "" {
 			c.region = region
 		}
 	}
@@ -110,13 +109,13 @@ func exportHint(profile string) string {
 
 // find looks at one source after the other, as AWS's own tools do.
 func (a amazon) find(ctx context.Context) (*credentials, error) {
-	profile, err := readProfile()
+	profile, err := readProfile(a.Environ)
 	if err != nil {
 		return nil, err
 	}
-	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
+	id, secret := a.Environ.Get("AWS_ACCESS_KEY_ID"), a.Environ.Get("AWS_SECRET_ACCESS_KEY")
 	if id != "" && secret != "" {
-		return &credentials{id: id, secret: secret, token: os.Getenv("AWS_SESSION_TOKEN"), region: profile.value["region"],
+		return &credentials{id: id, secret: secret, token: a.Environ.Get("AWS_SESSION_TOKEN"), region: profile.value["region"],
 			source: "AWS_ACCESS_KEY_ID"}, nil
 	}
 	switch {
@@ -131,13 +130,13 @@ func (a amazon) find(ctx context.Context) (*credentials, error) {
 	case profile.named:
 		return nil, none(profile.title()+" has no credentials", "aws configure --profile "+profile.name, nil)
 	}
-	if os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" { // The role of the machine below would be another one.
+	if a.Environ.Get("AWS_WEB_IDENTITY_TOKEN_FILE") != "" { // The role of the machine below would be another one.
 		return nil, none("AWS_WEB_IDENTITY_TOKEN_FILE needs an identity to be exchanged, which artoo leaves to AWS's own tool", exportHint(""), nil)
 	}
 	if c, err := a.container(ctx); c != nil || err != nil {
 		return c, err
 	}
-	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") {
+	if !strings.EqualFold(a.Environ.Get("AWS_EC2_METADATA_DISABLED"), "true") {
 		if c, err := a.role(ctx); c != nil || err != nil {
 			return c, err
 		}

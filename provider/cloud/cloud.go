@@ -9,16 +9,18 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"sync"
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/environ"
 )
 
 // Options are the means to get credentials. Every field must be set.
 type Options struct {
 	Auth provider.Auth
+	// Environ are artoo's own variables. The library for Google Cloud reads those of the process.
+	Environ environ.Vars
 	// HTTP asks the servers that give credentials. It must record nothing: their answers are secrets.
 	HTTP *http.Client
 	// Beside asks those beside this machine, without a proxy, and records nothing either.
@@ -63,7 +65,7 @@ const margin = time.Minute
 
 // New signs all that passes next.
 func New(next http.RoundTripper, o Options) *Transport {
-	t := &Transport{next: next, Options: o, way: google{o.HTTP}}
+	t := &Transport{next: next, Options: o, way: google{o.Environ, o.HTTP}}
 	if o.Auth == provider.AuthSigV4 {
 		t.way = newAmazon(o)
 	}
@@ -146,9 +148,9 @@ func (t *Transport) CloseIdleConnections() {
 
 // Files are the files with credentials that variables name: tools must not read them. Those at their usual places are
 // secrets by their names.
-func Files() (paths []string) {
+func Files(vars environ.Vars) (paths []string) {
 	for _, name := range []string{googleVariable, configVariable, credentialsVariable, tokenFile} {
-		if path := os.Getenv(name); path != "" {
+		if path := vars.Get(name); path != "" {
 			paths = append(paths, path)
 		}
 	}

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
 	"time"
 
 	"golang.org/x/oauth2"
 	googleauth "golang.org/x/oauth2/google"
+
+	"artoo/tool/environ"
 )
 
 const (
@@ -32,7 +33,10 @@ func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // google sends a token of the Application Default Credentials.
-type google struct{ http *http.Client }
+type google struct {
+	environ environ.Vars
+	http    *http.Client
+}
 
 func (g google) fetch(ctx context.Context) (*credentials, error) {
 	asked, cancel := context.WithTimeout(ctx, tokenLimit)
@@ -60,7 +64,7 @@ func (g google) fetch(ctx context.Context) (*credentials, error) {
 	case err != nil:
 		return nil, unreachable("no token of Google Cloud", "", err)
 	}
-	c := &credentials{token: token.AccessToken, until: token.Expiry, source: googleSource(found.JSON)}
+	c := &credentials{token: token.AccessToken, until: token.Expiry, source: g.source(found.JSON)}
 	var file struct {
 		Project string `json:"quota_project_id"`
 	}
@@ -70,11 +74,11 @@ func (g google) fetch(ctx context.Context) (*credentials, error) {
 	return c, nil
 }
 
-func googleSource(file []byte) string {
+func (g google) source(file []byte) string {
 	switch {
 	case len(file) == 0:
 		return "the metadata server"
-	case os.Getenv(googleVariable) != "":
+	case g.environ.Get(googleVariable) != "":
 		return googleVariable
 	}
 	return "the application default login of gcloud"

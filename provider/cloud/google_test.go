@@ -96,7 +96,7 @@ func newTransport(t *testing.T, auth provider.Auth) (*Transport, *[]string) {
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	var secrets []string
-	return New(client.Transport, Options{Auth: auth, HTTP: client, Beside: client,
+	return New(client.Transport, Options{Environ: os.Environ(), Auth: auth, HTTP: client, Beside: client,
 		Secret: func(s string) { secrets = append(secrets, s) },
 		Run: func(_ context.Context, command string) (string, error) {
 			if command != "give me" {
@@ -188,7 +188,7 @@ func TestATokenThatDoesNotComeIsNotWaitedForLong(t *testing.T) {
 	newGoogleServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		tr := New(hanging{}, Options{Auth: provider.AuthGoogle, HTTP: &http.Client{Transport: hanging{}}})
+		tr := New(hanging{}, Options{Environ: os.Environ(), Auth: provider.AuthGoogle, HTTP: &http.Client{Transport: hanging{}}})
 		_, err := tr.Source(t.Context())
 		if e := provider.AsError(err); e == nil || e.Kind != provider.KindNetwork || time.Since(began) != tokenLimit {
 			t.Errorf("%v after %s", err, time.Since(began))

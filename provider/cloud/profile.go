@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"artoo/tool/environ"
 )
 
 // profile is a section of AWS's shared files, the one with credentials before the other.
@@ -37,18 +39,18 @@ const (
 )
 
 // readProfile reads the profile that AWS_PROFILE names, or default. A file that is not there has none.
-func readProfile() (profile, error) {
-	p := profile{name: os.Getenv("AWS_PROFILE"), value: map[string]string{}}
+func readProfile(vars environ.Vars) (profile, error) {
+	p := profile{name: vars.Get("AWS_PROFILE"), value: map[string]string{}}
 	if p.named = p.name != ""; !p.named {
 		p.name = "default"
 	}
 	found := false
 	for _, file := range []struct{ path, usual, section string }{
-		{os.Getenv(configVariable), "config", "profile " + p.name}, {os.Getenv(credentialsVariable), "credentials", p.name},
+		{vars.Get(configVariable), "config", "profile " + p.name}, {vars.Get(credentialsVariable), "credentials", p.name},
 	} {
 		if file.path == "" {
-			home, err := os.UserHomeDir()
-			if err != nil {
+			home := vars.Home()
+			if home == "" {
 				continue // there are no files of the user
 			}
 			file.path = filepath.Join(home, ".aws", file.usual)

@@ -64,8 +64,8 @@ const tokenFile = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"
 
 // container asks the server of a container's role; nil where there is none.
 func (a amazon) container(ctx context.Context) (*credentials, error) {
-	address := os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")
-	if path := os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"); path != "" {
+	address := a.Environ.Get("AWS_CONTAINER_CREDENTIALS_FULL_URI")
+	if path := a.Environ.Get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"); path != "" {
 		address = "http://169.254.170.2" + path
 	}
 	if address == "" {
@@ -76,8 +76,8 @@ func (a amazon) container(ctx context.Context) (*credentials, error) {
 		return nil, none("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor an address of this machine", "unset it", err)
 	}
 	header := http.Header{}
-	word := os.Getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN")
-	if file := os.Getenv(tokenFile); file != "" {
+	word := a.Environ.Get("AWS_CONTAINER_AUTHORIZATION_TOKEN")
+	if file := a.Environ.Get(tokenFile); file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return nil, none(tokenFile+": "+err.Error(), roleHint, err)

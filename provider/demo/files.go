@@ -78,9 +78,9 @@ func TestTotal(t *testing.T) {
 }
 
 // Scratch writes Files into a new directory of their own and returns it, links
-// resolved. It stays: the demonstration leaves the fixed program.
-func Scratch() (string, error) {
-	dir, err := os.MkdirTemp("", "artoo-demo-")
+// resolved, in the directory temp. It stays: the demonstration leaves the fixed program.
+func Scratch(temp string) (string, error) {
+	dir, err := os.MkdirTemp(temp, "artoo-demo-")
 	if err != nil {
 		return "", err
 	}

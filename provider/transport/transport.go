@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -15,12 +16,17 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"artoo/provider/redact"
+	"artoo/tool/environ"
 )
 
 // Options configure the client. The zero value is an ordinary one.
 type Options struct {
-	CAFile string // PEM file of further root certificates
+	// Environ are artoo's own variables, which name proxies. crypto/x509 reads SSL_CERT_FILE of the process.
+	Environ environ.Vars
+	CAFile  string // PEM file of further root certificates, absolute
 	// Offline refuses every public address, and takes no proxy.
 	Offline bool
 	Log     *Log // nil records nothing
@@ -49,7 +55,7 @@ func (e *Error) ErrorHint() string { return e.Hint }
 
 // New makes the client, without a timeout. The error is a CA file that cannot be read.
 func New(o Options) (*http.Client, error) {
-	t, err := newTransport(o, http.ProxyFromEnvironment)
+	t, err := newTransport(o, proxies(o.Environ))
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +129,16 @@ func (t *permitting) CloseIdleConnections() {
 // Plain is New's transport without the record and the offline guard.
 func Plain(o Options) (*http.Transport, error) {
 	o.Offline = false
-	return newTransport(o, http.ProxyFromEnvironment)
+	return newTransport(o, proxies(o.Environ))
+}
+
+// proxies are those that variables name, as http.ProxyFromEnvironment reads them of the process.
+func proxies(vars environ.Vars) proxyFunc {
+	either := func(name string) string { return cmp.Or(vars.Get(name), vars.Get(strings.ToLower(name))) }
+	config := httpproxy.Config{HTTPProxy: either("HTTP_PROXY"), HTTPSProxy: either("HTTPS_PROXY"), NoProxy: either("NO_PROXY"),
+		CGI: vars.Get("REQUEST_METHOD") != ""}
+	find := config.ProxyFunc()
+	return func(r *http.Request) (*url.URL, error) { return find(r.URL) }
 }
 
 type proxyFunc func(*http.Request) (*url.URL, error)

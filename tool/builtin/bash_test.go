@@ -22,7 +22,7 @@ import (
 // quickShell is bash with less patience than in earnest.
 func quickShell(t testing.TB) tool.Tool {
 	t.Helper()
-	path := shell.Find()
+	path := shell.Find(nil)
 	if path == "" {
 		t.Fatal("these tests need a shell")
 	}

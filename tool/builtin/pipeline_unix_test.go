@@ -59,7 +59,7 @@ func TestBashNamesTheFailedPartsOfAPipeline(t *testing.T) {
 
 // A line that is asked for its statuses does what it does without.
 func TestAPipelineMeansTheSameToBash(t *testing.T) {
-	s := commandShell{BashOptions: BashOptions{Path: shell.Find()}}
+	s := commandShell{BashOptions: BashOptions{Path: shell.Find(nil)}}
 	for line := range pipelines {
 		env := treeEnv(t, nil)
 		plain := exec.Command(s.Path, s.args(line)...)

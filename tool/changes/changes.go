@@ -115,7 +115,7 @@ func Read(ctx context.Context, p project.Project, environ []string, s Scope) (*S
 	if s.Staged && s.Range != "" {
 		return nil, &Error{"--staged", "goes without a range", "artoo review --staged, or artoo review " + s.Range}
 	}
-	set := &Set{Root: p.Root, git: git.Git{Dir: p.Dir, Env: append(git.SafeEnviron(environ), "GIT_WORK_TREE="+p.Root),
+	set := &Set{Root: p.Root, git: git.Git{Own: p.Environ, Dir: p.Dir, Env: append(git.SafeEnviron(environ), "GIT_WORK_TREE="+p.Root),
 		Flags: []string{"-c", "core.quotePath=false"}}}
 	trees, err := set.trees(ctx, s)
 	if err != nil {

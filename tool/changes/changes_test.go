@@ -24,7 +24,7 @@ func repository(t *testing.T, tree map[string]string) project.Project {
 	gittest.Repo(t, dir)
 	gittest.Git(t, dir, "add", "-A")
 	gittest.Git(t, dir, "commit", "-q", "-m", "first")
-	p, err := project.Find(dir, "")
+	p, err := project.Find(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestBeforeTheFirstCommitAllIsNew(t *testing.T) {
 	gittest.Repo(t, dir)
 	gittest.WriteTree(t, dir, map[string]string{"staged": "s\n", "loose": "l\n"})
 	gittest.Git(t, dir, "add", "staged")
-	p, err := project.Find(dir, "")
+	p, err := project.Find(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"artoo/tool/environ"
 	"artoo/tool/git"
 	"artoo/tool/names"
 )
@@ -41,6 +42,8 @@ type Config struct {
 	Buffers Buffers
 	// GitDirs are the directories of git files that the user admitted.
 	GitDirs []string
+	// Environ are artoo's own variables, of which the home directory is one. git gets them.
+	Environ environ.Vars
 }
 
 // Files is the confined view of the file system that all file tools share. It
@@ -122,7 +125,7 @@ func (e *GrantError) ErrorHint() string {
 func Open(cfg Config) (*Files, error) {
 	f := &Files{asked: cfg.Asked, buffers: cfg.Buffers, reachLimit: ReachLimit,
 		links: resolver{lstat: os.Lstat, foldCase: runtime.GOOS == "darwin"}}
-	f.Tracked.Admitted = cfg.GitDirs
+	f.Tracked.Admitted, f.Tracked.Environ = cfg.GitDirs, cfg.Environ
 	f.finder = sync.OnceValue(f.deniedFinder)
 	if dir, err := f.open(cfg); err != nil {
 		f.Close()

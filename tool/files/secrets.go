@@ -409,7 +409,7 @@ func (f *Files) deniedInodes() (infos []fs.FileInfo, shown []string) {
 	for _, path := range f.deny {
 		note(path, "a file of artoo's own")
 	}
-	if home, err := os.UserHomeDir(); err == nil {
+	if home := f.Tracked.Environ.Home(); home != "" {
 		for _, name := range homeSecrets() {
 			note(filepath.Join(home, name), "~/"+name)
 		}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"artoo/tool/environ"
 )
 
 // Dirs finds the directory of the work tree's own git files, and the one they share with other work trees. Those that
@@ -123,8 +125,8 @@ func namesHead(path string) bool {
 }
 
 // Top is the nearest work tree of git's at or above dir, "" when there is none.
-func Top(dir string, admitted ...string) string {
-	for at := range LooksIn(dir) {
+func Top(vars environ.Vars, dir string, admitted ...string) string {
+	for at := range LooksIn(vars, dir) {
 		if IsWorkTree(at, admitted...) {
 			return at
 		}
@@ -135,8 +137,8 @@ func Top(dir string, admitted ...string) string {
 // LooksIn yields the directories in which git looks for a .git when it is
 // started in dir: dir itself, and the directories above it and below a ceiling that the
 // user set by GIT_CEILING_DIRECTORIES. dir is absolute, links resolved.
-func LooksIn(dir string) iter.Seq[string] {
-	end := ceiling(dir, os.Getenv("GIT_CEILING_DIRECTORIES"))
+func LooksIn(vars environ.Vars, dir string) iter.Seq[string] {
+	end := ceiling(dir, vars.Get("GIT_CEILING_DIRECTORIES"))
 	return func(yield func(string) bool) {
 		for at := dir; at != end && yield(at) && at != filepath.Dir(at); {
 			at = filepath.Dir(at)

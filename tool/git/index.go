@@ -9,15 +9,17 @@ import (
 	"time"
 
 	"github.com/sourcegraph/conc/panics"
+
+	"artoo/tool/environ"
 )
 
 // EachIndexed calls each for every name that git's index of the work tree at top
 // holds, with slashes; module marks the commit of another repository. Git itself reads
 // the index, in whatever version and form (split, sparse), 100,000 names in 80 ms.
-func EachIndexed(top string, each func(name string, module bool) error) error {
+func EachIndexed(vars environ.Vars, top string, each func(name string, module bool) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
-	return Run(ctx, os.Environ(), top, top, func(entry string) error {
+	return Run(ctx, vars, vars, top, top, func(entry string) error {
 		mode, name, _ := strings.Cut(entry, "\t")
 		return each(name, strings.HasPrefix(mode, "160000 "))
 	}, "ls-files", "-s", "-z")
@@ -27,6 +29,8 @@ func EachIndexed(top string, each func(name string, module bool) error) error {
 type Indexes struct {
 	// Admitted are the directories of git files that the user admitted; see Dirs.
 	Admitted []string
+	// Environ are the variables that git gets.
+	Environ environ.Vars
 
 	mu  sync.Mutex // guards now
 	now map[string]*indexList
@@ -67,7 +71,7 @@ func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 		}
 		list = &indexList{size: info.Size(), mtime: info.ModTime(), done: make(chan struct{})}
 		list.names = sync.OnceValue(func() (names []string) {
-			if err := EachIndexed(top, func(name string, _ bool) error {
+			if err := EachIndexed(n.Environ, top, func(name string, _ bool) error {
 				names = append(names, name)
 				return nil
 			}); err != nil {

@@ -19,25 +19,21 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"artoo/tool/environ"
 )
 
 // Timeout is how long git may take to list the files it tracks.
 const Timeout = 10 * time.Second
 
 // UserConfig runs git config in dir with the user's own settings, and returns the
-// NUL-terminated pieces of its answer. Where there are no such settings it returns none. environ may be nil: it is
-// artoo's own then, without another repository or file. The settings of another owner's repository count: reading them
-// runs nothing.
-func UserConfig(environ []string, dir string, args ...string) ([]string, error) {
+// NUL-terminated pieces of its answer. Where there are no such settings it returns none. The settings of another owner's
+// repository count: reading them runs nothing. Git is looked up by artoo's own variables, and gets vars.
+func UserConfig(own environ.Vars, vars []string, dir string, args ...string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*", "config", "--null"}, args...)...)
-	if cmd.Dir, cmd.Env = dir, environ; environ == nil {
-		cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
-			name, _, _ := strings.Cut(kv, "=")
-			return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CONFIG"}, name)
-		})
-	}
+	cmd := own.Command(ctx, "git", append([]string{"-c", "safe.directory=*", "config", "--null"}, args...)...)
+	cmd.Dir, cmd.Env = dir, vars
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
 		return nil, nil
@@ -45,10 +41,18 @@ func UserConfig(environ []string, dir string, args ...string) ([]string, error) 
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), err
 }
 
+// Here leaves out the variables that name another repository or file of settings than git finds by itself.
+func Here(vars environ.Vars) environ.Vars {
+	return slices.DeleteFunc(slices.Clone(vars), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CONFIG"}, name)
+	})
+}
+
 // Run runs git in dir, of the work tree top, and hands every NUL-terminated piece of its output to each. An
-// error of each ends it. A repository can say that its files are somewhere else: they are at top.
-func Run(ctx context.Context, environ []string, top, dir string, each func(string) error, args ...string) error {
-	g := Git{Dir: dir, Env: append(SafeEnviron(environ), "GIT_WORK_TREE="+top)}
+// error of each ends it. Git is looked up by artoo's own variables, and gets vars. A repository can say that its files are somewhere else: they are at top.
+func Run(ctx context.Context, own environ.Vars, vars []string, top, dir string, each func(string) error, args ...string) error {
+	g := Git{Own: own, Dir: dir, Env: append(SafeEnviron(vars), "GIT_WORK_TREE="+top)}
 	return g.Run(ctx, nil, 0, func(name string) error {
 		if name == ".." || strings.HasPrefix(name, "../") || path.IsAbs(name) {
 			return fmt.Errorf("git names a file outside the directory: %q", name)
@@ -59,6 +63,7 @@ func Run(ctx context.Context, environ []string, top, dir string, each func(strin
 
 // Git is how git is run.
 type Git struct {
+	Own   environ.Vars // They are artoo's, on whose PATH git is: commands may write to directories of the user's.
 	Dir   string
 	Env   []string // See SafeEnviron.
 	Flags []string // They are added to SafeFlags.
@@ -102,7 +107,7 @@ func (g Git) Run(ctx context.Context, stdin io.Reader, sep byte, each func(piece
 func (g Git) Pipe(ctx context.Context, stdin io.Reader, take func(out io.Reader) error, args ...string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", slices.Concat(SafeFlags(), g.Flags, args)...)
+	cmd := g.Own.Command(ctx, "git", slices.Concat(SafeFlags(), g.Flags, args)...)
 	cmd.Dir, cmd.Env, cmd.Stdin = g.Dir, g.Env, stdin
 	// Git removes its lock files when it is asked to end, and could not when it is killed.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -145,9 +150,9 @@ func SafeFlags() []string {
 
 // SafeEnviron leaves out every GIT_ variable: they could point git at
 // another repository, or make it write traces.
-func SafeEnviron(environ []string) []string {
-	env := make([]string, 0, len(environ)+5)
-	for _, kv := range environ {
+func SafeEnviron(vars []string) []string {
+	env := make([]string, 0, len(vars)+5)
+	for _, kv := range vars {
 		if !strings.HasPrefix(strings.ToUpper(kv), "GIT_") {
 			env = append(env, kv)
 		}

@@ -83,7 +83,7 @@ func start(cfg Config, server Server) *client {
 
 // begin starts the process and shakes hands.
 func (c *client) begin(cfg Config) error {
-	path, err := exec.LookPath(c.server.Command[0])
+	path, err := cfg.Own.LookPath(c.server.Command[0])
 	if err != nil {
 		return fmt.Errorf("is not on PATH, where directories that commands may write do not count")
 	}

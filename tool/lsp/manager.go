@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/tool/environ"
 	"artoo/tool/shell"
 )
 
@@ -19,6 +20,7 @@ import (
 type Config struct {
 	Root    string // absolute and link-free
 	Servers []Server
+	Own     environ.Vars // artoo's own variables, by which servers are looked up
 	Environ []string
 	// Start starts a server's process, whose streams are files.
 	Start shell.Start

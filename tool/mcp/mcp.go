@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/tool/environ"
 	"artoo/tool/extension"
 	"artoo/tool/shell"
 )
@@ -24,9 +25,10 @@ type Config struct {
 	// State is artoo's own directory, in which catalogues, pinned definitions and logs are kept; ""
 	// keeps them in memory.
 	State   string
-	Root    string   // the project's root, absolute: the only root that servers are given
-	Environ []string // the form of os.Environ; servers get only a part of it
-	Version string   // artoo's, for the servers' own logs
+	Root    string       // the project's root, absolute: the only root that servers are given
+	Own     environ.Vars // artoo's own variables, by which programs are looked up
+	Environ []string     // the form of os.Environ; servers get only a part of it
+	Version string       // artoo's, for the servers' own logs
 	// Start starts a server's process, confined or not; nil starts it on this machine as it is. An *Error
 	// of it counts as it is.
 	Start func(cmd *exec.Cmd, s extension.Server) (shell.Started, error)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -120,7 +119,7 @@ func (s *server) commanded(ctx context.Context, command, what string) (string, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd := s.m.config.Own.Command(ctx, "sh", "-c", command)
 	shell.OwnGroup(cmd)
 	cmd.Env = s.m.config.Environ
 	out, err := cmd.Output()

@@ -378,7 +378,7 @@ func (s *server) process() (*process, error) {
 	if err != nil {
 		return nil, s.fail(KindConfig, "cwd", err)
 	}
-	cmd := exec.Command(words[0], words[1:]...)
+	cmd := s.m.config.Own.Command(context.Background(), words[0], words[1:]...)
 	cmd.Env, cmd.Dir = env, cmp.Or(dir, s.m.config.Root)
 	log := openLog(s.keep.logs(), s.keep.name)
 	s.log.Store(log)

@@ -28,6 +28,14 @@ func InHome(path, home string) string {
 	return path
 }
 
+// Abs is a path as seen from dir, without "." and ".." as written. An empty path is dir.
+func Abs(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
 // Real is a path without links, "." and "..", as the kernel follows them. The part of it
 // that does not exist stays as it is written, behind the part that does.
 func Real(path string) string {

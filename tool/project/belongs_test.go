@@ -99,14 +99,14 @@ func TestARepositoryThatIsNotTheWorkTreesOwnIsNone(t *testing.T) {
 			base := strangers(t)
 			top := filepath.Join(base, "p")
 			shape(t, base, top)
-			p, err := Find(top, "")
+			p, err := Find(top, nil)
 			if err != nil || p.Git || p.Root != top || p.NoGit == nil {
 				t.Errorf("%+v, %v", p, err)
 			}
-			if found, err := Repository(top); err == nil {
+			if found, err := Repository(top, nil); err == nil {
 				t.Errorf("a command meets %+v", found)
 			}
-			if p, err = Find(top, "", base); !strings.Contains(name, "another work tree") && !strings.Contains(name, "another's") && (err != nil || !p.Git) {
+			if p, err = Find(top, nil, base); !strings.Contains(name, "another work tree") && !strings.Contains(name, "another's") && (err != nil || !p.Git) {
 				t.Errorf("the user admitted it: %+v, %v", p, err)
 			}
 		})
@@ -158,11 +158,11 @@ func TestRealWorkTreesSubmodulesAndAdmittedDirectoriesAreRepositories(t *testing
 		var dirs []string
 		if admitted != "" {
 			dirs = []string{filepath.Join(base, admitted)}
-			if p, err := Find(filepath.Join(base, tree), ""); err != nil || p.Git || !strings.Contains(p.NoGit.Error(), admitted) {
+			if p, err := Find(filepath.Join(base, tree), nil); err != nil || p.Git || !strings.Contains(p.NoGit.Error(), admitted) {
 				t.Errorf("%s, not admitted: %+v, %v", tree, p, err)
 			}
 		}
-		p, err := Find(filepath.Join(base, tree), "", dirs...)
+		p, err := Find(filepath.Join(base, tree), nil, dirs...)
 		if err != nil || !p.Git || p.NoGit != nil {
 			t.Errorf("%s: %+v, %v", tree, p, err)
 		}
@@ -173,11 +173,11 @@ func TestAMovedWorkTreeIsNamedWithItsCure(t *testing.T) {
 	base := strangers(t)
 	gittest.Git(t, base+"/other", "worktree", "add", "-q", "../tree")
 	rename(t, base+"/tree", base+"/moved")
-	if p, err := Find(base+"/moved", ""); err != nil || p.Git {
+	if p, err := Find(base+"/moved", nil); err != nil || p.Git {
 		t.Errorf("%+v, %v", p, err)
 	}
 	gittest.Git(t, base+"/moved", "worktree", "repair")
-	if p, err := Find(base+"/moved", ""); err != nil || !p.Git {
+	if p, err := Find(base+"/moved", nil); err != nil || !p.Git {
 		t.Errorf("repaired: %+v, %v", p, err)
 	}
 }
@@ -190,7 +190,7 @@ func TestARepositoryWhoseHooksAreALinkIntoItsWorkTreeIsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	gittest.Link(t, "../ci", top+"/.git/hooks")
-	if p, err := Find(top, ""); err != nil || !p.Git {
+	if p, err := Find(top, nil); err != nil || !p.Git {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

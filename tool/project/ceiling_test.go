@@ -52,11 +52,11 @@ func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
 			} else {
 				ended++
 			}
-			project, err := Find(dir, "")
+			project, err := Find(dir, os.Environ())
 			if err != nil || project.Git != (want != "") || project.Git && project.Root != want {
 				t.Errorf("with %q, in %s git finds %q: %+v, %v", value, dir, want, project, err)
 			}
-			repository, err := Repository(dir)
+			repository, err := Repository(dir, os.Environ())
 			if err != nil || repository.Git != project.Git || repository.Root != project.Root {
 				t.Errorf("with %q, in %s git finds %q, a command would get %+v, %v", value, dir, want, repository, err)
 			}

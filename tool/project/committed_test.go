@@ -51,7 +51,7 @@ func TestWhatGitHoldsIsCommitted(t *testing.T) {
 	git("rm", "-rq", "--cached", ".envrc", ".husky", "CLAUDE.md")
 	put("staged", "2")
 	git("add", "staged")
-	project, err := Find(root, "")
+	project, err := Find(root, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/git"
 	"artoo/tool/names"
@@ -110,7 +111,7 @@ func historyState(dir, common string, denied []string) uint64 {
 
 func (p Project) historySecrets(environ, denied []string) (secrets []string, err error) {
 	found := map[string]bool{} // has names relative to the top, with slashes
-	if err := git.EachIndexed(p.Root, func(name string, _ bool) error {
+	if err := git.EachIndexed(p.Environ, p.Root, func(name string, _ bool) error {
 		if p.secretHere(name) && !files.MayBeTestKey(name) { // it is tracked: see Files.testKey
 			found[name] = true
 		}
@@ -120,7 +121,7 @@ func (p Project) historySecrets(environ, denied []string) (secrets []string, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), historyTime)
 	defer cancel()
-	err = git.Run(ctx, environ, p.Root, p.Root, func(piece string) error {
+	err = git.Run(ctx, p.Environ, environ, p.Root, p.Root, func(piece string) error {
 		if name := strings.TrimLeft(piece, "\n"); name != "" && p.secretHere(name) {
 			found[name] = true
 		}
@@ -167,7 +168,7 @@ func (p Project) stored(ctx context.Context, environ, denied []string) ([]string
 	for _, id := range blobs {
 		held[id] = files[id]
 	}
-	err = git.Run(ctx, environ, p.Root, p.Root, func(entry string) error {
+	err = git.Run(ctx, p.Environ, environ, p.Root, p.Root, func(entry string) error {
 		place, name, _ := strings.Cut(entry, "\t")
 		if !p.secretHere(name) && !slices.Contains(denied, filepath.Join(p.Root, filepath.FromSlash(name))) {
 			delete(held, strings.Fields(place)[1])
@@ -185,7 +186,7 @@ func (p Project) FileContents(environ, names []string) (blobs []string, err erro
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), historyTime)
 	defer cancel()
-	store, at := git.Git{Dir: p.Root, Env: git.SafeEnviron(environ)}, 0
+	store, at := git.Git{Own: p.Environ, Dir: p.Root, Env: git.SafeEnviron(environ)}, 0
 	err = store.Run(ctx, strings.NewReader(strings.Join(names, "\n")), '\n', func(kind string) error {
 		if kind == "blob" {
 			blobs = append(blobs, names[min(at, len(names)-1)]) // To git a name with a line break is two.
@@ -278,7 +279,7 @@ func (p Project) IgnoredSince(ctx context.Context, environ []string, since time.
 		return ignored
 	}
 	var fields []string // source, line, pattern, path
-	run := git.Git{Dir: p.Root, Env: append(git.SafeEnviron(environ), "GIT_WORK_TREE="+p.Root)}
+	run := git.Git{Own: p.Environ, Dir: p.Root, Env: append(git.SafeEnviron(environ), "GIT_WORK_TREE="+p.Root)}
 	if err := run.Run(ctx, strings.NewReader(strings.Join(rel, "\x00")+"\x00"), 0, func(field string) error {
 		fields = append(fields, field)
 		return nil
@@ -352,7 +353,7 @@ func (p Project) held(ctx context.Context, environ, rel []string, lists [][]stri
 	for _, list := range lists {
 		// Without a commit, a ref or an index there is nothing to report.
 		_ = inParts(rel, func(part []string) error {
-			return git.Run(ctx, environ, p.Root, p.Root, take, slices.Concat([]string{"--literal-pathspecs"}, list, []string{"-z", "--"}, part)...)
+			return git.Run(ctx, p.Environ, environ, p.Root, p.Root, take, slices.Concat([]string{"--literal-pathspecs"}, list, []string{"-z", "--"}, part)...)
 		})
 	}
 	return blobs
@@ -418,7 +419,7 @@ func (p Project) Committed(ctx context.Context, environ []string, path string) b
 		return nil
 	}
 	// Without a remote there is nothing to compare with.
-	_ = git.Run(ctx, environ, p.Root, p.Root, take, "for-each-ref", "--format=%(objectname)%00", "--sort=-committerdate", "refs/remotes")
+	_ = git.Run(ctx, p.Environ, environ, p.Root, p.Root, take, "for-each-ref", "--format=%(objectname)%00", "--sort=-committerdate", "refs/remotes")
 	lists := [][]string{{"ls-files", "-s"}}
 	for _, ref := range refs {
 		lists = append(lists, []string{"ls-tree", "-r", ref})
@@ -459,16 +460,16 @@ func isHeld(ctx context.Context, path string, kind fs.FileMode, blobs []string) 
 }
 
 // Loses describes the loss if the file at an absolute path is replaced: it exists, and no commit has its content. ""
-// for none. environ is the environment that commands get. Git is asked only where its own programs are off; a file that
+// for none. own are artoo's variables, environ is the environment that commands get. Git is asked only where its own programs are off; a file that
 // it cannot judge within two seconds counts as lost.
-func Loses(environ []string, path string) string {
+func Loses(own environ.Vars, environ []string, path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return "" // nothing there, or a device, or a directory that is not replaced
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	repository, err := Repository(filepath.Dir(path))
+	repository, err := Repository(filepath.Dir(path), own)
 	real := filepath.Join(repository.Dir, filepath.Base(path))
 	if err == nil && !repository.Uncommitted(ctx, environ, []string{real})[real] {
 		return ""
@@ -480,7 +481,7 @@ func Loses(environ []string, path string) string {
 // of the branch, which --branch asks for, the letters are "##".
 func (p Project) status(ctx context.Context, environ []string, each func(letters, path string), args ...string) error {
 	from := false // The next piece is where a file was renamed from.
-	return git.Run(ctx, environ, p.Root, p.Root, func(piece string) error {
+	return git.Run(ctx, p.Environ, environ, p.Root, p.Root, func(piece string) error {
 		if from || len(piece) < 4 {
 			from = false
 			return nil

@@ -19,8 +19,8 @@ func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
 		mkfile(t, filepath.Join(root, name), "x")
 	}
 	mkfile(t, filepath.Join(root, "empty"), "")
-	if Loses(environ, filepath.Join(root, "committed")) == "" || Loses(environ, filepath.Join(root, "none")) != "" ||
-		Loses(environ, root) != "" {
+	if Loses(nil, environ, filepath.Join(root, "committed")) == "" || Loses(nil, environ, filepath.Join(root, "none")) != "" ||
+		Loses(nil, environ, root) != "" {
 		t.Error("without a repository every file that is there is lost")
 	}
 	program := needs.Git(t)
@@ -36,7 +36,7 @@ func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
 	mkfile(t, filepath.Join(root, "changed"), "y")
 	for name, lost := range map[string]bool{"committed": false, "changed": true, "untracked": true, "ignored": true,
 		"empty": false, "none": false} {
-		if got := Loses(environ, filepath.Join(root, name)); (got != "") != lost {
+		if got := Loses(nil, environ, filepath.Join(root, name)); (got != "") != lost {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -32,6 +32,8 @@ type Project struct {
 	Common string
 	// GitDirs are the directories of git files that the user admitted, absolute.
 	GitDirs []string
+	// Environ are artoo's own variables: git gets them, and is looked up by them.
+	Environ environ.Vars
 	// Stores are the object stores outside Root and Common that git takes objects from, absolute.
 	Stores []string
 	// NoGit says why the nearest .git makes no repository here; nil where it does, or where there is no .git.
@@ -41,18 +43,18 @@ type Project struct {
 }
 
 // Find finds the project that dir belongs to: the nearest ancestor with a .git, where that makes it the top of a work
-// tree and the user's own, else dir itself. home may be ""; it and its ancestors are no project. gitDirs are the directories of git files that the
-// user admitted.
-func Find(dir, home string, gitDirs ...string) (Project, error) {
-	p, err := projectAt(dir)
+// tree and the user's own, else dir itself. dir is absolute. The home directory and its ancestors are no project. gitDirs
+// are the directories of git files that the user admitted.
+func Find(dir string, vars environ.Vars, gitDirs ...string) (Project, error) {
+	p, err := projectAt(dir, vars, gitDirs)
 	if err != nil {
 		return p, err
 	}
-	p.GitDirs = gitDirs
+	home := vars.Home()
 	if home != "" {
 		home = names.Real(home)
 	}
-	for at := range git.LooksIn(p.Dir) {
+	for at := range git.LooksIn(vars, p.Dir) {
 		if aboveProjects(at, home) {
 			break
 		}
@@ -99,16 +101,13 @@ func (p Project) accepts(top string) error {
 	if !git.IsWorkTree(top, p.GitDirs...) {
 		return errors.New(".git lacks HEAD, objects or refs, or git cannot read them")
 	}
-	return ownWorkTree(top, p.GitDirs)
+	return p.ownWorkTree(top)
 }
 
 // projectAt is the project of a directory that belongs to no other.
-func projectAt(dir string) (p Project, err error) {
-	if dir, err = filepath.Abs(dir); err != nil {
-		return p, err
-	}
+func projectAt(dir string, vars environ.Vars, gitDirs []string) (p Project, err error) {
 	dir, err = filepath.EvalSymlinks(dir)
-	return Project{Root: dir, Dir: dir}, err
+	return Project{Root: dir, Dir: dir, Environ: vars, GitDirs: gitDirs}, err
 }
 
 // mostLinks is how many links, one after another, HostPath follows.
@@ -197,7 +196,7 @@ func (p Project) Ignored(ctx context.Context, environ []string) (paths []string,
 	if !p.Git || p.GitRuns() != nil {
 		return nil, nil
 	}
-	err = git.Run(ctx, environ, p.Root, p.Root, func(name string) error {
+	err = git.Run(ctx, p.Environ, environ, p.Root, p.Root, func(name string) error {
 		paths = append(paths, name)
 		return nil
 	}, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
@@ -278,17 +277,17 @@ func SplitGit(path string) (dir, rest string, ok bool) {
 
 // ownWorkTree returns an error unless the user owns the work tree at top and its git files, or has git accept it by
 // safe.directory.
-func ownWorkTree(top string, gitDirs []string) error {
-	dir, common, err := git.Dirs(top, gitDirs...)
+func (p Project) ownWorkTree(top string) error {
+	dir, common, err := git.Dirs(top, p.GitDirs...)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc([]string{top, filepath.Join(top, ".git"), dir, common}, func(at string) bool { return !ownedByUser(at) }) {
+	if !slices.ContainsFunc([]string{top, filepath.Join(top, ".git"), dir, common}, func(at string) bool { return !ownedByUser(at, p.Environ) }) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), git.Timeout)
 	defer cancel()
-	err = git.Run(ctx, os.Environ(), top, top, func(string) error { return nil }, "rev-parse", "--is-inside-work-tree")
+	err = git.Run(ctx, p.Environ, p.Environ, top, top, func(string) error { return nil }, "rev-parse", "--is-inside-work-tree")
 	if err != nil {
 		return &git.ForeignError{Top: top, Why: err.Error(), Cure: "git config --global --add safe.directory " + top}
 	}
@@ -316,25 +315,24 @@ func (p Project) CheckGit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, git.Timeout)
 	defer cancel()
 	nothing := func(string) error { return nil }
-	err := git.Run(ctx, os.Environ(), p.Root, p.Root, nothing, "ls-files", "-z")
+	err := git.Run(ctx, p.Environ, p.Environ, p.Root, p.Root, nothing, "ls-files", "-z")
 	if head, _ := p.Head(); err == nil && (!strings.HasPrefix(head, "refs/") || strings.Contains(head, " ")) {
-		err = git.Run(ctx, os.Environ(), p.Root, p.Root, nothing, "ls-tree", "-r", "-z", "--name-only", "HEAD")
+		err = git.Run(ctx, p.Environ, p.Environ, p.Root, p.Root, nothing, "ls-tree", "-r", "-z", "--name-only", "HEAD")
 	}
 	return err
 }
 
 // Repository finds the repository that git would work on in dir, wherever its top is: Git is false where there is none.
 // The error is for a .git that git may or may not accept; with a *git.ForeignError comes the project as git sees it.
-func Repository(dir string, gitDirs ...string) (Project, error) {
-	p, err := projectAt(dir)
+func Repository(dir string, vars environ.Vars, gitDirs ...string) (Project, error) {
+	p, err := projectAt(dir, vars, gitDirs)
 	if err != nil {
 		return Project{}, err
 	}
-	p.GitDirs = gitDirs
-	for at := range git.LooksIn(p.Dir) {
+	for at := range git.LooksIn(vars, p.Dir) {
 		_, _, err := git.Dirs(at, gitDirs...)
 		if _, foreign := errors.AsType[*git.ForeignError](err); foreign {
-			return Project{Root: at, Dir: p.Dir, Git: true}, err
+			return Project{Root: at, Dir: p.Dir, Environ: vars, Git: true}, err
 		}
 		switch {
 		case git.IsWorkTree(at, gitDirs...):
@@ -413,7 +411,7 @@ func (p Project) GitRuns() error {
 	if !p.Git {
 		return nil
 	}
-	return workTreeRuns(p.Root, p.GitDirs, 0)
+	return p.workTreeRuns(p.Root, 0)
 }
 
 // secretHere reports whether a name within the project is on the deny list.
@@ -423,7 +421,7 @@ func (p Project) secretHere(name string) bool {
 }
 
 // workTreeRuns is GitRuns for the work tree at top.
-func workTreeRuns(top string, gitDirs []string, depth int) error {
+func (p Project) workTreeRuns(top string, depth int) error {
 	if depth > deepestModule {
 		return errors.New("the repositories within repositories go too deep to be looked at")
 	}
@@ -451,11 +449,11 @@ func workTreeRuns(top string, gitDirs []string, depth int) error {
 	if info, err := os.Stat(filepath.Join(common, "hooks", "post-index-change")); err == nil && !info.IsDir() {
 		return errors.New("the repository has a hook that git status runs (post-index-change)")
 	}
-	if _, _, err := git.Dirs(top, gitDirs...); err != nil {
+	if _, _, err := git.Dirs(top, p.GitDirs...); err != nil {
 		return &LookupError{err} // git would show files from elsewhere
 	}
 	var found error
-	err = git.EachIndexed(top, func(name string, module bool) error {
+	err = git.EachIndexed(p.Environ, top, func(name string, module bool) error {
 		if !module {
 			return nil
 		}
@@ -463,7 +461,7 @@ func workTreeRuns(top string, gitDirs []string, depth int) error {
 		if _, err := os.Lstat(filepath.Join(inner, ".git")); err != nil {
 			return nil // not checked out: git does not enter it
 		}
-		if err := workTreeRuns(inner, gitDirs, depth+1); err != nil {
+		if err := p.workTreeRuns(inner, depth+1); err != nil {
 			found = fmt.Errorf("the repository within, %s: %w", name, err)
 		}
 		return found
@@ -529,7 +527,7 @@ func runningKey(config string, ownTree bool) string {
 }
 
 // ownedByUser reports whether the file belongs to artoo's user; for root, as for git, also to the caller of sudo.
-func ownedByUser(path string) bool {
+func ownedByUser(path string, vars environ.Vars) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return false
@@ -540,7 +538,7 @@ func ownedByUser(path string) bool {
 	}
 	user := os.Geteuid()
 	if user == 0 {
-		if id, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 32); err == nil && uint32(id) == stat.Uid {
+		if id, err := strconv.ParseUint(vars.Get("SUDO_UID"), 10, 32); err == nil && uint32(id) == stat.Uid {
 			return true
 		}
 	}
@@ -583,8 +581,8 @@ func bareShape(dir, name string, file bool) bool {
 }
 
 // GitSigns names the program by which git in dir would sign a commit unasked, "" where
-// it would sign none or there is no git. environ is the environment that git gets.
-func GitSigns(environ []string, dir string) (program string) {
+// it would sign none or there is no git. own are artoo's variables, environ is the environment that git gets.
+func GitSigns(own environ.Vars, environ []string, dir string) (program string) {
 	ctx, cancel := context.WithTimeout(context.Background(), git.Timeout)
 	defer cancel()
 	settings := map[string]string{}
@@ -593,7 +591,7 @@ func GitSigns(environ []string, dir string) (program string) {
 		settings[key] = value
 		return nil
 	}
-	err := git.Run(ctx, environ, dir, dir, take, "config", "--null", "--get-regexp", `^(commit\.gpgsign|gpg\.(format|program))$`)
+	err := git.Run(ctx, own, environ, dir, dir, take, "config", "--null", "--get-regexp", `^(commit\.gpgsign|gpg\.(format|program))$`)
 	if on, parseErr := strconv.ParseBool(settings["commit.gpgsign"]); err != nil || parseErr != nil || !on {
 		return "" // git ends 1 where there are no such settings
 	}

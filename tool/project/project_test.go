@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/git"
 	"artoo/tool/git/gittest"
@@ -78,7 +79,7 @@ func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 		{"above", "above/home3", "above", false, "this is above the home directory"},
 		{"above/home3", "above/home3", "above/home3", false, "this is the home directory"},
 	} {
-		p, err := Find(filepath.Join(base, c.dir), filepath.Join(base, c.home))
+		p, err := Find(filepath.Join(base, c.dir), environ.Vars{"HOME=" + filepath.Join(base, c.home)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,11 +88,11 @@ func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 			t.Errorf("%s: %+v", c.dir, p)
 		}
 	}
-	if _, err := Find(filepath.Join(base, "missing"), ""); err == nil {
+	if _, err := Find(filepath.Join(base, "missing"), nil); err == nil {
 		t.Error("a directory that is not there has a project")
 	}
 	root := string(filepath.Separator)
-	if p, err := Find(root, ""); err != nil || p.None == "" {
+	if p, err := Find(root, nil); err != nil || p.None == "" {
 		t.Errorf("%s: %+v, %v", root, p, err)
 	}
 }
@@ -132,12 +133,12 @@ func TestALinkedWorkTreeKnowsTheDirectoryItShares(t *testing.T) {
 	}
 	mkfile(t, filepath.Join(own, "gitdir"), filepath.Join(base, "side", ".git")+"\n")
 	for tree, common := range map[string]string{"side": filepath.Join(base, "main", ".git"), "forged": "", "main": ""} {
-		p, err := Find(filepath.Join(base, tree), "")
+		p, err := Find(filepath.Join(base, tree), nil)
 		if err != nil || p.Git == (tree == "forged") || p.Common != common {
 			t.Errorf("%s: shares %q (%+v, %v), want %q", tree, p.Common, p, err, common)
 		}
 	}
-	p, err := Repository(filepath.Join(base, "side"))
+	p, err := Repository(filepath.Join(base, "side"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,10 +159,10 @@ func TestGitIsNotTrustedWhereItsTopCannotBeTold(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(base, "void", ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := Repository(filepath.Join(base, "void")); err != nil || p.Root != base {
+	if p, err := Repository(filepath.Join(base, "void"), nil); err != nil || p.Root != base {
 		t.Errorf("below an empty .git git works on %+v, %v", p, err)
 	}
-	if p, err := Repository(filepath.Join(base, "odd")); err == nil {
+	if p, err := Repository(filepath.Join(base, "odd"), nil); err == nil {
 		t.Errorf("a doubtful .git was passed by: %+v", p)
 	}
 }
@@ -177,7 +178,7 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 	mkrepo(t, top)
 	mkfile(t, filepath.Join(top, ".git", "config"), "[core] HooksPath = \"tools/hooks\"\n")
 	mkfile(t, filepath.Join(top, "bare", "HEAD"), "ref: refs/heads/main\n")
-	p, err := Find(top, home)
+	p, err := Find(top, os.Environ())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/tool/environ"
 	"artoo/tool/git"
 	"artoo/tool/names"
 )
@@ -17,6 +18,8 @@ type GitSetting struct {
 	Key   string // It is in lower case, except for a name between section and key.
 	Value string
 	From  string // It is the file, absolute; "" for another source.
+
+	home string // ~ in a path
 }
 
 // Includes reports whether the value is a file of further settings.
@@ -26,8 +29,7 @@ func (s GitSetting) Includes() bool {
 
 // Path is the value as a path, absolute: relative ones are seen from dir.
 func (s GitSetting) Path(dir string) string {
-	home, _ := os.UserHomeDir()
-	return git.SeenFrom(dir, names.InHome(s.Value, home))
+	return git.SeenFrom(dir, names.InHome(s.Value, s.home))
 }
 
 // settingsKept is how long an answer of git's on its settings counts where the repository's own
@@ -54,7 +56,7 @@ func (p Project) SettingsFinder() func() []GitSetting {
 		}
 		asked, config = time.Now(), now
 		var err error
-		settings, err = askSettings(p.Root)
+		settings, err = askSettings(p.Environ, p.Root)
 		changed, statErr := names.Changed(filepath.Join(common, "config"))
 		if err != nil || slices.ContainsFunc(settings, GitSetting.Includes) ||
 			statErr == nil && (time.Since(changed) < names.ClockTick || changed.Nanosecond() == 0) {
@@ -79,8 +81,8 @@ func NamedDirs(top string) (dir, common string) {
 func ReadSome(path string) (string, error) { return git.ReadSome(path) }
 
 // askSettings asks git in root for its settings. The error says that git gave no answer.
-func askSettings(root string) ([]GitSetting, error) {
-	pieces, err := git.UserConfig(nil, root, "--list", "--show-origin", "--includes")
+func askSettings(vars environ.Vars, root string) ([]GitSetting, error) {
+	pieces, err := git.UserConfig(vars, git.Here(vars), root, "--list", "--show-origin", "--includes")
 	if err != nil {
 		return nil, err
 	}
@@ -92,41 +94,41 @@ func askSettings(root string) ([]GitSetting, error) {
 			from = git.SeenFrom(root, path)
 			seen[from] = true
 		}
-		settings = append(settings, settingOf(pieces[i+1], from))
+		settings = append(settings, settingOf(vars, pieces[i+1], from))
 	}
-	return withIncluded(settings, seen), nil
+	return withIncluded(vars, settings, seen), nil
 }
 
 // SettingsIn lists the settings of a configuration file, those of the files that it includes too.
-func SettingsIn(path string) []GitSetting {
-	return withIncluded(settingsOf(path), map[string]bool{path: true})
+func SettingsIn(vars environ.Vars, path string) []GitSetting {
+	return withIncluded(vars, settingsOf(vars, path), map[string]bool{path: true})
 }
 
-func settingsOf(path string) (settings []GitSetting) {
-	pieces, err := git.UserConfig(nil, filepath.Dir(path), "--list", "--file", path)
+func settingsOf(vars environ.Vars, path string) (settings []GitSetting) {
+	pieces, err := git.UserConfig(vars, git.Here(vars), filepath.Dir(path), "--list", "--file", path)
 	if err != nil {
 		return nil // git cannot read it either
 	}
 	for _, piece := range pieces {
-		settings = append(settings, settingOf(piece, path))
+		settings = append(settings, settingOf(vars, piece, path))
 	}
 	return settings
 }
 
-func settingOf(piece, from string) GitSetting {
+func settingOf(vars environ.Vars, piece, from string) GitSetting {
 	key, value, _ := strings.Cut(piece, "\n")
-	return GitSetting{Key: key, Value: value, From: from}
+	return GitSetting{Key: key, Value: value, From: from, home: vars.Home()}
 }
 
 // withIncluded adds the settings of the files that settings include, whatever the condition. seen are the files that
 // were read.
-func withIncluded(settings []GitSetting, seen map[string]bool) []GitSetting {
+func withIncluded(vars environ.Vars, settings []GitSetting, seen map[string]bool) []GitSetting {
 	const most = 100
 	for i := 0; i < len(settings) && len(seen) < most; i++ {
 		s := settings[i]
 		if path := s.Path(filepath.Dir(s.From)); s.Includes() && s.From != "" && !seen[path] {
 			seen[path] = true
-			settings = append(settings, settingsOf(path)...)
+			settings = append(settings, settingsOf(vars, path)...)
 		}
 	}
 	return settings
@@ -145,8 +147,8 @@ func (p Project) HookDirs(settings []GitSetting) (dirs []string) {
 
 // HooksIn names the hooks that git in dir would run: executable files of the
 // repository's own directory of hooks, and of those that core.hooksPath names.
-func HooksIn(dir string, hookDirs, gitDirs []string) (hooks []string) {
-	p, err := Repository(dir, gitDirs...)
+func HooksIn(dir string, vars environ.Vars, hookDirs, gitDirs []string) (hooks []string) {
+	p, err := Repository(dir, vars, gitDirs...)
 	if err != nil || !p.Git {
 		return nil
 	}

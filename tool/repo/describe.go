@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"artoo/tool/environ"
 	"artoo/tool/git"
 	"artoo/tool/project"
 	"artoo/tool/text"
@@ -20,8 +20,9 @@ import (
 // Describe explains changes of the data of repositories in the project at root, as git sees them: refs from
 // where to where, with the subjects of their commits, and the paths whose place in the index changes.
 // before opens the old content of a file, and is nil if nothing has been done yet: then the files hold it
-// themselves. after opens the new content of a file. No program that the repository names runs.
-func Describe(ctx context.Context, root string, changes []Change,
+// themselves. after opens the new content of a file. Git gets vars. No program that the repository
+// names runs.
+func Describe(ctx context.Context, vars environ.Vars, root string, changes []Change,
 	before, after func(path string) (io.ReadCloser, error)) (rows []string) {
 	ctx, cancel := context.WithTimeout(ctx, git.Timeout)
 	defer cancel()
@@ -33,7 +34,7 @@ func Describe(ctx context.Context, root string, changes []Change,
 	}
 	for _, dir := range slices.Sorted(maps.Keys(repositories)) {
 		path := filepath.FromSlash(dir)
-		v := newView(Repository{WorkTree: filepath.Dir(path), GitDir: path, Common: path, Environ: os.Environ()},
+		v := newView(Repository{WorkTree: filepath.Dir(path), GitDir: path, Common: path, Own: vars, Environ: vars},
 			repositories[dir], after)
 		v.was = before
 		err := v.load(ctx, "")

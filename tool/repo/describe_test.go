@@ -88,7 +88,7 @@ func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
 					c.Path = filepath.Join(root, c.Path)
 					changes = append(changes, c)
 				}
-				saysWhatGitWould(t, Describe(context.Background(), root, changes, was, in(root, after)), c.want)
+				saysWhatGitWould(t, Describe(context.Background(), os.Environ(), root, changes, was, in(root, after)), c.want)
 			}
 			says(before, nil)
 			says(after, in(after, before))

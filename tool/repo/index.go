@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/tool/environ"
 	"artoo/tool/names"
 	"artoo/tool/text"
 )
@@ -155,7 +156,7 @@ func IsIndex(path string) bool {
 // MergeIndex makes in an index of the git directory gitDir, which holds now, the changes that lead from the index from
 // to the index to: of each path that is in now as in from. left names the paths that are otherwise in it. File times
 // and sizes in an index do not count. A nil index is none.
-func MergeIndex(ctx context.Context, gitDir string, environ []string, from, to, now []byte) (merged []byte,
+func MergeIndex(ctx context.Context, gitDir string, own environ.Vars, vars []string, from, to, now []byte) (merged []byte,
 	left []string, err error) {
 	common := gitDir
 	switch data, err := os.ReadFile(filepath.Join(gitDir, "commondir")); {
@@ -166,8 +167,8 @@ func MergeIndex(ctx context.Context, gitDir string, environ []string, from, to, 
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, err
 	}
-	v := &View{r: Repository{GitDir: gitDir, Common: common, Environ: environ}}
-	if v.dir, err = os.MkdirTemp("", "artoo-index-"); err != nil {
+	v := &View{r: Repository{GitDir: gitDir, Common: common, Own: own, Environ: vars}}
+	if v.dir, err = os.MkdirTemp(own.TempDir(), "artoo-index-"); err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()

@@ -55,7 +55,7 @@ func TestMergeIndex(t *testing.T) {
 			to := read(c.to)
 			b.sh(filepath.Dir(b.top), "rm -rf project; mv kept project")
 			now := read(c.now)
-			merged, left, err := repo.MergeIndex(t.Context(), filepath.Join(b.top, ".git"), b.env, from, to, now)
+			merged, left, err := repo.MergeIndex(t.Context(), filepath.Join(b.top, ".git"), nil, b.env, from, to, now)
 			if (err != nil) != c.refused || !slices.Equal(left, c.left) {
 				t.Fatalf("left %q, %v", left, err)
 			}
@@ -83,7 +83,7 @@ func TestMergeOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	merged, left, err := repo.MergeIndex(t.Context(), filepath.Dir(index), b.env, from, from, now)
+	merged, left, err := repo.MergeIndex(t.Context(), filepath.Dir(index), nil, b.env, from, from, now)
 	if string(merged) != string(now) || left != nil || err != nil {
 		t.Errorf("%d bytes for %d, %q, %v", len(merged), len(now), left, err)
 	}

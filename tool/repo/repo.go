@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"artoo/tool/environ"
 	"artoo/tool/git"
 )
 
@@ -32,7 +33,8 @@ type Repository struct {
 	WorkTree string
 	GitDir   string
 	Common   string
-	Environ  []string
+	Own      environ.Vars // artoo's own variables, by which git is looked up
+	Environ  []string     // Git gets them.
 }
 
 // WorkTree is the work tree as it will be after landing, and the facts about its
@@ -213,7 +215,7 @@ func (v *View) Close() error {
 // prepare makes the private git directory.
 func (v *View) prepare(ctx context.Context) (err error) {
 	// Replace refs are off, so that an object matches its id.
-	v.real = git.Git{Dir: v.dir, Env: append(git.SafeEnviron(v.r.Environ), "GIT_NO_REPLACE_OBJECTS=1", "GIT_ADVICE=0"),
+	v.real = git.Git{Own: v.r.Own, Dir: v.dir, Env: append(git.SafeEnviron(v.r.Environ), "GIT_NO_REPLACE_OBJECTS=1", "GIT_ADVICE=0"),
 		Flags: []string{"--literal-pathspecs", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.splitIndex=false",
 			"-c", "log.showSignature=false"}}
 	v.git = v.real.With("GIT_DIR="+filepath.Join(v.dir, "git"),

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/git/gittest"
 )
@@ -25,6 +26,11 @@ func (w *world) top(t *testing.T) files.Place {
 	return top
 }
 
+// homeOfTest has the home directory that the test has set; git is looked up where the process finds it.
+func homeOfTest() environ.Vars {
+	return environ.Vars{"HOME=" + os.Getenv("HOME"), "XDG_CONFIG_HOME=" + os.Getenv("XDG_CONFIG_HOME")}
+}
+
 func treeEnv(t testing.TB, tree map[string]string) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -32,7 +38,7 @@ func treeEnv(t testing.TB, tree map[string]string) *world {
 		t.Fatal(err)
 	}
 	gittest.WriteTree(t, dir, tree)
-	f, err := files.Open(files.Config{Root: dir})
+	f, err := files.Open(files.Config{Root: dir, Environ: homeOfTest()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,12 @@
 package search
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/git"
 )
@@ -66,12 +66,12 @@ func (s ignoreSet) with(files *files.Files, abs string, has [3]bool) ignoreSet {
 }
 
 // inRepository begins again with git's excludes of the work tree at top.
-func (s ignoreSet) inRepository(top string, admitted []string) ignoreSet {
+func (s ignoreSet) inRepository(vars environ.Vars, top string, admitted []string) ignoreSet {
 	_, common, err := git.Dirs(top, admitted...)
 	if err != nil {
-		return s.outside(top)
+		return s.outside(vars, top)
 	}
-	user := gitExcludes(filepath.Join(common, "config"))
+	user := gitExcludes(vars, filepath.Join(common, "config"))
 	s.top, s.fold, s.rest = top, user.fold, false
 	// A file that cannot be read excludes nothing.
 	own, _ := git.ReadSome(filepath.Join(common, "info", "exclude"))
@@ -80,8 +80,8 @@ func (s ignoreSet) inRepository(top string, admitted []string) ignoreSet {
 }
 
 // outside begins with the user's global excludes of git, for a tree in no repository.
-func (s ignoreSet) outside(dir string) ignoreSet {
-	s.lists[0] = gitExcludes().rules(dir)
+func (s ignoreSet) outside(vars environ.Vars, dir string) ignoreSet {
+	s.lists[0] = gitExcludes(vars).rules(dir)
 	return s
 }
 
@@ -94,11 +94,12 @@ type gitUser struct {
 // gitExcludes reads git's configuration as git does: the system's, the user's, then
 // the further files named, each of which may be missing. It runs nothing, so that it
 // answers where there is no git too; included files are not read.
-func gitExcludes(further ...string) gitUser {
+func gitExcludes(vars environ.Vars, further ...string) gitUser {
 	var user gitUser
 	configs := []string{filepath.Join(string(filepath.Separator), "etc", "gitconfig")}
-	if home, err := os.UserHomeDir(); err == nil {
-		xdg := os.Getenv("XDG_CONFIG_HOME")
+	home := vars.Home()
+	if home != "" {
+		xdg := vars.Get("XDG_CONFIG_HOME")
 		if xdg == "" {
 			xdg = filepath.Join(home, ".config")
 		}
@@ -113,7 +114,7 @@ func gitExcludes(further ...string) gitUser {
 		git.EachSetting(text, func(section, key, value string) {
 			switch section + "." + key {
 			case "core.excludesfile":
-				user.excludes = gitPath(value)
+				user.excludes = gitPath(value, home)
 			case "core.ignorecase":
 				on, err := strconv.ParseBool(strings.ToLower(value))
 				user.fold = value == "" || err == nil && on || strings.EqualFold(value, "yes") ||
@@ -137,10 +138,9 @@ func (u gitUser) rules(top string) ignoreRules {
 }
 
 // gitPath expands ~; other paths that are not absolute mean nothing here.
-func gitPath(value string) string {
+func gitPath(value, home string) string {
 	if rest, ok := strings.CutPrefix(value, "~/"); ok {
-		home, err := os.UserHomeDir()
-		if err != nil {
+		if home == "" {
 			return ""
 		}
 		return filepath.Join(home, rest)

@@ -90,7 +90,7 @@ func TestExcludesOfTheUserAndTheRepository(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(tree) })
 	gittest.Git(t, env.Dir, "worktree", "add", "-q", tree)
 	gittest.WriteTree(t, tree, map[string]string{"f.local": "", "g": "", "h.own": ""})
-	opened, err := files.Open(files.Config{Root: tree})
+	opened, err := files.Open(files.Config{Root: tree, Environ: homeOfTest()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,7 +141,7 @@ func (s *finder) find(dir string) ([]Entry, error) {
 	if s.word == "" {
 		return nil, nil
 	}
-	top := git.Top(t.Abs, s.files.Tracked.Admitted...)
+	top := git.Top(s.files.Tracked.Environ, t.Abs, s.files.Tracked.Admitted...)
 	if top != "" {
 		s.index(top, t.Abs)
 	}

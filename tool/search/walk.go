@@ -219,7 +219,7 @@ func (w *walker) enter(d *walkDir, abs string, entries []fs.DirEntry) {
 		case name[0] != '.':
 		case name == ".git":
 			if d.rel != "" && git.IsWorkTree(abs, w.files.Tracked.Admitted...) {
-				d.rules = d.rules.inRepository(abs, w.files.Tracked.Admitted)
+				d.rules = d.rules.inRepository(w.files.Tracked.Environ, abs, w.files.Tracked.Admitted)
 			}
 		default:
 			if i := slices.Index(names[:], name); i >= 0 {
@@ -279,15 +279,15 @@ func (w *walker) index(top string) func() []string {
 // else the project root, else w.dir itself. They are dropped when they ignore w.dir.
 func (w *walker) rulesAbove() ignoreSet {
 	var rules ignoreSet
-	top := git.Top(w.dir, w.files.Tracked.Admitted...)
+	top := git.Top(w.files.Tracked.Environ, w.dir, w.files.Tracked.Admitted...)
 	if top != "" {
-		rules = rules.inRepository(top, w.files.Tracked.Admitted)
+		rules = rules.inRepository(w.files.Tracked.Environ, top, w.files.Tracked.Admitted)
 	} else {
 		top = w.dir
 		if _, ok := names.Relative(w.files.Root(), w.dir); ok {
 			top = w.files.Root()
 		}
-		rules = rules.outside(top)
+		rules = rules.outside(w.files.Tracked.Environ, top)
 	}
 	rel, ok := names.Relative(top, w.dir)
 	if !ok || rel == "." {

@@ -224,6 +224,7 @@ func TestListFilesOfAHostileRepository(t *testing.T) {
 	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))
 	t.Setenv("GIT_TRACE2", mark)
 	t.Setenv("GIT_INDEX_FILE", mark)
+	env.Files.Tracked.Environ = os.Environ()
 	gittest.Git(t, env.Dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull, "-c", "filter.x.process=",
 		"-c", "filter.x.clean=cat", "add", "a.go")
 	gittest.WriteTree(t, env.Dir, map[string]string{".gitignore": "*.o\n", "x.o": ""}) // so that the index is asked

@@ -148,7 +148,7 @@ func TestOutputHeldFromOutside(t *testing.T) {
 
 // A process of another user cannot be stopped, and is not reported as stopped.
 func TestWhatCannotBeStoppedIsNotCountedAsStopped(t *testing.T) {
-	cmd := exec.Command(Find(), "-c", "sleep 600 & sleep 601 & echo ready")
+	cmd := exec.Command(Find(nil), "-c", "sleep 600 & sleep 601 & echo ready")
 	out, in, err := os.Pipe() // StdoutPipe's would be closed when the shell ends, read or not
 	must(t, err)
 	defer out.Close()

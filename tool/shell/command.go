@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"artoo/tool/environ"
 )
 
 // Waits are how patient a command's end is.
@@ -242,10 +244,10 @@ func isClosed(done <-chan struct{}) bool {
 	}
 }
 
-// Find is the path of bash, else of sh, "" where there is neither.
-func Find() string {
+// Find is the path of bash, else of sh, "" where there is neither. own are artoo's variables.
+func Find(own environ.Vars) string {
 	for _, name := range []string{"bash", "/bin/bash", "sh", "/bin/sh"} {
-		if shell, err := exec.LookPath(name); err == nil && filepath.IsAbs(shell) {
+		if shell, err := own.LookPath(name); err == nil && filepath.IsAbs(shell) {
 			return shell
 		}
 	}

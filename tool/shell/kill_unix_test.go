@@ -52,7 +52,7 @@ func TestKillEndsACommandThatTakesNoNotice(t *testing.T) {
 // directory of its own.
 func newCommand(t *testing.T, line string, live io.Writer) *Command {
 	t.Helper()
-	path := Find()
+	path := Find(nil)
 	if path == "" {
 		t.Fatal("these tests need a shell")
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestListQuickCommand(t *testing.T) {
-	shell := Find()
+	shell := Find(nil)
 	if shell == "" {
 		t.Fatal("there is no shell here")
 	}

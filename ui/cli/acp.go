@@ -52,8 +52,6 @@ func (h *editorHost) Store() conversation.Store { return h.store }
 
 // Ready implements acp.Host.
 func (h *editorHost) Ready() error {
-	h.opening.Lock()
-	defer h.opening.Unlock()
 	session := h.session("")
 	if err := session.load(false, false); err != nil {
 		return err
@@ -74,8 +72,6 @@ func noModel(err error) error {
 
 // Open implements acp.Host.
 func (h *editorHost) Open(ctx context.Context, start acp.Start) (opened acp.Opened, err error) {
-	h.opening.Lock()
-	defer h.opening.Unlock()
 	if start.ID != "" {
 		if _, err := h.find(start.ID); err != nil {
 			return opened, err

@@ -28,9 +28,9 @@ import (
 // main, with the process's own arguments, streams and exit.
 func Main(p Process) int {
 	hideEnvironment()
-	setHome()
+	p.Environ = withHome(p.Environ)
 	a := newApp(&session{process: p, began: time.Now()})
-	a.telemetry, a.unsaid = telemetry.New(os.Getenv, p.build().Version)
+	a.telemetry, a.unsaid = telemetry.New(a.env, p.build().Version)
 	a.layer, a.process.Args = onLayer(p.Args)
 	return a.exit(a.guarded(func() error { return commandLine{a}.run(context.Background()) }))
 }
@@ -59,26 +59,24 @@ func newApp(s *session) *app {
 
 // load reads the settings, with trust also those of a trusted project, and makes the screen.
 func (a *app) load(prompt, trust bool) error {
-	dir, err := a.dir, error(nil)
+	dir, err := cmp.Or(a.dir, a.process.Dir), error(nil)
 	if dir == "" {
-		dir, err = os.Getwd()
-	}
-	if err != nil {
-		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
+		return fail(agent.KindUsage, "working directory", syscall.ENOENT, "cd into a directory that exists")
 	}
 	if info, err := os.Stat(dir); a.dir != "" && (err != nil || !info.IsDir()) { // a client named it
 		return fail(agent.KindUsage, "cwd "+dir, cmp.Or(err, error(syscall.ENOTDIR)), "the absolute path of a directory that exists")
 	}
-	if a.project, err = findProject(dir); err != nil {
+	if a.project, err = a.findProject(dir); err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that can be read")
 	}
-	a.cfg, err = config.Load(config.LoadOptions{Flags: a.flags, System: config.SystemDir, Keyring: keyring.System{},
+	a.cfg, err = config.Load(config.LoadOptions{Environ: a.process.Environ, Dir: a.process.Dir, Flags: a.flags, System: config.SystemDir,
+		Keyring: keyring.System{Environ: a.process.Environ},
 		KeySays: a.keySays, Mask: redact.Mask})
 	if err != nil {
 		return err
 	}
 	if len(a.cfg.GitDirs) > 0 {
-		if a.project, err = findProject(dir, a.cfg.GitDirs...); err != nil {
+		if a.project, err = a.findProject(dir, a.cfg.GitDirs...); err != nil {
 			return fail(agent.KindConfig, a.cfg.Origin("git_dirs"), err, `git_dirs = ["~/src/store.git"]`)
 		}
 	}
@@ -106,15 +104,14 @@ func (a *app) load(prompt, trust bool) error {
 }
 
 // findProject finds the project of a directory. gitDirs are as the user wrote them.
-func findProject(dir string, gitDirs ...string) (project.Project, error) {
-	home, _ := os.LookupEnv("HOME")
+func (s *session) findProject(dir string, gitDirs ...string) (project.Project, error) {
 	gitDirs = slices.Clone(gitDirs)
 	for i, dir := range gitDirs {
-		if gitDirs[i] = names.InHome(dir, home); !filepath.IsAbs(gitDirs[i]) {
+		if gitDirs[i] = names.InHome(dir, s.process.Environ.Home()); !filepath.IsAbs(gitDirs[i]) {
 			return project.Project{}, fmt.Errorf("%q is not an absolute path", dir)
 		}
 	}
-	return project.Find(dir, home, gitDirs...)
+	return project.Find(dir, s.process.Environ, gitDirs...)
 }
 
 // fail makes the failure that ends the run: the failing thing, its error, and the imperative after try:, which may be "".

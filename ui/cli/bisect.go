@@ -48,7 +48,7 @@ func (c bisectCommand) run(ctx context.Context, command string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	dir, err := tempdir.Make("")
+	dir, err := tempdir.Make(c.app.process.Environ.TempDir())
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c bisectCommand) run(ctx context.Context, command string) (err error) {
 	defer func() { err = errors.Join(err, trials.Close()) }()
 	ctx, c.app.outcome.signals = headless.Watch(ctx)
 	defer func() { c.app.outcome.signals.End() }()
-	bash, err := exec.LookPath("bash")
+	bash, err := c.app.process.Environ.LookPath("bash")
 	if err != nil {
 		return fail(agent.KindConfig, "bash", err, "install it")
 	}
@@ -92,7 +92,7 @@ func (c bisectCommand) run(ctx context.Context, command string) (err error) {
 func (c bisectCommand) printBroken(search *agent.Bisection, session string, j *journal.Journal, command string) error {
 	step := search.History.Steps[search.Broken]
 	said := of(c.app.said(session), step.Turn)
-	diff := ui.Undo{Journal: j, Root: c.app.project.Root, Screen: c.app.screen}.Diff(search.History.Changes[search.Broken])
+	diff := ui.Undo{Journal: j, Root: c.app.project.Root, Screen: c.app.screen, Environ: c.app.process.Environ}.Diff(search.History.Changes[search.Broken])
 	head := fmt.Sprintf("step %d of %d broke %s (%s)", search.Broken+1, len(search.History.Steps), shell.Quote(command), text.Count(search.Runs, "run"))
 	_, err := fmt.Fprintf(c.app.process.Out, "%s\nturn %d: %s\ncall: %s\n%s\n", sanitize.Text(head, sanitize.Line), step.Turn,
 		sanitize.Text(said, sanitize.Line), sanitize.Text(step.What, sanitize.Line), sanitize.Text(strings.TrimRight(diff, "\n"), sanitize.Code))

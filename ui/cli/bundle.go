@@ -121,7 +121,7 @@ func (x *extensions) bundleServers() {
 // and no others start. Notes name those that are left out, and why.
 func (x *extensions) serversOf(b bundle.Bundle) (list []extension.Server, notes []string) {
 	for _, part := range b.Servers {
-		servers, wrong, err := config.ParseMCP(part.Data, b.Origin(part.Place), redact.Mask)
+		servers, wrong, err := config.ParseMCP(part.Data, b.Origin(part.Place), x.cfg.Paths, redact.Mask)
 		notes = append(notes, wrong...)
 		if err != nil {
 			notes = append(notes, part.Place+": "+err.Error())
@@ -218,11 +218,9 @@ func (c bundleCommand) add(ctx context.Context, given string) error {
 	}
 	source, ref := bundle.SplitRef(given)
 	if !bundle.IsAddress(source) {
-		if source, err = filepath.Abs(source); err != nil {
-			return err
-		}
+		source = c.app.abs(source)
 	}
-	b, done, err := store.Fetch(ctx, os.Environ(), source, ref)
+	b, done, err := store.Fetch(ctx, c.app.process.Environ, source, ref)
 	defer done()
 	if m, ok := errors.AsType[*bundle.MarketError](err); ok {
 		if err := printMarket(c.app.process.Out, m.Plugins, *c.json); err != nil {
@@ -260,7 +258,7 @@ func (c bundleCommand) update(ctx context.Context, name string) error {
 	if old.Source == "" {
 		return broken
 	}
-	now, done, err := store.Fetch(ctx, os.Environ(), old.Source, old.Ref)
+	now, done, err := store.Fetch(ctx, c.app.process.Environ, old.Source, old.Ref)
 	defer done()
 	if err != nil {
 		return err

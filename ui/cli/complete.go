@@ -132,7 +132,7 @@ func offered(list []candidate, begun string) (words []string, _ cobra.ShellCompD
 // of session files have them. It asks no server.
 func (l commandLine) known(key string) (words []candidate) {
 	// Faults of the settings are not reported here: the run that follows reports them.
-	cfg, _ := config.Load(config.LoadOptions{Flags: l.app.flags, System: config.SystemDir})
+	cfg, _ := config.Load(config.LoadOptions{Environ: l.app.process.Environ, Dir: l.app.process.Dir, Flags: l.app.flags, System: config.SystemDir})
 	if cfg == nil {
 		cfg = new(config.Config)
 	}
@@ -147,7 +147,7 @@ func (l commandLine) known(key string) (words []candidate) {
 	case "model":
 		words = knownModels(cfg, names)
 	case "resume":
-		dir, err := config.FindPaths().Sessions()
+		dir, err := config.FindPaths(l.app.process.Environ).Sessions()
 		if err != nil {
 			return nil
 		}

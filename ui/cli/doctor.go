@@ -144,18 +144,18 @@ func (d diagnosis) run(ctx context.Context, offline bool, invalid error, tell fu
 
 // checks are in the order of the report; invalid is the error that makes the settings useless, or nil.
 func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
-	shell, git := doctor.CheckShell(shell.Find()), doctor.CheckGit(d.exec)
+	shell, git := doctor.CheckShell(shell.Find(d.app.process.Environ)), doctor.CheckGit(d.exec)
 	project := doctor.CheckProject(d.app.project.Root, d.app.project.None)
 	repository := doctor.CheckRepository(d.repository)
 	if d.app.cfg == nil {
-		return []doctor.Check{shell, git, project, repository, doctor.CheckConfig("", nil, invalid), doctor.CheckProxy(false),
-			doctor.CheckCertificates("", nil), doctor.CheckCLIs("", false, d.exec, cli.TooOld)}
+		return []doctor.Check{shell, git, project, repository, doctor.CheckConfig("", nil, invalid), doctor.CheckProxy(d.app.process.Environ, false),
+			doctor.CheckCertificates(d.app.process.Environ, "", nil), doctor.CheckCLIs("", false, d.exec, cli.TooOld)}
 	}
 	profile, why := d.app.profile(d.app.streams.err)
 	columns, _ := d.app.size()
 	terminal := doctor.CheckTerminal(doctor.Terminal{
 		Input: d.app.streams.in, Output: d.app.streams.err, Profile: profile.String(), Why: why, Columns: columns,
-		Color: d.app.colored(d.app.streams.err), UTF8: d.app.utf8(),
+		Color: d.app.colored(d.app.streams.err), UTF8: d.app.utf8(), Environ: d.app.process.Environ,
 	}, d.exec)
 	warnings := d.app.cfg.Warnings
 	if line := d.app.extensions.ignored(); line != "" {
@@ -178,7 +178,7 @@ func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
 	if invalid == nil {
 		all = append(all, doctor.CheckKeys(d.keys()))
 	}
-	all = append(all, doctor.CheckProxy(bool(d.app.cfg.Offline)), doctor.CheckCertificates(d.app.cfg.CAFile, noHTTP))
+	all = append(all, doctor.CheckProxy(d.app.process.Environ, bool(d.app.cfg.Offline)), doctor.CheckCertificates(d.app.process.Environ, d.app.cfg.CAFile, noHTTP))
 	server, local, err := d.chosenServer()
 	if invalid == nil && (server != nil || err != nil) {
 		all = append(all, doctor.CheckServer(server, err, client))
@@ -219,17 +219,17 @@ func (d diagnosis) repository(ctx context.Context) (problem, fix string) {
 
 // servers are the MCP servers as the settings have them. None is started.
 func (d diagnosis) servers() (list []doctor.MCPServer) {
-	environ := os.Environ()
+	vars := d.app.process.Environ
 	for _, s := range d.app.extensions.mcpServers() {
 		d := doctor.MCPServer{Name: s.Name, Address: cmp.Or(s.URL, shell.Quote(s.Command...)), Required: s.Required,
 			Loose: s.Confined() && d.app.workspace.sandboxFacts().Mechanism == sandbox.None}
 		for _, name := range append(slices.Clone(s.PassEnv), s.TokenEnv, s.ClientSecretEnv) {
-			if value, ok := environValue(environ, name); name != "" && (!ok || value == "") {
+			if value, ok := vars.Lookup(name); name != "" && (!ok || value == "") {
 				d.Missing = append(d.Missing, name)
 			}
 		}
 		if len(s.Command) > 0 && !strings.Contains(s.Command[0], "$") {
-			_, err := exec.LookPath(s.Command[0])
+			_, err := vars.LookPath(s.Command[0])
 			d.NoProgram = err != nil
 		}
 		list = append(list, d)
@@ -237,18 +237,9 @@ func (d diagnosis) servers() (list []doctor.MCPServer) {
 	return list
 }
 
-func environValue(environ []string, name string) (string, bool) {
-	for _, kv := range environ {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value, true
-		}
-	}
-	return "", false
-}
-
 // exec implements doctor.Exec. The program gets no key.
 func (d diagnosis) exec(ctx context.Context, name string, args ...string) (path, output string, err error) {
-	if path, err = exec.LookPath(name); err != nil {
+	if path, err = d.app.process.Environ.LookPath(name); err != nil {
 		return "", "", err
 	}
 	keys := provider.KeyVariables()
@@ -257,9 +248,9 @@ func (d diagnosis) exec(ctx context.Context, name string, args ...string) (path,
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = time.Second
-	cmd.Env, _ = environ.ChildEnviron(os.Environ(), environ.Withholding{Keys: keys, Holds: redact.Holds})
+	cmd.Env, _ = environ.ChildEnviron(d.app.process.Environ, environ.Withholding{Keys: keys, Holds: redact.Holds})
 	if name == "tmux" { // tmux needs TMUX to find this terminal
-		cmd.Env = environ.WithoutKeys(os.Environ(), keys...)
+		cmd.Env = environ.WithoutKeys(d.app.process.Environ, keys...)
 	}
 	shell.OwnGroup(cmd)
 	out, err := cmd.CombinedOutput()
@@ -283,7 +274,7 @@ func (d diagnosis) chosenServer() (*doctor.Server, *doctor.LocalServer, error) {
 	err := d.app.models.choose()
 	d.app.streams.headless = headless
 	name := d.app.choice.Provider
-	local := localServer(name)
+	local := localServer(d.app.process.Environ, name)
 	facts, _ := provider.FactsOf(name)
 	if err != nil || facts.Key == provider.KeyNever { // nothing of it is a server
 		return nil, local, err
@@ -304,13 +295,13 @@ func (d diagnosis) chosenServer() (*doctor.Server, *doctor.LocalServer, error) {
 }
 
 // localServer is the local server that is chosen, else one that is installed or named, or nil.
-func localServer(chosen string) *doctor.LocalServer {
+func localServer(vars environ.Vars, chosen string) *doctor.LocalServer {
 	for _, f := range provider.Known() {
 		if f.Local == nil || isLocalServer(chosen) && f.Name != chosen {
 			continue
 		}
-		named := os.Getenv(f.URLVar)
-		if _, err := exec.LookPath(f.Local.Program); err == nil || named != "" || f.Name == chosen {
+		named := vars.Get(f.URLVar)
+		if _, err := vars.LookPath(f.Local.Program); err == nil || named != "" || f.Name == chosen {
 			return &doctor.LocalServer{Provider: f, Address: registry.Address(f.Name, named), Named: named != ""}
 		}
 	}
@@ -377,11 +368,11 @@ func (d diagnosis) places() []doctor.Place {
 			list = append(list, look(path, dir.what))
 		}
 	}
-	if path, err := filepath.Abs(d.app.cfg.Log); d.app.cfg.Log != "" && err == nil {
-		list = append(list, look(path, "log"))
+	if d.app.cfg.Log != "" {
+		list = append(list, look(d.app.abs(d.app.cfg.Log), "log"))
 	}
 	for _, pattern := range []string{"artoo-demo-*", "artoo-edit-*", "artoo-undo-*", "artoo-index-*", tempdir.Pattern} {
-		found, _ := filepath.Glob(filepath.Join(os.TempDir(), pattern)) // the patterns are well formed
+		found, _ := filepath.Glob(filepath.Join(d.app.process.Environ.TempDir(), pattern)) // the patterns are well formed
 		for _, path := range found {
 			p := look(path, "left by a run")
 			p.Left = true

@@ -3,7 +3,6 @@ package cli
 import (
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"strings"
@@ -118,7 +117,7 @@ func (l commandLine) showPage(w io.Writer, page string, bare bool) error {
 	text := screen.RenderMarkdown(l.forPeople(page), screen.MarkdownOptions{Width: func() int { return columns },
 		Color: a.colored(true), Palette: a.palette(), Spoken: profile == screen.Spoken})
 	if profile == screen.Rich && strings.Count(text, "\n") >= rows {
-		children := ui.Children{Environ: os.Environ(), KeyVariables: provider.KeyVariables(), Pager: a.pager()}
+		children := ui.Children{Environ: a.process.Environ, KeyVariables: provider.KeyVariables(), Pager: a.pager()}
 		shown, err := children.Page(a.process.Out, text)
 		if shown {
 			return nil

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"os"
+	"artoo/tool/environ"
 	"os/user"
 	"testing"
 )
@@ -15,9 +15,7 @@ func TestTheHomeOfAProcessWithoutOne(t *testing.T) {
 	}
 	own := t.TempDir()
 	for set, want := range map[string]string{"": u.HomeDir, own: own} {
-		t.Setenv("HOME", set)
-		setHome()
-		if got := os.Getenv("HOME"); got != want {
+		if got := withHome(environ.Vars{"HOME=" + set}).Home(); got != want {
 			t.Errorf("HOME=%q: %q, want %q", set, got, want)
 		}
 	}

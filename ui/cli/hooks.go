@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -268,7 +267,7 @@ func (x *extensions) hookPrograms() (list []doctor.Hook) {
 		if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 			program = filepath.Join(x.project.Root, program)
 		}
-		if _, err := exec.LookPath(program); program != "" && err != nil {
+		if _, err := x.process.Environ.LookPath(program); program != "" && err != nil {
 			found.Wrong = err.Error()
 		}
 		list = append(list, found)

@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -61,10 +60,7 @@ func (w *workspace) runOnLayer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, added, err := w.forAgent().AddedDirs()
-	if err != nil {
-		return err
-	}
+	_, added := w.forAgent().AddedDirs()
 	dirs := append([]string{w.project.Root}, added...)
 	if w.project.Common != "" {
 		dirs = append(dirs, w.project.Common)
@@ -104,11 +100,10 @@ func (w *workspace) runOnLayer(ctx context.Context) error {
 
 // sameEnviron is the environment of this process, with the PATH that it was given.
 func (w *workspace) sameEnviron() []string {
-	environ := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 	if w.path == "" {
-		return environ
+		return w.process.Environ
 	}
-	return append(environ, "PATH="+w.path)
+	return w.process.Environ.With("PATH", w.path)
 }
 
 // settle is the outcome of the run, once the other one has ended.

@@ -18,7 +18,9 @@ var update = flag.Bool("update", false, "rewrite the pages made from tables, and
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
 		"artoo": func() {
-			os.Exit(Main(Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit, Docs: os.DirFS(moduleDir)}))
+			p := thisProcess()
+			p.Docs = os.DirFS(moduleDir)
+			os.Exit(Main(p))
 		},
 		"crashing":    func() { os.Exit(crashing()) },
 		"broken":      func() { os.Exit(broken(os.Args[1])) },
@@ -30,7 +32,8 @@ func TestMain(m *testing.M) {
 
 // thisProcess is the Process that main passes.
 func thisProcess() Process {
-	return Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit}
+	dir, _ := os.Getwd() // "" where there is none
+	return Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Dir: dir, Exit: os.Exit}
 }
 
 // tests are the tests themselves, not the program.

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -79,16 +77,13 @@ func (m *keyMarks) mark(key string) string { return m.use().Mark(key) }
 // startEnviron is the environment that the programs of a session get a part of: artoo's own, with the search path of the
 // user's shell. The certificates of ca_file are those of node, too, which alone adds such a file to its own.
 func (s *session) startEnviron() []string {
-	const extra = "NODE_EXTRA_CA_CERTS="
-	all, has := os.Environ(), false
-	for i, kv := range all {
-		if strings.HasPrefix(kv, "PATH=") {
-			all[i] = "PATH=" + s.path
-		}
-		has = has || strings.HasPrefix(kv, extra)
+	const extra = "NODE_EXTRA_CA_CERTS"
+	all := s.process.Environ
+	if _, has := all.Lookup("PATH"); has {
+		all = all.With("PATH", s.path)
 	}
-	if file, err := filepath.Abs(s.cfg.CAFile); s.cfg.CAFile != "" && err == nil && !has {
-		all = append(all, extra+file)
+	if _, has := all.Lookup(extra); s.cfg.CAFile != "" && !has {
+		all = all.With(extra, s.abs(s.cfg.CAFile))
 	}
 	return all
 }

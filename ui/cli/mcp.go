@@ -132,7 +132,7 @@ func (a *app) mcpConfig(servers []extension.Server) mcp.Config {
 	if err != nil || bool(a.cfg.Ephemeral) {
 		state = ""
 	}
-	return mcp.Config{Servers: servers, State: state, Root: a.project.Root, Environ: a.startEnviron(), Version: a.process.build().Version,
+	return mcp.Config{Servers: servers, State: state, Root: a.project.Root, Own: a.process.Environ, Environ: a.startEnviron(), Version: a.process.build().Version,
 		HTTP: a.models.http, Tokens: a.cfg.MCPLogins(), Metadata: a.cfg.MCPClientMetadata,
 		Notice: a.warn, Approved: a.extensions.approvedServer}
 }
@@ -288,7 +288,7 @@ func (c *mcpCommand) options() (mcp.CallOptions, error) {
 	}
 	o.Ask = func(ctx context.Context, r mcp.Request) (mcp.Answer, error) {
 		if given == nil && c.app.streams.watched {
-			answer, err := ui.FormOnTTY(ctx, c.app.screen, r, c.app.ownEnviron())
+			answer, err := ui.FormOnTTY(ctx, c.app.screen, r, c.app.browserEnviron())
 			if !errors.Is(err, agent.ErrNobody) {
 				return answer, err
 			}

@@ -82,7 +82,7 @@ func (c *mcpCommand) add(ctx context.Context, s extension.Server) error {
 	if err != nil {
 		return err
 	}
-	if err := config.AddServer(path, s); err != nil {
+	if err := c.app.cfg.Paths.AddServer(path, s); err != nil {
 		return err
 	}
 	c.app.screen.Note("added " + s.Name + " to " + path)
@@ -133,10 +133,7 @@ func (c *mcpCommand) remove(_ context.Context, words []string) error {
 
 // foreignFiles are the places where other programs keep their servers.
 func (c *mcpCommand) foreignFiles() (files []string) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
-	}
+	home := c.app.process.Environ.Home()
 	below := func(dir string, names ...string) {
 		for _, name := range names {
 			if dir != "" {
@@ -158,7 +155,7 @@ func (c *mcpCommand) importFrom(_ context.Context, words []string) error {
 	if len(words) == 0 {
 		return c.listForeign()
 	}
-	servers, notes, err := readForeign(words[0])
+	servers, notes, err := c.readForeign(words[0])
 	if err != nil {
 		return fail(agent.KindConfig, words[0], err, "artoo mcp import lists the files that are read")
 	}
@@ -171,7 +168,7 @@ func (c *mcpCommand) importFrom(_ context.Context, words []string) error {
 			c.app.warn("server " + s.Name + ": there is one of this name")
 			continue
 		}
-		if err := config.AddServer(path, s); err != nil {
+		if err := c.app.cfg.Paths.AddServer(path, s); err != nil {
 			return err
 		}
 		c.app.screen.Note("added " + s.Name + ": " + mcp.Address(s))
@@ -186,7 +183,7 @@ func (c *mcpCommand) importFrom(_ context.Context, words []string) error {
 func (c *mcpCommand) listForeign() error {
 	found := false
 	for _, file := range c.foreignFiles() {
-		servers, notes, err := readForeign(file)
+		servers, notes, err := c.readForeign(file)
 		if err != nil || len(servers)+len(notes) == 0 {
 			continue // it has no servers, or is not there
 		}
@@ -210,8 +207,8 @@ func (c *mcpCommand) listForeign() error {
 }
 
 // readForeign reads the servers of a file of Claude Code, Codex, Gemini, VS Code or opencode.
-func readForeign(file string) ([]extension.Server, []string, error) {
-	data, err := os.ReadFile(file)
+func (c *mcpCommand) readForeign(file string) ([]extension.Server, []string, error) {
+	data, err := os.ReadFile(c.app.abs(file))
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err
@@ -220,9 +217,9 @@ func readForeign(file string) ([]extension.Server, []string, error) {
 	}
 	origin := extension.Origin{Source: extension.SourceUser, Place: file}
 	if filepath.Ext(file) == ".toml" {
-		return config.ParseCodex(data, origin, redact.Mask)
+		return config.ParseCodex(data, origin, c.app.cfg.Paths, redact.Mask)
 	}
-	return config.ParseMCP(data, origin, redact.Mask)
+	return config.ParseMCP(data, origin, c.app.cfg.Paths, redact.Mask)
 }
 
 // accept shows how definitions differ from those seen first, and takes them with a yes, or with --yes if it showed the

@@ -114,7 +114,7 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 	s.app.screen.Note("log in to " + server + " at:\n\n  " + address + "\n")
 	next := "when you have logged in, artoo goes on by itself; if not, paste the address that the browser shows then: it begins with " +
 		s.redirect + "?code="
-	opened, err := ui.OpenBrowser(address, s.app.ownEnviron())
+	opened, err := ui.OpenBrowser(address, s.app.browserEnviron())
 	if err == nil {
 		next = "opened by " + opened + "; " + next
 	}
@@ -152,6 +152,11 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 // ownEnviron is the environment of the programs that artoo starts by itself: without keys.
 func (s *session) ownEnviron() []string {
 	return environ.WithoutKeys(s.startEnviron(), s.cfg.KeyVariables()...)
+}
+
+// browserEnviron is the environment of the user's browser, by which it is looked up.
+func (s *session) browserEnviron() environ.Vars {
+	return environ.WithoutKeys(s.process.Environ, s.cfg.KeyVariables()...)
 }
 
 func (c *mcpCommand) login(ctx context.Context, words []string) error {

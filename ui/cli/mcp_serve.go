@@ -35,12 +35,10 @@ func newMCPServe(l commandLine) *cobra.Command {
 // serveTool serves an MCP client on stdin and stdout. roots are further directories that its calls may name.
 func (a *app) serveTool(ctx context.Context, roots []string) error {
 	for i, dir := range roots {
-		info, err := os.Stat(dir)
+		roots[i] = a.abs(dir)
+		info, err := os.Stat(roots[i])
 		if err == nil && !info.IsDir() {
 			err = errors.New("not a directory")
-		}
-		if err == nil {
-			roots[i], err = filepath.Abs(dir)
 		}
 		if err != nil {
 			return fail(agent.KindUsage, "--root "+dir, err, "the path of a directory that exists")
@@ -122,8 +120,6 @@ func (h *runHost) run(ctx context.Context, s *app, call mcpserve.Call, client mc
 
 // open opens the session of a call.
 func (h *runHost) open(ctx context.Context, s *app, call mcpserve.Call, answers bool) (called calledPrompt, err error) {
-	h.opening.Lock()
-	defer h.opening.Unlock()
 	s.elicits = answers
 	s.flags["print"], s.flags["output"], s.flags["input"] = []string{"true"}, []string{string(headless.JSON)}, []string{"text"}
 	if err := s.load(true, true); err != nil {
@@ -178,7 +174,7 @@ func (h *runHost) admits(dir string, clients []string) bool {
 	if dir == start || slices.ContainsFunc(h.roots, func(root string) bool { return names.Within(names.Real(root), dir) }) {
 		return true
 	}
-	home, _ := os.UserHomeDir()
+	home := h.app.process.Environ.Home()
 	return slices.ContainsFunc(append(clients, start), func(root string) bool {
 		return names.Within(names.Real(root), dir) && !project.AboveProjects(root, home)
 	})

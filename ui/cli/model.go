@@ -49,14 +49,17 @@ func (m *models) transport() error {
 	m.log = &transport.Log{Text: m.screen.Note, Keys: m.cfg.SeenKeys, Run: m.telemetry.Run()}
 	m.log.SetOn(bool(m.cfg.Debug))
 	if m.cfg.Log != "" {
-		f, err := os.OpenFile(m.cfg.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		f, err := os.OpenFile(m.abs(m.cfg.Log), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			return fail(agent.KindConfig, m.cfg.Origin("log"), err, "a file that can be written")
 		}
 		m.log.JSON = f // open until the process ends, like every log
 	}
 	var err error
-	options := transport.Options{CAFile: m.cfg.CAFile, Offline: bool(m.cfg.Offline), Log: m.log, Permit: m.cfg.Policy.CheckHost}
+	options := transport.Options{Environ: m.process.Environ, Offline: bool(m.cfg.Offline), Log: m.log, Permit: m.cfg.Policy.CheckHost}
+	if m.cfg.CAFile != "" {
+		options.CAFile = m.abs(m.cfg.CAFile)
+	}
 	if m.http, err = transport.New(options); err != nil {
 		return err
 	}

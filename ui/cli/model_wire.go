@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -101,7 +100,7 @@ func (m *models) server(name string) (provider.Server, *config.KeySource, error)
 
 // signer signs requests with a cloud's credentials, which all its servers share.
 func (m *models) signer(auth provider.Auth) *cloud.Transport {
-	made, _ := m.signers.LoadOrStore(auth, cloud.New(m.http.Transport, cloud.Options{Auth: auth, HTTP: m.tokens, Beside: m.beside,
+	made, _ := m.signers.LoadOrStore(auth, cloud.New(m.http.Transport, cloud.Options{Auth: auth, Environ: m.process.Environ, HTTP: m.tokens, Beside: m.beside,
 		Secret: m.cfg.Keep, Run: m.cfg.RunCredentials}))
 	return made.(*cloud.Transport)
 }
@@ -113,7 +112,7 @@ func (m *models) codingCLI(name string) (*cli.CLI, error) {
 		return nil, fail(agent.KindConfig, name, why, "a local server, with ARTOO_BASE_URL")
 	}
 	c := &cli.CLI{
-		Name: name, Dir: m.project.Dir, Root: m.project.Root, Limit: time.Duration(m.cfg.RequestTimeout), Trace: m.log.Record,
+		Name: name, Own: m.process.Environ, Dir: m.project.Dir, Root: m.project.Root, Limit: time.Duration(m.cfg.RequestTimeout), Trace: m.log.Record,
 		Mode:         func() string { return string(m.agent.Policy().Mode) },
 		Instructions: strings.TrimSpace(m.cfg.System + "\n\n" + m.cfg.AppendSystem),
 		Announce:     m.streams.headless || m.agent != nil, // else the banner tells
@@ -123,7 +122,7 @@ func (m *models) codingCLI(name string) (*cli.CLI, error) {
 	if m.cfg.IsSet("idle_timeout") {
 		c.Idle = cmp.Or(time.Duration(m.cfg.IdleTimeout), -1)
 	}
-	c.Environ, c.Withheld = cli.Environ(name, m.environ, os.Environ(), m.cfg.PassEnv)
+	c.Environ, c.Withheld = cli.Environ(name, m.environ, m.process.Environ, m.cfg.PassEnv)
 	if err := c.Check(); err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (m *models) openCatalog() {
 	if err != nil {
 		return // nowhere to have kept any
 	}
-	text, err := readCapped(path)
+	text, err := m.readCapped(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -57,8 +57,8 @@ func (m *models) openCatalog() {
 	}
 }
 
-func readCapped(path string) ([]byte, error) {
-	f, err := os.Open(path)
+func (m *models) readCapped(path string) ([]byte, error) {
+	f, err := m.openFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +123,9 @@ func (m *models) fetchFacts(ctx context.Context, where string) (data []byte, fro
 		data, err = m.fetch(ctx, u)
 		return data, from, err
 	}
-	info, err := os.Stat(where)
+	info, err := os.Stat(m.abs(where))
 	if err == nil {
-		data, err = readCapped(where)
+		data, err = m.readCapped(where)
 	}
 	if err != nil {
 		return nil, from, fail(agent.KindConfig, "models --update", err, "a file that can be read, or an address")

@@ -77,7 +77,7 @@ func TestUninstallNamesWhatStays(t *testing.T) {
 		t.Errorf("the program is still there: %v\n%s", err, out)
 	}
 	home := aHome(t)
-	paths := config.FindPaths()
+	paths := config.FindPaths(os.Environ())
 	for _, find := range []func() (string, error){paths.ConfigDir, paths.DataDir, paths.StateDir, paths.CacheDir} {
 		stays, err := find()
 		if named := strings.Replace(stays, home, "~", 1); err != nil || strings.Count(string(out), named) < 2 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -103,10 +102,11 @@ func (a *app) open(ctx context.Context) (err error) {
 // sweep removes the temporary files of killed artoos, in a goroutine.
 func (a *app) sweep() {
 	swept := make(chan error, 1)
-	go func() { swept <- tempdir.Sweep(os.TempDir()) }()
+	temp := a.process.Environ.TempDir()
+	go func() { swept <- tempdir.Sweep(temp) }()
 	a.closers = append(a.closers, func() {
 		if err := <-swept; err != nil {
-			a.warn("files of a killed artoo in " + os.TempDir() + " could not be removed: " + err.Error())
+			a.warn("files of a killed artoo in " + temp + " could not be removed: " + err.Error())
 		}
 	})
 }
@@ -166,7 +166,7 @@ func (a *app) steps() int {
 // the sub-agents that one of them names. Tools that ask the user are left out of a
 // headless run.
 func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err error) {
-	all := builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.extensions.unanswered(),
+	all := builtin.Tools(builtin.BashOptions{Path: shell.Find(a.process.Environ), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.extensions.unanswered(),
 		Timeout: time.Duration(a.cfg.ShellTimeout)})
 	engine, err := a.searchEngine()
 	if err != nil {

@@ -56,7 +56,7 @@ func TestCommandsOnThePagesAreRight(t *testing.T) {
 
 // flagsAreRight looks at the values of a command line's flags, rules included.
 func flagsAreRight(inv invocation) error {
-	c, err := config.Load(config.LoadOptions{Flags: inv.Flags})
+	c, err := config.Load(config.LoadOptions{Environ: os.Environ(), Flags: inv.Flags})
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func TestSettingsOnThePagesAreRight(t *testing.T) {
 		if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := config.Load(config.LoadOptions{Flags: map[string][]string{"config": {file}}})
+		c, err := config.Load(config.LoadOptions{Environ: os.Environ(), Flags: map[string][]string{"config": {file}}})
 		if err == nil && b.page == "docs/sandbox.md" {
 			err = c.ApplyProject(home, []byte(b.text))
 		}

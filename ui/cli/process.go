@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -18,6 +17,8 @@ import (
 
 	"artoo/agent"
 	"artoo/conversation"
+	"artoo/tool/environ"
+	"artoo/tool/names"
 	"artoo/ui/prompt"
 )
 
@@ -25,7 +26,9 @@ import (
 type Process struct {
 	Args         []string // the program's name is left out
 	In, Out, Err *os.File
-	Version      string // "" in a build that was not stamped
+	Environ      environ.Vars // the variables, as os.Environ gives them
+	Dir          string       // the working directory, absolute; "" where there is none
+	Version      string       // "" in a build that was not stamped
 	Commit, Date string
 	// Exit ends the process at once. It is called on the goroutine that crashed,
 	// where Main cannot return any more.
@@ -33,6 +36,21 @@ type Process struct {
 	Docs fs.FS // has the pages of the documentation in docs; nil for none
 
 	openSession func(path string, flags int) (conversation.File, error) // nil but in tests: conversation.Store's own
+}
+
+// env is the value of a variable, as os.Getenv.
+func (s *session) env(name string) string { return s.process.Environ.Get(name) }
+
+// abs is a path of the user's, seen from the working directory.
+func (s *session) abs(path string) string { return names.Abs(s.process.Dir, path) }
+
+// openFile opens a file of the user's to be read. The error names it as the user did.
+func (s *session) openFile(path string) (*os.File, error) {
+	f, err := os.Open(s.abs(path))
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		failed.Path = path
+	}
+	return f, err
 }
 
 // build says which program this is.
@@ -72,18 +90,18 @@ func number(version string) string {
 	return "0.0.0-" + cmp.Or(strings.Trim(version, "()"), "devel")
 }
 
-// setHome gives a process that was started without HOME, as by cron, systemd or a
+// withHome gives a process that was started without HOME, as by cron, systemd or a
 // container, the home directory of its user in the system's list. artoo and the programs
 // it runs then read one variable. If the list has none, HOME stays unset, and the error
 // of the directory that needs it says so.
-func setHome() {
-	if os.Getenv("HOME") != "" {
-		return
+func withHome(vars environ.Vars) environ.Vars {
+	if vars.Home() != "" {
+		return vars
 	}
 	if u, err := user.Current(); err == nil && u.HomeDir != "" {
-		// It fails only for a name or value that no variable can have.
-		_ = os.Setenv("HOME", u.HomeDir)
+		return vars.With("HOME", u.HomeDir)
 	}
+	return vars
 }
 
 // guarded runs f. A panic of its goroutine becomes its error.
@@ -159,7 +177,7 @@ func thrown(value any) string {
 
 // writeTrace writes a trace to a new file that only the user can read.
 func (s *session) writeTrace(what string, stack []byte) (path string, err error) {
-	dir := os.TempDir()
+	dir := s.process.Environ.TempDir()
 	if s.cfg != nil {
 		if state, err := s.cfg.Paths.StateDir(); err == nil && os.MkdirAll(state, 0o700) == nil {
 			dir = state
@@ -176,5 +194,5 @@ func (s *session) writeTrace(what string, stack []byte) (path string, err error)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
-	return filepath.Abs(f.Name())
+	return s.abs(f.Name()), nil
 }

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -45,12 +43,11 @@ func (a *app) askProgram() (headless.Asker, error) {
 	if a.cfg.AskProgram == "" {
 		return nil, nil
 	}
-	home, _ := os.UserHomeDir() // "" where there is none
-	path := names.InHome(a.cfg.AskProgram, home)
+	path := names.InHome(a.cfg.AskProgram, a.process.Environ.Home())
 	if strings.Contains(path, "/") && !filepath.IsAbs(path) {
 		return nil, fail(agent.KindConfig, a.cfg.Origin("ask_program"), errors.New("ask_program is a relative path"), "give a whole path, or a name on PATH")
 	}
-	found, err := exec.LookPath(path)
+	found, err := a.process.Environ.LookPath(path)
 	if err != nil {
 		return nil, fail(agent.KindConfig, a.cfg.Origin("ask_program"), err, "give the path of a program that can be executed")
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -89,7 +88,7 @@ func (c reviewCommand) review(ctx context.Context, scope changes.Scope) (set *ch
 	if line := c.app.extensions.ignored(); line != "" {
 		c.app.warn(line)
 	}
-	if set, err = changes.Read(ctx, c.app.project, os.Environ(), scope); err != nil {
+	if set, err = changes.Read(ctx, c.app.project, c.app.process.Environ, scope); err != nil {
 		return nil, nil, err
 	}
 	none := &agent.Review{Response: &agent.Response{}}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"testing"
 
 	"artoo/config"
@@ -27,7 +28,7 @@ func TestEveryListedModelIsTakenByTheModelFlag(t *testing.T) {
 			for _, m := range (*provider.Catalog)(nil).Models(name) {
 				listed++
 				line := name + "/" + m.ID
-				c, err := config.Load(config.LoadOptions{Flags: map[string][]string{"model": {line}}})
+				c, err := config.Load(config.LoadOptions{Environ: os.Environ(), Flags: map[string][]string{"model": {line}}})
 				if err != nil {
 					t.Fatal(err)
 				}

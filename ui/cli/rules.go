@@ -154,8 +154,8 @@ type ruleSet struct {
 }
 
 // reopens reports whether a rule of the user's file asks about a file by its name.
-func (s ruleSet) reopens(root, file string) bool {
-	return slices.ContainsFunc(s.reopen, func(r permission.Rule) bool { return r.Reopens(root, file) })
+func (s ruleSet) reopens(root, home, file string) bool {
+	return slices.ContainsFunc(s.reopen, func(r permission.Rule) bool { return r.Reopens(root, home, file) })
 }
 
 // readRules reads the rules that hold in the project; the error names the place of the
@@ -197,7 +197,7 @@ func (x *extensions) readRules() (s ruleSet, err error) {
 func (x *extensions) policy(env *tool.Env) (*permission.Policy, error) {
 	p := &permission.Policy{
 		Mode: permission.Mode(x.cfg.Approval), NoProject: x.project.None, Root: x.project.Root, Dir: x.project.Dir,
-		Shell: lines.Shell{Name: filepath.Base(shell.Find()), Locale: environ.ShellLocale(env.Environ)},
+		Shell: lines.Shell{Name: filepath.Base(shell.Find(x.process.Environ)), Locale: environ.ShellLocale(env.Environ)},
 		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(x.project), Secrets: new(project.Histories)},
 	}
 	for _, mode := range x.cfg.Policy.Modes {
@@ -252,7 +252,9 @@ func (x *extensions) saveRule(rule string) error {
 }
 
 // reopened reports whether the user's file asks about a file that is denied else.
-func (x *extensions) reopened(abs string) bool { return x.rules.reopens(x.project.Root, abs) }
+func (x *extensions) reopened(abs string) bool {
+	return x.rules.reopens(x.project.Root, x.process.Environ.Home(), abs)
+}
 
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
 func (c rulesCommand) explain(ctx context.Context, call string) (e permission.Explanation, err error) {

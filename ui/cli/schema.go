@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"io"
-	"os"
 	"strings"
 
 	"artoo/agent"
@@ -26,7 +25,7 @@ func (a *app) readSchema() error {
 	}
 	raw, where := []byte(given), a.cfg.Origin("schema")
 	if !strings.HasPrefix(given, "{") {
-		file, err := os.Open(given)
+		file, err := a.openFile(given)
 		if err == nil {
 			defer file.Close()
 			raw, err = io.ReadAll(io.LimitReader(file, maxSchema))

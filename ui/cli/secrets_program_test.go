@@ -16,6 +16,7 @@ import (
 	"artoo/config"
 	"artoo/provider"
 	"artoo/provider/demo"
+	"artoo/tool/environ"
 	"artoo/tool/shell"
 )
 
@@ -37,11 +38,7 @@ func (a *app) testSecrets(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	back, err := a.enter(planted)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, back()) }()
+	a.enter(planted)
 	o := secretsOptions{planted: planted, open: a.openPlanted, confined: a.runConfined}
 	failed, err := runPromises(ctx, o, func(p promiseKept) error {
 		_, err := fmt.Fprintln(a.process.Out, p)
@@ -56,27 +53,19 @@ func (a *app) testSecrets(ctx context.Context) (err error) {
 // keptVariables say where this machine has things, and whether commands are confined.
 const keptVariables = "PATH TMPDIR TEMP TMP LANG LC_ALL container KUBERNETES_SERVICE_HOST ARTOO_SANDBOX"
 
-// enter makes the planted home and project those of this process, whose own
-// variables do not count. back returns to where it was.
-func (a *app) enter(p *plantedSecrets) (back func() error, err error) {
-	was, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	for _, kv := range os.Environ() {
+// enter makes the planted home and project those of this run, whose own variables do not count.
+func (a *app) enter(p *plantedSecrets) {
+	vars := environ.Vars{}
+	for _, kv := range a.process.Environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if name != "" && !slices.Contains(strings.Fields(keptVariables), name) {
-			if err := os.Unsetenv(name); err != nil {
-				return nil, err
-			}
+		if slices.Contains(strings.Fields(keptVariables), name) {
+			vars = append(vars, kv)
 		}
 	}
 	for name, value := range p.Environ {
-		if err := os.Setenv(name, value); err != nil {
-			return nil, err
-		}
+		vars = vars.With(name, value)
 	}
-	return func() error { return os.Chdir(was) }, os.Chdir(p.Project)
+	a.process.Environ, a.process.Dir = vars, p.Project
 }
 
 // openPlanted makes the agent of a run in the planted project.
@@ -127,7 +116,7 @@ func (a *app) runConfined(ctx context.Context, line string, layer bool) (string,
 		return "", err
 	}
 	defer func() { out.Close(); os.Remove(out.Name()) }()
-	cmd := exec.Command(shell.Find(), "-c", line)
+	cmd := exec.Command(shell.Find(nil), "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = b.project.Dir, b.environ, out, out
 	store, err := b.project.ObjectStore() // it holds a denied file
 	if err != nil {

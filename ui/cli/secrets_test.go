@@ -37,8 +37,8 @@ func TestAnAgentWithoutProtectionFails(t *testing.T) {
 		store := conversation.Store{Dir: filepath.Join(planted.Home, ".local", "state", "artoo", "sessions")}
 		a, err := agent.New(agent.Options{
 			Model: agent.Model{Provider: model, Name: "script", Defaults: provider.Options{Model: "m"}},
-			Tools: builtin.Tools(builtin.BashOptions{Path: shell.Find()}), Env: &tool.Env{Dir: planted.Project, Environ: environ},
-			Workspace: &agent.Workspace{Project: project.Project{Root: planted.Project, Dir: planted.Project}, Shell: shell.Find()},
+			Tools: builtin.Tools(builtin.BashOptions{Path: shell.Find(nil)}), Env: &tool.Env{Dir: planted.Project, Environ: environ},
+			Workspace: &agent.Workspace{Project: project.Project{Root: planted.Project, Dir: planted.Project}, Shell: shell.Find(nil)},
 			Sessions:  agent.Sessions{Store: store},
 		})
 		return a, a.Close, err

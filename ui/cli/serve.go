@@ -6,13 +6,13 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/term"
 
 	"artoo/agent"
 	"artoo/conversation"
+	"artoo/tool/environ"
 	"artoo/ui/acp"
 	"artoo/ui/headless"
 )
@@ -25,7 +25,7 @@ func (a *app) serveClient(ctx context.Context, name, client string, serve func(c
 	}
 	out := a.process.Out
 	a.process.Out = a.process.Err
-	path := os.Getenv("PATH")
+	vars := a.process.Environ
 	if err := a.load(false, false); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (a *app) serveClient(ctx context.Context, name, client string, serve func(c
 		return err
 	}
 	ctx, a.outcome.signals = headless.Watch(ctx, out, a.process.Err)
-	err = serve(ctx, &sessionHost{app: a, path: path, store: conversation.Store{Dir: sessions, OpenFile: a.process.openSession}}, out)
+	err = serve(ctx, &sessionHost{app: a, environ: vars, store: conversation.Store{Dir: sessions, OpenFile: a.process.openSession}}, out)
 	if caught := a.outcome.signals.Caught(); caught != nil {
 		return &headless.SignalError{Signal: caught}
 	}
@@ -44,8 +44,7 @@ func (a *app) serveClient(ctx context.Context, name, client string, serve func(c
 // sessionHost makes an app for each session that a client opens.
 type sessionHost struct {
 	app     *app
-	path    string     // the user's PATH
-	opening sync.Mutex // One session is opened at a time: PATH is the process's.
+	environ environ.Vars // those of the process, with the user's PATH
 	store   conversation.Store
 }
 
@@ -55,7 +54,9 @@ func (h *sessionHost) session(dir string) *app {
 	for key, values := range flags {
 		flags[key] = slices.Clone(values)
 	}
-	a := newApp(&session{process: h.app.process, began: time.Now(), path: h.path, telemetry: h.app.telemetry})
+	process := h.app.process
+	process.Environ = h.environ
+	a := newApp(&session{process: process, began: time.Now(), telemetry: h.app.telemetry})
 	a.flags, a.dir = flags, dir
 	return a
 }

@@ -17,7 +17,7 @@ const repositoryServers = ".mcp.json"
 
 // hasServers reports whether a repository's file names servers, or cannot be read.
 func hasServers(data []byte) bool {
-	servers, notes, err := config.ParseMCP(data, extension.Origin{}, redact.Mask)
+	servers, notes, err := config.ParseMCP(data, extension.Origin{}, config.Paths{}, redact.Mask)
 	return data != nil && (err != nil || servers != nil || notes != nil)
 }
 
@@ -29,7 +29,7 @@ func (x *extensions) addRepositoryServers(data []byte) {
 		return
 	}
 	servers, notes, err := config.ParseMCP(data, extension.Origin{Source: extension.SourceRepository, Root: x.project.Root,
-		Place: repositoryServers}, redact.Mask)
+		Place: repositoryServers}, x.cfg.Paths, redact.Mask)
 	if err != nil {
 		notes = append(notes, err.Error())
 	}

@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -62,7 +60,7 @@ func (s *session) show(f *agent.Failure) {
 		tty := term.IsTerminal(int(s.process.Err.Fd()))
 		shown = screen.New(screen.Options{Out: io.Discard, Err: s.process.Err, ErrTTY: tty,
 			Width:    func() int { columns, _ := s.size(); return columns },
-			ErrColor: screen.ColorDecision("auto", os.Getenv, tty), UTF8: screen.UTF8Decision(os.Getenv)})
+			ErrColor: screen.ColorDecision("auto", s.env, tty), UTF8: screen.UTF8Decision(s.env)})
 	}
 	shown.Failure(f)
 }
@@ -104,7 +102,7 @@ func (s *session) confirm(what string, q screen.YesNo, given bool, hint string, 
 
 func (s *session) configFile() (string, error) {
 	if s.cfg.File != "" {
-		return s.cfg.File, nil
+		return s.abs(s.cfg.File), nil
 	}
 	return s.cfg.Paths.ConfigFile()
 }
@@ -124,9 +122,9 @@ func (s *session) own() (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	for _, file := range append(cloud.Files(), s.cfg.File, s.cfg.APIKeyFile) {
-		if path, err := filepath.Abs(file); err == nil && file != "" {
-			paths = append(paths, path)
+	for _, file := range append(cloud.Files(s.process.Environ), s.cfg.File, s.cfg.APIKeyFile) {
+		if file != "" {
+			paths = append(paths, s.abs(file))
 		}
 	}
 	return paths

@@ -283,7 +283,7 @@ func removeJournals(state, id string) error {
 // importFile makes a session of another agent's file.
 func (c *sessionsCommand) importFile(words []string) (err error) {
 	name := words[0]
-	f, err := os.Open(name)
+	f, err := c.app.openFile(name)
 	if err != nil {
 		return fail(agent.KindUsage, name, errors.Unwrap(err), "artoo sessions import FILE")
 	}

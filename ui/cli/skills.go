@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -46,7 +45,7 @@ func (x *extensions) skillPlaces() (places []skill.Place, hidden []string) {
 			places = append(places, skill.Place{Kind: k, Dir: filepath.Join(dir, string(k)+"s"), Name: path.Join(name, string(k)+"s")})
 		}
 	}
-	home, _ := os.UserHomeDir() // "" where there is none
+	home := x.process.Environ.Home()
 	addDir := func(dir, name string, fixed bool) {
 		for kind, below := range map[skill.Kind]string{skill.Skill: "", skill.Command: "commands", skill.Agent: "agents"} {
 			places = append(places, skill.Place{Kind: kind, Dir: filepath.Join(dir, below), Name: path.Join(name, below), Fixed: fixed})
@@ -69,11 +68,7 @@ func (x *extensions) skillPlaces() (places []skill.Place, hidden []string) {
 			hidden = append(hidden, name)
 			continue
 		}
-		abs, err := filepath.Abs(names.InHome(dir, home))
-		if err != nil {
-			continue // There is no working directory, which load reports.
-		}
-		addDir(abs, dir, false)
+		addDir(x.abs(names.InHome(dir, home)), dir, false)
 	}
 	for _, b := range x.bundles() {
 		for _, of := range []struct {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"artoo/agent"
+	"artoo/tool/environ"
 	"artoo/tool/git"
 	"artoo/ui"
 	"artoo/ui/headless"
@@ -36,7 +37,7 @@ func (s *session) look(given bool) streams {
 	cfg := s.cfg
 	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	w := streams{in: tty(s.process.In), out: tty(s.process.Out), err: tty(s.process.Err)}
-	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
+	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(s.env("CI")))
 	w.headless = s.editor == nil && !bool(cfg.Interactive) && (s.fromProgram() || bool(cfg.Print) || !w.in || !w.err || given && (!w.out || ci))
 	w.watched = w.err && prompt.Foreground(s.process.Err)
 	return w
@@ -44,7 +45,7 @@ func (s *session) look(given bool) streams {
 
 // profile is how much a stream can show, a terminal or not, and why not more.
 func (s *session) profile(tty bool) (screen.Profile, string) {
-	profile, why := screen.ProfileDecision(s.cfg.UI, os.Getenv, tty)
+	profile, why := screen.ProfileDecision(s.cfg.UI, s.env, tty)
 	if why == "asked for" {
 		why = s.cfg.Origin("ui")
 	}
@@ -54,21 +55,21 @@ func (s *session) profile(tty bool) (screen.Profile, string) {
 // colored looks at one stream: the other may be a file.
 func (s *session) colored(tty bool) bool {
 	profile, _ := s.profile(tty)
-	return screen.ColorDecision(s.cfg.Color, os.Getenv, tty && profile == screen.Rich)
+	return screen.ColorDecision(s.cfg.Color, s.env, tty && profile == screen.Rich)
 }
 
-func (s *session) utf8() bool { return screen.UTF8Decision(os.Getenv) }
+func (s *session) utf8() bool { return screen.UTF8Decision(s.env) }
 
 // palette is how the terminal looks: as the user says, else in diffs as the user's git.
 func (s *session) palette() *screen.Palette {
-	return screen.NewPalette(s.cfg.Styles(), func() map[string]string { return gitColors(os.Environ()) })
+	return screen.NewPalette(s.cfg.Styles(), func() map[string]string { return gitColors(s.process.Environ) })
 }
 
 // gitColors are the colours of color.diff in the user's and the system's configuration of
 // git. Those of a repository are left out: no repository decides how a diff looks. Without
 // git, without such settings, or with one that git does not understand, the map is empty.
-func gitColors(environ []string) map[string]string {
-	settings, err := git.UserConfig(append(environ, "GIT_DIR="+os.DevNull), "/", "--type=color", "--get-regexp",
+func gitColors(vars environ.Vars) map[string]string {
+	settings, err := git.UserConfig(vars, vars.With("GIT_DIR", os.DevNull), "/", "--type=color", "--get-regexp",
 		`^color\.diff\.(old|new|meta|frag|context|plain)$`)
 	if err != nil {
 		return nil
@@ -86,14 +87,14 @@ func gitColors(environ []string) map[string]string {
 func (s *session) newScreen() *screen.Screen {
 	cfg := s.cfg
 	profile, _ := s.profile(s.streams.err)
-	home, _ := os.LookupEnv("HOME")
+	home := s.process.Environ.Home()
 	o := screen.Options{
 		Out: s.process.Out, Err: s.process.Err, ErrFile: s.process.Err, OutTTY: s.streams.out, ErrTTY: s.streams.err, Profile: profile,
 		OutColor: s.colored(s.streams.out), ErrColor: s.colored(s.streams.err), Palette: s.palette(),
-		Links: s.streams.out && profile == screen.Rich && prompt.IsModern(os.Getenv),
+		Links: s.streams.out && profile == screen.Rich && prompt.IsModern(s.env),
 		UTF8:  s.utf8(), Width: func() int { cols, _ := s.size(); return cols },
 		Conversation: !s.streams.headless, Hold: s.streams.headless && !s.streams.out, Quiet: bool(cfg.Quiet), Verbose: bool(cfg.Debug),
-		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
+		SSH: s.env("SSH_TTY") != "" || s.env("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
 		Root: s.project.Dir, Home: home,
 		Broken: func(err error) { s.broken(err) },
 	}
@@ -157,7 +158,7 @@ func (s *session) size() (cols, rows int) {
 	if err != nil {
 		cols, rows = 0, 0
 	}
-	return screen.WidthDecision(os.Getenv, func() int { return cols }), rows
+	return screen.WidthDecision(s.env, func() int { return cols }), rows
 }
 
 // outcome collects the facts about a headless run, for its result and its exit code.
@@ -173,7 +174,7 @@ type outcome struct {
 // requestedFormat is the output format as far as flags and environment tell it, before
 // the settings are read: errors in them are reported in JSON too.
 func (a *app) requestedFormat() headless.Format {
-	format := headless.Format(os.Getenv("ARTOO_OUTPUT"))
+	format := headless.Format(a.env("ARTOO_OUTPUT"))
 	if given := a.flags["output"]; len(given) > 0 {
 		format = headless.Format(given[len(given)-1])
 	}
@@ -262,7 +263,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		r.Ask, r.AnyKind = program, true
 	}
 	if r.Ask == nil && a.canAsk() {
-		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.streams.err)
+		profile, _ := screen.ProfileDecision(a.cfg.UI, a.env, a.streams.err)
 		notify, err := a.notifier(a.cfg.Notify, profile)
 		if err != nil {
 			return err

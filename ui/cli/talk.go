@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 
@@ -69,7 +68,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		return err
 	}
 	defer func() { notify.Close() }()
-	status, err := ui.NewStatusLine(a.cfg.Status, a.environ, prompt.Clock{})
+	status, err := ui.NewStatusLine(a.cfg.Status, a.process.Environ, a.environ, prompt.Clock{})
 	if err != nil {
 		return fail(agent.KindUsage, a.cfg.Origin("status"), err, "full, short, off, or a command whose first line is shown")
 	}
@@ -79,7 +78,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		Options: prompt.Options{In: a.process.In, Tty: a.process.Err, Size: a.size, History: history, ViKeys: a.cfg.EditMode == "vi",
 			Lines: bool(a.cfg.Interactive), Ending: prompt.Ending{Crash: a.crash, Quit: a.quit, Exit: a.process.Exit}},
 		Piped: !a.streams.out, Discard: a.discard,
-		Children: ui.Children{Environ: os.Environ(), Path: a.path, KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
+		Children: ui.Children{Environ: a.process.Environ, Path: a.path, KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
 	})
 	if err != nil {
 		return err
@@ -115,7 +114,7 @@ func (a *app) pager() string {
 func (a *app) notifier(how string, profile screen.Profile) (*ui.Notifier, error) {
 	n, err := ui.NewNotifier(ui.NotifyOptions{
 		How: how, Screen: a.screen, TTY: a.streams.err, Profile: profile, Dir: a.project.Dir,
-		Environ: a.environ, Env: os.Getenv,
+		Own: a.process.Environ, Environ: a.environ, Env: a.env,
 	})
 	if err != nil {
 		return nil, fail(agent.KindUsage, a.cfg.Origin("notify"), err,
@@ -129,7 +128,7 @@ func (a *app) offerNotify(profile screen.Profile, notify **ui.Notifier) *ui.Noti
 	if a.cfg.IsSet("notify") || !a.streams.err || profile == screen.Plain || bool(a.cfg.Interactive) || a.choice.Provider == demo.Name {
 		return nil
 	}
-	return &ui.NotifyOffer{Bell: ui.OnlyRings(os.Getenv), Take: func(how string) (*ui.Notifier, string, error) {
+	return &ui.NotifyOffer{Bell: ui.OnlyRings(a.env), Take: func(how string) (*ui.Notifier, string, error) {
 		n, err := a.notifier(how, profile)
 		if err != nil {
 			return nil, "", err
@@ -198,7 +197,7 @@ func (a *app) demo(ctx context.Context, yes bool) error {
 	if err := a.load(true, false); err != nil {
 		return err
 	}
-	dir, err := demo.Scratch()
+	dir, err := demo.Scratch(a.process.Environ.TempDir())
 	if err != nil {
 		return err
 	}

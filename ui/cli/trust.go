@@ -331,7 +331,7 @@ func (c trustCommand) open(dir string) (store trust.Store, err error) {
 		return store, err
 	}
 	if dir != "" {
-		if c.app.project, err = findProject(dir, c.app.cfg.GitDirs...); err != nil {
+		if c.app.project, err = c.app.findProject(c.app.abs(dir), c.app.cfg.GitDirs...); err != nil {
 			return store, fail(agent.KindUsage, "trust", err, "artoo trust DIR, of a directory that is there")
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,10 +46,11 @@ func (c tryCommand) run(ctx context.Context, words []string) (err error) {
 	if err := c.app.load(false, true); err != nil {
 		return err
 	}
-	path, err := exec.LookPath(words[0])
-	if err == nil {
-		path, err = filepath.Abs(path)
+	path := words[0]
+	if strings.Contains(path, "/") {
+		path = c.app.abs(path)
 	}
+	path, err = c.app.process.Environ.LookPath(path)
 	if err != nil {
 		return usage(words[0], cmp.Or(errors.Unwrap(err), err).Error(), "artoo try -- COMMAND…; a shell line: artoo try -- bash -c 'LINE'")
 	}

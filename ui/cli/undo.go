@@ -197,7 +197,7 @@ func (c undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 		return err
 	}
 	said := c.app.said(session)
-	u := ui.Undo{Journal: j, Root: c.app.project.Root, Screen: c.app.screen, Said: func(turn int) string { return of(said, turn) }}
+	u := ui.Undo{Journal: j, Root: c.app.project.Root, Screen: c.app.screen, Environ: c.app.process.Environ, Said: func(turn int) string { return of(said, turn) }}
 	result := undoResult(session, p, said)
 	// A signal stops the undo, which reverses its changes, and not the process meanwhile.
 	ctx, c.app.outcome.signals = headless.Watch(ctx)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/extension"
 	"artoo/tool/journal"
+	"artoo/tool/names"
 	"artoo/tool/project"
 	"artoo/tool/shell"
 )
@@ -28,37 +28,35 @@ type workspace struct {
 
 // ownPath removes directories that commands may write from the PATH by which artoo itself starts programs.
 func (w *workspace) ownPath() error {
-	readable, writable, err := w.forAgent().AddedDirs()
-	if err != nil {
-		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
-	}
-	home, _ := os.LookupEnv("HOME")
+	readable, writable := w.forAgent().AddedDirs()
+	home := w.process.Environ.Home()
 	for _, dir := range slices.Concat(readable, writable) {
 		if project.AboveProjects(dir, home) || w.isOwn(dir) {
 			return fail(agent.KindConfig, "directory "+dir, errors.New("the home directory, the directories above it and artoo's own "+
 				"directories cannot be added"), "name directories below the home directory")
 		}
 	}
-	found := os.Getenv("PATH") // another session of an editor's may have shortened it
-	if w.path = cmp.Or(w.path, found); w.path == "" {
+	if w.path = cmp.Or(w.path, w.env("PATH")); w.path == "" { // loaded before, PATH is shortened
 		return nil
 	}
 	programs := []string{"git", "bash", "sh"}
-	kept, left := w.project.HostPath(found, home, writable, programs)
+	kept, left := w.project.HostPath(w.path, home, writable, programs)
 	var dirs []string
 	for _, dir := range left {
 		has := slices.ContainsFunc(programs, func(name string) bool {
-			_, err := exec.LookPath(filepath.Join(dir, name))
+			_, err := exec.LookPath(filepath.Join(w.abs(dir), name))
 			return err == nil
 		})
-		if abs, err := filepath.Abs(dir); err == nil && has && !slices.Contains(dirs, abs) {
+		if abs := w.abs(dir); has && !slices.Contains(dirs, abs) {
 			dirs = append(dirs, abs)
 		}
 	}
 	if len(dirs) > 0 {
 		w.warn("artoo does not start programs from " + strings.Join(dirs, ", ") + " itself: commands may write them")
 	}
-	return os.Setenv("PATH", kept)
+	w.process.Environ = w.process.Environ.With("PATH", kept)
+	w.project.Environ, w.cfg.Environ = w.process.Environ, w.process.Environ
+	return nil
 }
 
 // options are the project with its policy, and how commands and servers run there.
@@ -100,17 +98,24 @@ func (w *workspace) nameNoGit() {
 
 // forAgent is the project with the directories added to it.
 func (w *workspace) forAgent() *agent.Workspace {
-	added := slices.Clone(w.cfg.AddDirs)
+	home := w.process.Environ.Home()
+	var added []string
+	for _, written := range w.cfg.AddDirs {
+		dir, write := strings.CutSuffix(written, ":rw")
+		if dir = w.abs(names.InHome(dir, home)); write {
+			dir += ":rw"
+		}
+		added = append(added, dir)
+	}
 	// Directories that commands may write count as the project in all that is held back.
 	for _, dir := range w.cfg.Writable {
-		added = append(added, dir+":rw")
+		added = append(added, w.abs(names.InHome(dir, home))+":rw")
 	}
 	made := &agent.Workspace{
-		Project: w.project, NoProject: bool(w.cfg.NoProject), Shell: shell.Find(),
+		Project: w.project, NoProject: bool(w.cfg.NoProject), Shell: shell.Find(w.process.Environ),
 		Replace: w.cfg.System, Append: w.cfg.AppendSystem,
-		Headless: w.extensions.unanswered(), Once: w.streams.headless && !w.fromProgram(), Began: w.began, AddDirs: added, Asked: w.extensions.reopened,
+		Headless: w.extensions.unanswered(), Once: w.streams.headless && !w.fromProgram(), Began: w.began, AddDirs: added, Asked: w.extensions.reopened, Home: home,
 	}
-	made.Home, _ = os.LookupEnv("HOME")
 	if dir, err := w.cfg.Paths.ConfigDir(); err == nil {
 		made.ConfigDir = dir
 	}

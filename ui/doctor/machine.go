@@ -13,6 +13,7 @@ import (
 
 	"artoo/agent/instructions"
 	"artoo/provider"
+	"artoo/tool/environ"
 	"artoo/tool/sandbox"
 	"artoo/tool/text"
 )
@@ -24,6 +25,7 @@ type Terminal struct {
 	Why           string // why it is not rich; may be ""
 	Color, UTF8   bool
 	Columns       int
+	Environ       environ.Vars
 }
 
 // CheckTerminal looks at a terminal and, with run, at the tmux around it.
@@ -34,20 +36,20 @@ func CheckTerminal(t Terminal, run Exec) Check {
 	if !t.Input {
 		return found(ok("terminal", "stdin is no terminal: it is read as data"))
 	}
-	return func(ctx context.Context) []Finding { return append(t.check(), checkTmux(ctx, run)...) }
+	return func(ctx context.Context) []Finding { return append(t.check(), checkTmux(ctx, t.Environ, run)...) }
 }
 
 // check looks at the abilities of the terminal.
 func (t Terminal) check() []Finding {
 	const topic = "terminal"
-	words := []string{"TERM=" + os.Getenv("TERM"), strconv.Itoa(t.Columns) + " columns", t.Profile}
+	words := []string{"TERM=" + t.Environ.Get("TERM"), strconv.Itoa(t.Columns) + " columns", t.Profile}
 	if t.Why != "" {
 		words[2] += " (" + t.Why + ")"
 	}
 	words = append(words, map[bool]string{true: "colour", false: "no colour"}[t.Color],
 		map[bool]string{true: "UTF-8", false: "ASCII"}[t.UTF8])
 	found := []Finding{ok(topic, "%s", strings.Join(words, ", "))}
-	if os.Getenv("TERM") == "" {
+	if t.Environ.Get("TERM") == "" {
 		found = append(found, warn(topic, "TERM=xterm-256color, or your terminal's own name", "TERM is not set"))
 	}
 	if !t.UTF8 {
@@ -61,13 +63,13 @@ func (t Terminal) check() []Finding {
 }
 
 // checkTmux looks at the two settings of tmux that spoil keys and colours.
-func checkTmux(ctx context.Context, run Exec) []Finding {
+func checkTmux(ctx context.Context, vars environ.Vars, run Exec) []Finding {
 	const topic = "tmux"
-	if os.Getenv("TMUX") == "" {
+	if vars.Get("TMUX") == "" {
 		return nil
 	}
 	var found []Finding
-	if term := os.Getenv("TERM"); !strings.HasPrefix(term, "tmux") && !strings.HasPrefix(term, "screen") {
+	if term := vars.Get("TERM"); !strings.HasPrefix(term, "tmux") && !strings.HasPrefix(term, "screen") {
 		fix := `set -g default-terminal "tmux-256color" in ~/.tmux.conf, and unset TERM in the shell's own files`
 		found = append(found, warn(topic, fix, "TERM is %s inside tmux", term))
 	}
@@ -334,12 +336,12 @@ func CheckKeys(keys []Keys) Check {
 }
 
 // CheckProxy looks at the variables net/http takes proxies from; offline is ARTOO_OFFLINE.
-func CheckProxy(offline bool) Check {
+func CheckProxy(vars environ.Vars, offline bool) Check {
 	return func(context.Context) []Finding {
 		const topic = "proxy"
 		var all []Finding
 		for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
-			name, text := either(name)
+			name, text := either(vars, name)
 			if text == "" {
 				continue
 			}
@@ -360,7 +362,7 @@ func CheckProxy(offline bool) Check {
 		}
 		if all == nil {
 			all = append(all, ok(topic, "none"))
-		} else if name, text := either("NO_PROXY"); text != "" {
+		} else if name, text := either(vars, "NO_PROXY"); text != "" {
 			all = append(all, ok(topic, "%s: not for %s", name, text))
 		}
 		if offline {
@@ -372,17 +374,17 @@ func CheckProxy(offline bool) Check {
 }
 
 // either is a variable in capitals or, if that is empty, in small letters.
-func either(name string) (spelling, text string) {
-	if text := os.Getenv(name); text != "" {
+func either(vars environ.Vars, name string) (spelling, text string) {
+	if text := vars.Get(name); text != "" {
 		return name, text
 	}
 	name = strings.ToLower(name)
-	return name, os.Getenv(name)
+	return name, vars.Get(name)
 }
 
 // CheckCertificates looks at the files of trusted certificates: caFile is ARTOO_CA_FILE, and
 // err says why there is no HTTP client.
-func CheckCertificates(caFile string, err error) Check {
+func CheckCertificates(vars environ.Vars, caFile string, err error) Check {
 	return func(context.Context) []Finding {
 		const topic = "certificates"
 		var all []Finding
@@ -391,7 +393,7 @@ func CheckCertificates(caFile string, err error) Check {
 		} else if caFile != "" {
 			all = append(all, ok(topic, "ARTOO_CA_FILE: those of %s are trusted too", caFile))
 		}
-		if path := os.Getenv("SSL_CERT_FILE"); path != "" {
+		if path := vars.Get("SSL_CERT_FILE"); path != "" {
 			if f, err := os.Open(path); err != nil {
 				all = append(all, fail(topic, "unset SSL_CERT_FILE, or name a file of certificates",
 					"SSL_CERT_FILE: %v", err))
