@@ -187,6 +187,8 @@ release: $(GORELEASER)
 	rm -rf .tools/root && $(MAKE) --no-print-directory install DESTDIR=.tools/root PREFIX=/usr
 	gzip -9nc docs/artoo.1 >.tools/artoo.1.gz
 	mkdir -p .tools/root/usr/share/doc/artoo && $(GO) -C release run . -licenses '$(CURDIR)/.tools/root/usr/share/doc/artoo/THIRD-PARTY-LICENSES'
+	printf -- '- semver: %s\n  date: %s\n  packager: "%s"\n  deb: {urgency: medium, distributions: [unstable]}\n  changes:\n    - note: CHANGELOG.md of the source lists the changes.\n' \
+		'$(RELEASE)' "$$TIME" '$(PUBLISHER)' >.tools/changelog.yaml
 	sed 's/@APK_PRERELEASE@/'$$(echo $(RELEASE) | sed -n 's/^[^-]*-//p' | tr -d .)'/' .goreleaser.yaml >.tools/goreleaser.yaml
 	RELEASE='$(RELEASE)' URL='$(URL)' PUBLISHER='$(PUBLISHER)' GOFLAGS='$(GCFLAGS)' LDFLAGS='$(LDFLAGS)' \
 		$(GORELEASER) release --snapshot --clean --config .tools/goreleaser.yaml
