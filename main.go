@@ -20,6 +20,7 @@ var (
 )
 
 func main() {
+	cli.HideEnvironment()
 	dir, _ := os.Getwd() // "" where it was removed, which Main reports
 	os.Exit(cli.Main(cli.Process{
 		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Dir: dir,

@@ -24,14 +24,18 @@ import (
 	"artoo/ui/result"
 )
 
-// Main is the whole program; its result is the exit code. It is called once, by
-// main, with the process's own arguments, streams and exit.
+// Main is the whole program; its result is the exit code. main calls it once. Tests run several at a time in their own
+// process: what one changes in it ends with it.
 func Main(p Process) int {
-	hideEnvironment()
 	p.Environ = withHome(p.Environ)
 	a := newApp(&session{process: p, began: time.Now()})
 	a.telemetry, a.unsaid = telemetry.New(a.env, p.build().Version)
 	a.layer, a.process.Args = onLayer(p.Args)
+	defer func() {
+		for _, end := range a.ends {
+			end()
+		}
+	}()
 	return a.exit(a.guarded(func() error { return commandLine{a}.run(context.Background()) }))
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -55,9 +56,12 @@ func (w *checkedWriter) Write(data []byte) (int, error) {
 	return n, err
 }
 
+// inOrder has cobra list commands in the order in which they are added, in the whole process.
+var inOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
+
 // commands are artoo itself and its subcommands, in the order of the help.
 func (l commandLine) commands() *cobra.Command {
-	cobra.EnableCommandSorting = false
+	inOrder()
 	l.app.flags = map[string][]string{}
 	root := l.command("artoo", "", nil)
 	version := root.Flags().Bool("version", false, "name and version")

@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hideEnvironment keeps the keys that artoo was given in its environment from the commands it runs: they
+// HideEnvironment keeps the keys that artoo was given in its environment from the commands it runs: they
 // could read them in /proc/PID/environ of their parent. The values in the memory behind that file are
 // blanked (the Go runtime has copied them as it started), and the process is made not dumpable, so that the
-// kernel refuses its memory to all except root. Its children are dumpable again after exec.
-func hideEnvironment() {
+// kernel refuses its memory to all except root. Its children are dumpable again after exec. main calls it: it is for a
+// process that is artoo alone.
+func HideEnvironment() {
 	begin, end := environBounds()
 	if begin != 0 && begin < end {
 		// The address is outside Go's memory, so its object cannot move.

@@ -2,6 +2,6 @@
 
 package cli
 
-// hideEnvironment has nothing to do: no file here shows the environment that a
+// HideEnvironment has nothing to do: no file here shows the environment that a
 // process started with.
-func hideEnvironment() {}
+func HideEnvironment() {}

@@ -65,7 +65,7 @@ func (w *workspace) runOnLayer(ctx context.Context) error {
 	if w.project.Common != "" {
 		dirs = append(dirs, w.project.Common)
 	}
-	ctx, signals := headless.Watch(ctx, w.process.Out, w.process.Err)
+	ctx, signals := w.watch(ctx, w.process.Out, w.process.Err)
 	layers := filepath.Join(state, "layers")
 	o.over, err = sandbox.StartOver(sandbox.OverConfig{Dirs: dirs, Layers: layers, Dir: w.project.Dir,
 		Args: func(dir string) []string {

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "rewrite the pages made from tables, and
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
 		"artoo": func() {
+			HideEnvironment()
 			p := thisProcess()
 			p.Docs = os.DirFS(moduleDir)
 			os.Exit(Main(p))

@@ -53,7 +53,8 @@ func (m *models) transport() error {
 		if err != nil {
 			return fail(agent.KindConfig, m.cfg.Origin("log"), err, "a file that can be written")
 		}
-		m.log.JSON = f // open until the process ends, like every log
+		m.log.JSON = f
+		m.ends = append(m.ends, func() { _ = f.Close() }) // each line was written whole, or its error shown
 	}
 	var err error
 	options := transport.Options{Environ: m.process.Environ, Offline: bool(m.cfg.Offline), Log: m.log, Permit: m.cfg.Policy.CheckHost}

@@ -157,9 +157,14 @@ func (a *app) watchQuit() {
 	}
 	came := make(chan os.Signal, 1)
 	signal.Notify(came, syscall.SIGQUIT)
+	done := make(chan struct{})
+	a.ends = append(a.ends, func() { signal.Stop(came); close(done) })
 	go func() {
-		<-came
-		a.quit()
+		select {
+		case <-came:
+			a.quit()
+		case <-done:
+		}
 	}()
 }
 

@@ -83,7 +83,7 @@ func (c reviewCommand) review(ctx context.Context, scope changes.Scope) (set *ch
 	c.app.streams.headless, c.app.reviews = true, true
 	c.app.cfg.Print, c.app.cfg.Ephemeral, c.app.cfg.Until, c.app.cfg.Schema, c.app.cfg.MCPServers = true, true, "", "", nil
 	c.app.screen = c.app.newScreen()
-	ctx, c.app.outcome.signals = headless.Watch(ctx, c.app.process.Out, c.app.process.Err)
+	ctx, c.app.outcome.signals = c.app.watch(ctx, c.app.process.Out, c.app.process.Err)
 	c.app.watchQuit()
 	if line := c.app.extensions.ignored(); line != "" {
 		c.app.warn(line)

@@ -23,7 +23,7 @@ import (
 // testSecrets is the program testsecrets: it tests artoo's promises about secrets on
 // planted ones, in a home and a project of their own, and returns its exit code.
 func testSecrets(ctx context.Context) int {
-	hideEnvironment()
+	HideEnvironment()
 	a := newApp(&session{process: thisProcess(), began: time.Now()})
 	return a.exit(a.testSecrets(ctx))
 }

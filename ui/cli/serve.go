@@ -33,7 +33,7 @@ func (a *app) serveClient(ctx context.Context, name, client string, serve func(c
 	if err != nil {
 		return err
 	}
-	ctx, a.outcome.signals = headless.Watch(ctx, out, a.process.Err)
+	ctx, a.outcome.signals = a.watch(ctx, out, a.process.Err)
 	err = serve(ctx, &sessionHost{app: a, environ: vars, store: conversation.Store{Dir: sessions, OpenFile: a.process.openSession}}, out)
 	if caught := a.outcome.signals.Caught(); caught != nil {
 		return &headless.SignalError{Signal: caught}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"artoo/tool/sandbox"
 	"artoo/tool/web"
 	"artoo/ui/acp"
+	"artoo/ui/headless"
 	"artoo/ui/screen"
 )
 
@@ -38,12 +41,20 @@ type session struct {
 	path      string              // the user's PATH; artoo's own is without the directories that commands may write
 	facts     sandbox.Facts       // on the sandbox of commands
 	agent     *agent.Agent        // nil before there is one
+	ends      []func()            // Main calls them last
 	closers   []func()            // wait for processes that the session started beside the agent
 	outcome   outcome
 	layer     *layer // the way to the artoo outside, of one that works on a layer; nil of all others
 	reviews   bool   // It only reads: the model has no tool that changes anything.
 
 	lose atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one
+}
+
+// watch is headless.Watch until the end of Main: between two signals the result object is still to be written.
+func (s *session) watch(ctx context.Context, outputs ...*os.File) (context.Context, *headless.Signals) {
+	ctx, signals := headless.Watch(ctx, outputs...)
+	s.ends = append(s.ends, signals.End)
+	return ctx, signals
 }
 
 func (s *session) warn(text string) {

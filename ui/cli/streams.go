@@ -216,9 +216,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if a.fromProgram() && (headless.Format(a.cfg.Output) != headless.JSONL || prompt != "" || dash) {
 		return usage("--input jsonl", "goes with -o jsonl, and without a prompt", "artoo --input jsonl -o jsonl, with the messages on stdin")
 	}
-	// They are watched to the end of the process: between two signals the result
-	// object is still to be written.
-	ctx, a.outcome.signals = headless.Watch(ctx, a.process.Out, a.process.Err)
+	ctx, a.outcome.signals = a.watch(ctx, a.process.Out, a.process.Err)
 	a.lastWords()
 	a.watchQuit()
 	in := headless.Stdin{

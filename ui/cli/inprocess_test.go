@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"artoo/provider/providertest"
+	"artoo/tool/environ"
+)
+
+// runHere runs Main in this process, with pipes for its streams as a script's program has them, and returns its exit
+// status and outputs.
+func runHere(dir string, vars environ.Vars, stdin string, args ...string) (code int, stdout, stderr string, err error) {
+	var files [3][2]*os.File // the reading and the writing end
+	for i := range files {
+		if files[i][0], files[i][1], err = os.Pipe(); err != nil {
+			return 0, "", "", err
+		}
+	}
+	var copying sync.WaitGroup
+	var out, errs bytes.Buffer
+	copying.Go(func() {
+		_, _ = io.WriteString(files[0][1], stdin) // it may not be read to its end
+		_ = files[0][1].Close()
+	})
+	copying.Go(func() { _, _ = io.Copy(&out, files[1][0]) })
+	copying.Go(func() { _, _ = io.Copy(&errs, files[2][0]) })
+	code = Main(Process{Args: args, In: files[0][0], Out: files[1][1], Err: files[2][1], Environ: vars, Dir: dir,
+		Exit: os.Exit, Docs: os.DirFS(moduleDir)})
+	for _, f := range []*os.File{files[0][0], files[1][1], files[2][1]} {
+		_ = f.Close()
+	}
+	copying.Wait()
+	_, _ = files[1][0].Close(), files[2][0].Close()
+	return code, out.String(), errs.String(), nil
+}
+
+// Each has a home, a directory, variables and a provider of its own, and sees nothing of the others.
+func TestSeveralRunsFitIntoOneProcess(t *testing.T) {
+	const runs = 8
+	var all sync.WaitGroup
+	for i := range runs {
+		said := fmt.Sprintf("I am number %d.", i)
+		server := unlisted(t, providertest.Anthropic(providertest.Text(said)))
+		vars := environ.Vars(home(t, "container=test", "ARTOO_PROVIDER=anthropic", "ANTHROPIC_BASE_URL="+server.URL,
+			"ANTHROPIC_API_KEY=sk-test-0123456789", fmt.Sprintf("ARTOO_MODEL=model-%d", i)))
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "note.txt"), fmt.Appendf(nil, "note %d", i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			code, stdout, stderr, err := runHere(dir, vars, "", "-p", "Who are you? @note.txt")
+			if code != 0 || stdout != said+"\n" || err != nil {
+				t.Errorf("%d: %q %q %v", code, stdout, stderr, err)
+			}
+			code, stdout, stderr, err = runHere(dir, vars, "", "doctor", "--offline")
+			if !strings.Contains(stdout, fmt.Sprintf("model model-%d\n", i)) || !strings.Contains(stdout, "  "+dir+"\n") || err != nil {
+				t.Errorf("%d: %q %q %v", code, stdout, stderr, err)
+			}
+		})
+	}
+	all.Wait()
+}
