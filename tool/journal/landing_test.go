@@ -220,6 +220,18 @@ func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
 	p.same(start)
 }
 
+// A program that artoo starts holds for a moment the files that artoo has open: that is no program that writes to them.
+func TestAFileThatIsOpenForAMomentIsReplaced(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "a\n"})
+	open, err := os.OpenFile(p.path("a"), os.O_WRONLY, 0)
+	p.ok(err)
+	closed := make(chan error)
+	time.AfterFunc(40*time.Millisecond, func() { closed <- open.Close() })
+	_, err = p.apply(map[string]string{"a": "A\n"}, layerChange{Path: "a", Before: p.now("a"), After: file(0o644)})
+	p.ok(err)
+	p.ok(<-closed)
+}
+
 // Writes to an original that has left the project go back with it.
 func TestAnOriginalThatWasWrittenToMeanwhileGoesBack(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n"})

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,6 +38,7 @@ type restore struct {
 	stamps  map[string]Stamp  // The keys are paths that were done.
 	sources map[string]string // The keys are renamed away, to the values.
 	leases  []lease
+	waited  int      // so often it waited for a file to be closed
 	out     []Change // These were moved out of the project.
 	made    bool     // the directories are there
 }
@@ -686,7 +688,11 @@ func (r *restore) lease(path string, dir int, name string, now State) error {
 	if err != nil {
 		return nil // may not be read, which is no reason to leave it
 	}
-	err = takeLease(fd)
+	// A program that artoo has just started holds for a moment the files that artoo had open.
+	for err = takeLease(fd); errors.Is(err, unix.EAGAIN) && r.waited < maxWaits; err = takeLease(fd) {
+		time.Sleep(time.Millisecond)
+		r.waited++
+	}
 	if err == nil {
 		r.leases = append(r.leases, lease{path, fd})
 		return nil
@@ -701,6 +707,9 @@ type lease struct {
 	path string
 	fd   int
 }
+
+// maxWaits is for how many milliseconds files that are open are waited for, all together.
+const maxWaits = 100
 
 // maxLeases is how many files are held at a time: each takes a descriptor.
 const maxLeases = 1000
