@@ -184,6 +184,7 @@ func wantLines(t *testing.T, got []string, want ...string) {
 }
 
 func TestATurnWithTools(t *testing.T) {
+	t.Parallel()
 	step := fake.Calls(fake.ToolCall("c1", "look", `{"arg":"x"}`), fake.ToolCall("c2", "look", `{"arg":"y"}`))
 	step.Text, step.Usage = []string{"let me see"}, provider.Usage{Input: 100, Output: 10}
 	answer := fake.Say("it is ", "so")
@@ -211,6 +212,7 @@ func TestATurnWithTools(t *testing.T) {
 }
 
 func TestReadersRunSideBySideAndWritersDoNot(t *testing.T) {
+	t.Parallel()
 	meet := make(chan struct{})
 	look := makeTool("look", tool.KindRead, func(ctx context.Context, arg string, _ io.Writer) (tool.Result, error) {
 		select { // two of them must be here at once
@@ -246,6 +248,7 @@ func TestReadersRunSideBySideAndWritersDoNot(t *testing.T) {
 }
 
 func TestEveryCallGetsOneResultWhateverHappens(t *testing.T) {
+	t.Parallel()
 	bad := makeTool("crash", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { panic("boom") })
 	fails := makeTool("fails", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) {
 		return tool.Result{Text: "out\nput", IsError: true, Summary: "exit 1"}, nil
@@ -279,6 +282,7 @@ func TestEveryCallGetsOneResultWhateverHappens(t *testing.T) {
 }
 
 func TestAnswersToQuestions(t *testing.T) {
+	t.Parallel()
 	calls := func() fake.Step {
 		return fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make a"}`), fake.ToolCall("b", "bash", `{"arg":"make b"}`))
 	}

@@ -34,6 +34,7 @@ func besideSession(t *testing.T, steps ...fake.Step) (*agent.Agent, *fake.Provid
 // A question beside the session may read, and leaves no trace in the next request: a changed mode is still news to the
 // next message, and the model has not seen the file that was read.
 func TestAQuestionBesideTheSession(t *testing.T) {
+	t.Parallel()
 	aside := []fake.Step{
 		fake.Calls(fake.ToolCall("r", "read", `{"path":"a.txt"}`), fake.ToolCall("w", "write", `{"path":"b.txt","content":"x"}`)),
 		fake.Say("beside"),

@@ -69,6 +69,7 @@ func endsOfReplies() []endOfReply {
 }
 
 func TestEndsOfReplies(t *testing.T) {
+	t.Parallel()
 	for _, c := range endsOfReplies() {
 		t.Run(c.name, func(t *testing.T) {
 			p := &fake.Provider{Steps: c.steps, Lenient: true}
@@ -108,6 +109,7 @@ func TestEndsOfReplies(t *testing.T) {
 }
 
 func TestTooLongIsTrimmedOnceAndAskedOnce(t *testing.T) {
+	t.Parallel()
 	tooLong := fake.Fail(provider.KindContext)
 	for _, c := range []struct {
 		steps []fake.Step
@@ -146,6 +148,7 @@ func size(t *testing.T, r provider.Request) int {
 }
 
 func TestEveryReplyHasItsOwnSecondChance(t *testing.T) {
+	t.Parallel()
 	cut := func(s string) fake.Step { st := fake.Say(s); st.Stop = provider.StopMaxTokens; return st }
 	call := func(id string) fake.Step { return fake.Call(id, "look", `{"arg":"`+id+`"}`) }
 	p := &fake.Provider{Steps: []fake.Step{
@@ -163,6 +166,7 @@ func TestEveryReplyHasItsOwnSecondChance(t *testing.T) {
 }
 
 func TestTriesThatFailedCount(t *testing.T) {
+	t.Parallel()
 	busy := func(after ...string) fake.Step {
 		return fake.Step{Text: after, Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake",
 			Usage: provider.Usage{Input: 100, Output: 10}}}
@@ -214,6 +218,7 @@ func TestTriesThatFailedCount(t *testing.T) {
 }
 
 func TestTextIsVoidOnlyWhenANewTrySaysSomething(t *testing.T) {
+	t.Parallel()
 	down := func(text ...string) fake.Step {
 		return fake.Step{Text: text, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "fake"}}
 	}
@@ -246,6 +251,7 @@ func TestTextIsVoidOnlyWhenANewTrySaysSomething(t *testing.T) {
 
 // Text before the cut is kept when a request with more room fails.
 func TestTextBeforeACutCallIsKept(t *testing.T) {
+	t.Parallel()
 	cut := fake.Call("a", "look", `{"arg":"x"}`)
 	cut.Text, cut.Stop = []string{"I look."}, provider.StopMaxTokens
 	a := newAgent(&fake.Provider{Steps: []fake.Step{cut,
@@ -257,6 +263,7 @@ func TestTextBeforeACutCallIsKept(t *testing.T) {
 }
 
 func TestThinkingEndsWhenARetryComesToNothing(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{{Events: []provider.Event{provider.Started{},
 		provider.Retry{Try: 2, Tries: 2}}, Cut: true}}}
 	cb := &recorder{}

@@ -26,6 +26,7 @@ func toolResults(a *agent.Agent) (list []string) {
 }
 
 func TestABackgroundCommandOutlivesItsTurnAndTheModelIsToldItsEndOnce(t *testing.T) {
+	t.Parallel()
 	c, cb := &confinement{trusted: true}, &recorder{}
 	a := c.scripted(t, permission.ModeAuto,
 		fake.Call("c1", "bash", `{"command":"echo up; until test -e gate; do sleep 0.02; done; exit 3","background":true}`),
@@ -54,6 +55,7 @@ func TestABackgroundCommandOutlivesItsTurnAndTheModelIsToldItsEndOnce(t *testing
 }
 
 func TestALayerRunsBesideABackgroundCommand(t *testing.T) {
+	t.Parallel()
 	c, cb := &confinement{}, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	a := c.scripted(t, permission.ModeAsk,
 		fake.Call("c1", "bash", `{"command":"touch up; sleep 600","background":true}`),
@@ -69,6 +71,7 @@ func TestALayerRunsBesideABackgroundCommand(t *testing.T) {
 }
 
 func TestABackgroundCommandIsHeldAgainAfterALanding(t *testing.T) {
+	t.Parallel()
 	c := &confinement{trusted: true, list: changed("a.txt")}
 	a := c.scripted(t, permission.ModeEdits,
 		fake.Call("c1", "bash", `{"command":"echo up; sleep 600","background":true}`),
@@ -80,6 +83,7 @@ func TestABackgroundCommandIsHeldAgainAfterALanding(t *testing.T) {
 }
 
 func TestWhatIsTypedToACommandIsAsked(t *testing.T) {
+	t.Parallel()
 	c, cb := &confinement{}, &recorder{answers: []agent.Answer{{Verdict: agent.YesForSession}, {}}}
 	a := c.scripted(t, permission.ModeAuto,
 		fake.Call("c1", "bash", `{"command":"cat","background":true}`),
@@ -96,6 +100,7 @@ func TestWhatIsTypedToACommandIsAsked(t *testing.T) {
 }
 
 func TestBackgroundCommandsEndWithTheirSession(t *testing.T) {
+	t.Parallel()
 	c, cb := &confinement{trusted: true}, &recorder{}
 	a := c.scripted(t, permission.ModeAuto,
 		fake.Call("c1", "bash", `{"command":"echo up; sleep 600","background":true}`), fake.Say("ok"))
@@ -125,6 +130,7 @@ func (m *meeting) Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, err
 }
 
 func TestCommandsThatOnlyReadRunSideBySideAndAnswerInOrder(t *testing.T) {
+	t.Parallel()
 	m := &meeting{confinement: &confinement{}}
 	m.both.Add(2)
 	a := m.scripted(t, permission.ModeAsk, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"echo one"}`),
@@ -138,6 +144,7 @@ func TestCommandsThatOnlyReadRunSideBySideAndAnswerInOrder(t *testing.T) {
 }
 
 func TestASubAgentWorksBesideACommandThatOnlyReads(t *testing.T) {
+	t.Parallel()
 	c := &confinement{}
 	opt := c.options(t, permission.ModeAsk, fake.Calls(task("t1", "one"), fake.ToolCall("c1", "bash", `{"command":"echo two"}`)),
 		fake.Say("one"), fake.Say("ok"))
@@ -161,6 +168,7 @@ func wholeAgent(t *testing.T, mode permission.Mode, line string) (*confinement, 
 }
 
 func TestABackgroundCommandThatMayNotWriteStartsAgainWithTheWholeProject(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name, line string
 		mode       permission.Mode
@@ -204,6 +212,7 @@ func TestABackgroundCommandThatMayNotWriteStartsAgainWithTheWholeProject(t *test
 
 // The end comes between two turns, and the question before the next answer.
 func TestAnEndedBackgroundCommandStartsAgainWithTheWholeProject(t *testing.T) {
+	t.Parallel()
 	c, a := wholeAgent(t, permission.ModeAuto, "echo up; until test -e gate; do sleep 0.02; done; exit 3")
 	c.refusesWrites = false
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
@@ -220,6 +229,7 @@ func TestAnEndedBackgroundCommandStartsAgainWithTheWholeProject(t *testing.T) {
 
 // A call that names the first command learns the ID of the second.
 func TestTheIDOfACommandThatWasStartedAgainNamesTheNewOne(t *testing.T) {
+	t.Parallel()
 	c := &confinement{trusted: true, refusesWrites: true}
 	a := c.scripted(t, permission.ModeAuto, fake.Call("c1", "bash", `{"command":"echo up; sleep 600","background":true}`),
 		fake.Call("c2", "shell", `{"action":"wait","id":"1"}`), fake.Say("ok"))
@@ -230,6 +240,7 @@ func TestTheIDOfACommandThatWasStartedAgainNamesTheNewOne(t *testing.T) {
 }
 
 func TestWhereNoOneCanAnswerARefusedWriteIsDenied(t *testing.T) {
+	t.Parallel()
 	c, a := wholeAgent(t, permission.ModeAuto, "echo up; exit 3")
 	cb := &recorder{}
 	r, err := send(t, a, cb, "go")

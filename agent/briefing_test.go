@@ -46,6 +46,7 @@ func realDir(t *testing.T) string {
 }
 
 func TestInstructionsComeWithTheFirstFileTheyHoldFor(t *testing.T) {
+	t.Parallel()
 	root := realDir(t)
 	write(t, "at the root", root, "AGENTS.md")
 	write(t, "no floats", root, "cart", "AGENTS.md")
@@ -87,6 +88,7 @@ func TestInstructionsComeWithTheFirstFileTheyHoldFor(t *testing.T) {
 }
 
 func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
+	t.Parallel()
 	root := realDir(t)
 	a := newAgentIn(t, root, newScript("one", "two", "three"), nil)
 	mustSend(t, a, &recorder{}, "go")
@@ -116,6 +118,7 @@ func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
 }
 
 func TestTheModelHearsOnceHowTheRepositoryStands(t *testing.T) {
+	t.Parallel()
 	needs.Git(t)
 	root := realDir(t)
 	cmd := exec.Command("git", "init", "-q", "-b", "trunk", root)

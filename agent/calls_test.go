@@ -19,6 +19,7 @@ import (
 // TestWrongCallsOfOwnToolsAreTakenOrAnswered plays calls in the shapes of other
 // programs' tools.
 func TestWrongCallsOfOwnToolsAreTakenOrAnswered(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join("testdata", "calls.txt")
 	data, err := os.ReadFile(path)
 	must(t, err)

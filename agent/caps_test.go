@@ -15,6 +15,7 @@ import (
 
 // Changes that land at once do not pass a cap together.
 func TestCapsCountChangesThatLandAtOnce(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	counted, err := newTally(Options{Env: &tool.Env{Dir: root}, Policy: &permission.Policy{Root: root}, Limits: Limits{Effects: EffectCaps{MaxFiles: 1}}})
 	if err != nil {

@@ -43,6 +43,7 @@ func checked(t *testing.T, c *confinement, layer bool, file string, checks ...ag
 }
 
 func TestWhatACheckFindsIsToldToTheModel(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		file  string
 		check agent.Check
@@ -79,6 +80,7 @@ func TestWhatACheckFindsIsToldToTheModel(t *testing.T) {
 }
 
 func TestACheckThatCannotRunIsToldOf(t *testing.T) {
+	t.Parallel()
 	ls := agent.Check{Glob: "*", Command: "ls"}
 	c := &confinement{fails: map[permission.Place]error{permission.PlaceDiscarded: errors.New("no room")}}
 	if text, _ := checked(t, c, true, "a.go", ls); !strings.Contains(text, "[check ls did not run: "+errors.New("no room").Error()) {

@@ -27,6 +27,7 @@ func grow(t *testing.T, c *compacting, n int) {
 }
 
 func TestCompactSumsUpAndIsTakenBack(t *testing.T) {
+	t.Parallel()
 	c := newCompacting(t, 50_000, agent.CompactTrim, summary())
 	grow(t, c, 8)
 	before := history(c.Agent)
@@ -56,6 +57,7 @@ func TestCompactSumsUpAndIsTakenBack(t *testing.T) {
 // A turn, a compaction and an undone one are on the disk when they end: the line
 // that says so is the last of the session file.
 func TestWhatEndsIsOnTheDisk(t *testing.T) {
+	t.Parallel()
 	c := newCompacting(t, 50_000, agent.CompactTrim, summary())
 	steps := []struct {
 		name string
@@ -80,6 +82,7 @@ func TestWhatEndsIsOnTheDisk(t *testing.T) {
 
 // TestWithoutASummaryNothingIsLost: whatever became of it, the next request holds all that was said.
 func TestWithoutASummaryNothingIsLost(t *testing.T) {
+	t.Parallel()
 	cut, refusal, long := fake.Say(summaryText), fake.Say("no"), fake.Say(summaryText+strings.Repeat(" and more of it", 5000))
 	cut.Stop, refusal.Stop = provider.StopMaxTokens, provider.StopRefusal
 	for name, steps := range map[string][]fake.Step{
@@ -114,6 +117,7 @@ func TestWithoutASummaryNothingIsLost(t *testing.T) {
 
 // After a message that did not fit, old parts are left out even without a summary, and that can be undone too.
 func TestCompactMakesRoomWhereAMessageDidNotFit(t *testing.T) {
+	t.Parallel()
 	c := newCompacting(t, 50_000, agent.CompactAsk, fake.Fail(provider.KindNetwork))
 	grow(t, c, 8)
 	then := c.model.Then
@@ -141,6 +145,7 @@ func TestCompactMakesRoomWhereAMessageDidNotFit(t *testing.T) {
 
 // TestASummaryCannotPassACap: it is reserved as every request is.
 func TestASummaryCannotPassACap(t *testing.T) {
+	t.Parallel()
 	c := newCompacting(t, 50_000, agent.CompactAuto, summary())
 	grow(t, c, 8)
 	used, _ := c.Spent()
@@ -158,6 +163,7 @@ func TestASummaryCannotPassACap(t *testing.T) {
 // TestASummaryLeavesTheRestOfACap: a run that can pay for the summary or for the next
 // step takes the step.
 func TestASummaryLeavesTheRestOfACap(t *testing.T) {
+	t.Parallel()
 	for name, limit := range map[string]func(l *agent.Limits, c *compacting){
 		"tokens": func(l *agent.Limits, c *compacting) {
 			used, _ := c.Spent()
@@ -189,6 +195,7 @@ func TestASummaryLeavesTheRestOfACap(t *testing.T) {
 // TestASummaryReadsTheCache: another tool_choice loses Anthropic's, so calls are first
 // forbidden where nothing is lost, or where the model made some.
 func TestASummaryReadsTheCache(t *testing.T) {
+	t.Parallel()
 	for _, held := range []int{0, 5000} {
 		c := newCompacting(t, 50_000, agent.CompactAuto, fake.Call("x", "look", `{}`), summary())
 		grow(t, c, 8)
@@ -210,6 +217,7 @@ func TestASummaryReadsTheCache(t *testing.T) {
 }
 
 func TestASummaryIsNoneOfTheUsersMessages(t *testing.T) {
+	t.Parallel()
 	c := newCompacting(t, 50_000, agent.CompactAuto, summary())
 	grow(t, c, 8)
 	part := func(name string) int {
@@ -232,6 +240,7 @@ func TestASummaryIsNoneOfTheUsersMessages(t *testing.T) {
 // TestACodingCLISumsUpNothing: it keeps its own conversation, which a request for a
 // summary would be part of.
 func TestACodingCLISumsUpNothing(t *testing.T) {
+	t.Parallel()
 	c := newCompacting(t, 8000, agent.CompactAuto, summary())
 	c.Asked().Rules = func(string) string { return "runs its own tools" }
 	c.model.Then = untilFull(c)
@@ -247,6 +256,7 @@ func TestACodingCLISumsUpNothing(t *testing.T) {
 }
 
 func TestKeysAreMaskedInASummary(t *testing.T) {
+	t.Parallel()
 	leak := fake.Say(summaryText + " the key is sk-123")
 	c := newCompacting(t, 50_000, agent.CompactAuto, leak)
 	grow(t, c, 8)

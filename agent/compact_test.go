@@ -108,6 +108,7 @@ func summary() fake.Step {
 }
 
 func TestAFullBudgetIsSummedUp(t *testing.T) {
+	t.Parallel()
 	c := newCompacting(t, 8000, agent.CompactAuto, summary())
 	cb := &recorder{}
 	r, err := send(t, c.Agent, cb, "do it all")
@@ -157,6 +158,7 @@ func encodedMessage(t *testing.T, m provider.Message) string {
 }
 
 func TestWithoutASummaryTheContextIsTrimmed(t *testing.T) {
+	t.Parallel()
 	cut := fake.Say(summaryText)
 	cut.Stop = provider.StopMaxTokens
 	refusal := fake.Say("no")
@@ -190,6 +192,7 @@ func TestWithoutASummaryTheContextIsTrimmed(t *testing.T) {
 }
 
 func TestASecondTryBringsTheSummary(t *testing.T) {
+	t.Parallel()
 	cut := fake.Say(summaryText[:30])
 	cut.Stop = provider.StopMaxTokens
 	c := newCompacting(t, 8000, agent.CompactAuto, cut, summary())
@@ -208,6 +211,7 @@ func TestASecondTryBringsTheSummary(t *testing.T) {
 // A history that does not fit is trimmed without a request, however often; the next full context that fits is summed
 // up.
 func TestWhatDoesNotFitIsTrimmedUnasked(t *testing.T) {
+	t.Parallel()
 	c := newCompacting(t, 50_000, agent.CompactAuto, summary())
 	large, small := *c.Asked(), *c.Asked()
 	small.Info.Context = 5000
@@ -231,6 +235,7 @@ func TestWhatDoesNotFitIsTrimmedUnasked(t *testing.T) {
 
 // TestAModelThatCannotSumUpIsNotAskedForEver: each request for a summary is paid for.
 func TestAModelThatCannotSumUpIsNotAskedForEver(t *testing.T) {
+	t.Parallel()
 	refusal := fake.Say("no")
 	refusal.Stop = provider.StopRefusal
 	c := newCompacting(t, 8000, agent.CompactAuto, refusal, refusal, refusal, summary())
@@ -264,6 +269,7 @@ func TestAModelThatCannotSumUpIsNotAskedForEver(t *testing.T) {
 
 // Summaries that fail count where they follow each other.
 func TestASummaryThatSucceedsEndsARowOfFailures(t *testing.T) {
+	t.Parallel()
 	refusal := fake.Say("no")
 	refusal.Stop = provider.StopRefusal
 	c := newCompacting(t, 8000, agent.CompactAuto, refusal, refusal, summary(), refusal, refusal, summary())
@@ -288,6 +294,7 @@ func TestASummaryThatSucceedsEndsARowOfFailures(t *testing.T) {
 }
 
 func TestTheUserChoosesAtAFullBudget(t *testing.T) {
+	t.Parallel()
 	answer := func(text string) []agent.Answer { return []agent.Answer{{Verdict: agent.Yes, Text: text}} }
 	choice := func(n int) []agent.Answer {
 		return answer([]string{"summarise: the model sums it up now, which costs a request",
@@ -350,6 +357,7 @@ func untilFull(c *compacting) func(provider.Request) fake.Step {
 }
 
 func TestAnInterruptedSummaryChangesNothing(t *testing.T) {
+	t.Parallel()
 	gate := fake.NewGate()
 	held := summary()
 	held.Gate, held.GateAfter = gate, 2

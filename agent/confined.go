@@ -96,10 +96,6 @@ func (c *calls) runsOwn(p *pending) bool {
 			p.decision.Covers >= permission.Content || p.decision.Place == permission.PlaceBackground)
 }
 
-// layerTakesLong is how long a command runs on a layer before the user is warned that a question
-// may follow.
-var layerTakesLong = 30 * time.Second
-
 // sayQuestionMayFollow warns the user. The func ends it; goesOn means that the command runs on in
 // the background.
 func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
@@ -110,7 +106,7 @@ func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
 	say := func() {
 		c.cb.notice(NoticeInfo, "when this command has ended, a question about its changes may follow")
 	}
-	timer := time.AfterFunc(layerTakesLong, say)
+	timer := time.AfterFunc(c.session.opt.Waits.orUsual().Warning, say)
 	return func(goesOn bool) {
 		if timer.Stop() && goesOn {
 			say()
@@ -347,13 +343,14 @@ func (c *calls) landLayer(ctx context.Context, p *pending, result *tool.Result) 
 		c.discarded(p, lost, why, false, result)
 		return false, nil
 	}
-	within, cancel := context.WithTimeout(ctx, longestJudging)
+	longest := c.session.opt.Waits.orUsual().Judging
+	within, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	changes, err := p.confined.Changes(within)
 	if err != nil {
 		why := "they could not be read: " + err.Error()
 		if errors.Is(err, context.DeadlineExceeded) {
-			why = fmt.Sprintf("reading them took longer than %v", longestJudging)
+			why = fmt.Sprintf("reading them took longer than %v", longest)
 		}
 		c.loses(p, why, result)
 		return false, context.Cause(ctx)
@@ -368,9 +365,6 @@ func (c *calls) landLayer(ctx context.Context, p *pending, result *tool.Result) 
 	landed, err = c.judge(ctx, within, p, changes, result)
 	return true, err
 }
-
-// longestJudging is how long the effects of a command may take to be read and judged.
-var longestJudging = 10 * time.Second
 
 // offerSandbox asks whether a command that was tried read-only runs again on the project itself.
 func (c *calls) offerSandbox(ctx context.Context, p *pending, result *tool.Result) error {

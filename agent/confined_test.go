@@ -44,6 +44,7 @@ type confinement struct {
 	kept          int // counts discarded layers whose caches stay
 	fails         map[permission.Place]error
 	trusted       bool
+	waits         agent.Waits
 	crash         string // the method that panics, in lower case
 
 	root, upper, state string
@@ -205,6 +206,7 @@ func (c *confinement) options(t *testing.T, mode permission.Mode, steps ...fake.
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
 	opt.Policy = &permission.Policy{Mode: mode, Root: files.Root(), TrustsPrograms: c.trusted,
 		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
+	opt.Waits = c.waits
 	opt.Sandbox, opt.Guard = c, permission.NewGuard(project.Project{Root: files.Root()})
 	c.state = t.TempDir()
 	opt.Journal = func(session, _ string) (*journal.Journal, error) {
@@ -219,6 +221,7 @@ func changed(path string) []sandbox.Change {
 }
 
 func TestALineThatChangedNothingIsNeverAskedAbout(t *testing.T) {
+	t.Parallel()
 	c, cb := &confinement{}, &recorder{}
 	result, r := c.runs(t, "awk 1 /dev/null; echo seen", permission.ModeAsk, cb)
 	if len(cb.asked) > 0 || len(r.Denied) > 0 || !strings.Contains(result, "seen") {
@@ -230,6 +233,7 @@ func TestALineThatChangedNothingIsNeverAskedAbout(t *testing.T) {
 }
 
 func TestWhatALineDidIsAskedAboutAfterwards(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name     string
 		answers  []agent.Answer
@@ -272,6 +276,7 @@ func TestWhatALineDidIsAskedAboutAfterwards(t *testing.T) {
 }
 
 func TestPlanModeRunsOnALayerAndKeepsNothing(t *testing.T) {
+	t.Parallel()
 	c, cb := &confinement{list: changed("a.txt")}, &recorder{}
 	result, r := c.runs(t, "echo printed; uniq a.txt | wc -l", permission.ModePlan, cb)
 	if len(cb.asked) > 0 || c.landed(t) > 0 || !strings.Contains(result, "printed") ||
@@ -287,6 +292,7 @@ func TestPlanModeRunsOnALayerAndKeepsNothing(t *testing.T) {
 // Changes discarded without a question are named, to the user and the model: at most twenty
 // names, and beyond sixty the directories.
 func TestWhatIsDiscardedWithoutAQuestionIsNamed(t *testing.T) {
+	t.Parallel()
 	for n, row := range map[int]struct {
 		text    string
 		changes int
@@ -312,6 +318,7 @@ func TestWhatIsDiscardedWithoutAQuestionIsNamed(t *testing.T) {
 
 // A discard about which no one could be asked was named by the question: it has no notice.
 func TestWhatNoOneCouldBeAskedAboutIsNamedOnce(t *testing.T) {
+	t.Parallel()
 	c, cb := &confinement{list: changed("a.txt")}, &recorder{}
 	result, _ := c.runs(t, "uniq a.txt | wc -l", permission.ModeAsk, cb)
 	if len(cb.notices) > 0 || len(cb.asked) != 1 || cb.asked[0].Reason != "modified: a.txt" ||
@@ -322,6 +329,7 @@ func TestWhatNoOneCouldBeAskedAboutIsNamedOnce(t *testing.T) {
 
 // Only applied changes are called "applied": to the user, and to the model.
 func TestALayerThatCannotBeAppliedIsNotSaidToBe(t *testing.T) {
+	t.Parallel()
 	c, cb := &confinement{list: changed("a.txt")}, &recorder{}
 	cb.answers = []agent.Answer{{Verdict: agent.Yes}}
 	cb.onAsk = func(q agent.Question) {
@@ -346,17 +354,16 @@ func TestALayerThatCannotBeAppliedIsNotSaidToBe(t *testing.T) {
 // A line's changes are read and judged only as long as the turn goes on, and for a limited time; then they are
 // discarded.
 func TestJudgingEndsInTime(t *testing.T) {
-	agent.LongestJudging(t, time.Millisecond)
-	c, cb := &confinement{list: changed("a.txt"), read: func(ctx context.Context) { <-ctx.Done() }}, &recorder{}
+	t.Parallel()
+	c, cb := &confinement{list: changed("a.txt"), waits: agent.Waits{Judging: time.Millisecond}, read: func(ctx context.Context) { <-ctx.Done() }}, &recorder{}
 	result, _ := c.runs(t, "uniq a.txt", permission.ModeAuto, cb)
 	if why := "changes discarded: reading them took longer than 1ms"; !strings.Contains(result, why) || c.landed(t) != 0 ||
 		len(cb.notices) != 1 || cb.notices[0].Text != why {
 		t.Errorf("in time: %s, the user is told %v", result, cb.notices)
 	}
-	agent.LongestJudging(t, time.Hour)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("that is enough")
-	c = &confinement{list: changed("a.txt"), read: func(within context.Context) {
+	c = &confinement{list: changed("a.txt"), waits: agent.Waits{Judging: time.Hour}, read: func(within context.Context) {
 		cancel(stopped)
 		<-within.Done()
 	}}
@@ -367,6 +374,7 @@ func TestJudgingEndsInTime(t *testing.T) {
 }
 
 func TestALineThatFailsAtADenialMayRunOnceMoreOutside(t *testing.T) {
+	t.Parallel()
 	denials := []sandbox.Denial{{Kind: "network", What: "no route to another machine"}}
 	c, cb := &confinement{denials: denials}, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	result, _ := c.runs(t, "echo again; exit 3", permission.ModeAuto, cb)
@@ -386,6 +394,7 @@ func TestALineThatFailsAtADenialMayRunOnceMoreOutside(t *testing.T) {
 
 // A command that succeeded needed nothing that it was denied; it cannot know of files it lost.
 func TestDenialsAreNamedWhereTheyMatter(t *testing.T) {
+	t.Parallel()
 	c := &confinement{denials: []sandbox.Denial{{Kind: sandbox.DenialHome, What: "lost: /h/.x"}, {Kind: sandbox.DenialLoopback, What: "own loopback"},
 		{Kind: sandbox.DenialNetwork, What: "no route"}, {Kind: sandbox.DenialSocket, What: "no sockets"}}}
 	for line, want := range map[string]string{
@@ -406,6 +415,7 @@ func TestDenialsAreNamedWhereTheyMatter(t *testing.T) {
 // Where the place that was decided is not to be had, nothing runs without a
 // question, and the user is notified once.
 func TestWhatCannotBeConfinedIsAskedAbout(t *testing.T) {
+	t.Parallel()
 	c := &confinement{fails: map[permission.Place]error{permission.PlaceLayer: errors.New("no overlay"),
 		permission.PlaceSandbox: errors.New("no namespaces")}}
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.Yes}}}
@@ -433,6 +443,7 @@ func TestWhatCannotBeConfinedIsAskedAbout(t *testing.T) {
 // A command on the project itself can make a guarded file that was not there to be
 // protected. Without a yes it moves into the journal, from where undo takes it.
 func TestAGuardedFileStaysOnlyAfterAYes(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		answers []agent.Answer
 		stays   bool
@@ -458,7 +469,7 @@ func TestAGuardedFileStaysOnlyAfterAYes(t *testing.T) {
 
 // A user who has turned away from a long command learns that a question may wait.
 func TestALongCommandOnALayerSaysThatAQuestionMayFollow(t *testing.T) {
-	agent.LayerTakesLong(t, time.Millisecond)
+	t.Parallel()
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -470,13 +481,14 @@ func TestALongCommandOnALayerSaysThatAQuestionMayFollow(t *testing.T) {
 			}
 		}
 	}}
-	c := &confinement{}
+	c := &confinement{waits: agent.Waits{Warning: time.Millisecond}}
 	if result, _ := c.runs(t, "awk 1 "+fifo, permission.ModeAsk, cb); !strings.Contains(result, "go on") {
 		t.Error(result)
 	}
 }
 
 func TestWhatIsForbiddenIsLeftOut(t *testing.T) {
+	t.Parallel()
 	c := &confinement{list: append(changed("a.txt"),
 		sandbox.Change{Path: "pipe", Kind: sandbox.Created, Mode: 0o644 | fs.ModeNamedPipe, Special: true})}
 	result, _ := c.runs(t, "uniq a.txt", permission.ModeAsk, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}})
@@ -487,6 +499,7 @@ func TestWhatIsForbiddenIsLeftOut(t *testing.T) {
 
 // After an answer that stops the turn nothing more is asked.
 func TestAStopAtOneQuestionAsksNoOther(t *testing.T) {
+	t.Parallel()
 	c := &confinement{denials: []sandbox.Denial{{Kind: "network", What: "no route"}}, list: changed("a.txt")}
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.StopTurn}, {}}}
 	if _, err := send(t, c.agent(t, "exit 3", permission.ModeAsk), cb, "go"); !errors.Is(err, agent.ErrStopped) {
@@ -500,6 +513,7 @@ func TestAStopAtOneQuestionAsksNoOther(t *testing.T) {
 // A command that runs outside after all, because its place was gone or a denial stopped it, can be undone as any other;
 // the user's changes during a question are not its own.
 func TestWhatRunsOutsideAfterAllCanBeUndone(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]*confinement{
 		"no place": {fails: map[permission.Place]error{permission.PlaceLayer: errors.New("no overlay"),
 			permission.PlaceSandbox: errors.New("no namespaces")}},
@@ -526,6 +540,7 @@ func TestWhatRunsOutsideAfterAllCanBeUndone(t *testing.T) {
 
 // Only hidden files in a line, or in the output of a failed one, are named.
 func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
+	t.Parallel()
 	home, tools := t.TempDir(), t.TempDir()
 	for path, mode := range map[string]fs.FileMode{filepath.Join(home, ".myrc"): 0o600, filepath.Join(home, ".other"): 0o600,
 		filepath.Join(tools, "artoo-test-tool"): 0o755} {
@@ -569,12 +584,12 @@ func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
 
 // Files that a background command makes move away while it runs; a yes brings them back.
 func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
-	agent.LookEvery(t, 50*time.Millisecond)
+	t.Parallel()
 	for _, row := range []struct {
 		answers []agent.Answer
 		stays   bool
 	}{{[]agent.Answer{{Verdict: agent.Yes}}, true}, {[]agent.Answer{{Reason: "no"}}, false}, {nil, false}} {
-		c := &confinement{trusted: true}
+		c := &confinement{trusted: true, waits: agent.Waits{Look: 50 * time.Millisecond}}
 		a := c.scripted(t, permission.ModeAuto,
 			fake.Call("c1", "bash", `{"command":"echo up; until test -e gate; do sleep 0.02; done","background":true}`), fake.Say("ok"), fake.Say("ok"))
 		moved := make(chan string, 10)
@@ -610,14 +625,14 @@ func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
 // The journal of a session is open until its background commands have ended and their files have moved there. In a fork
 // they go on, and their files move into the fork's journal.
 func TestWhatABackgroundCommandMakesMovesAwayAsTheSessionChanges(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(a *agent.Agent, old string) error{
 		"clear":  func(a *agent.Agent, _ string) error { _, err := a.Clear(); return err },
 		"resume": func(a *agent.Agent, old string) error { _, err := a.Resume(old); return err },
 		"fork":   func(a *agent.Agent, _ string) error { _, _, err := a.Fork(0); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			agent.LookEvery(t, time.Hour) // Only the last look finds it.
-			c := &confinement{trusted: true}
+			c := &confinement{trusted: true, waits: agent.Waits{Look: time.Hour}} // Only the last look finds it.
 			opt := c.options(t, permission.ModeAuto, fake.Say("hello"),
 				fake.Call("c1", "bash", `{"command":"echo up; until test -e gate; do sleep 0.02; done","background":true}`), fake.Say("ok"), fake.Say("ok"))
 			opt.Sessions = agent.Sessions{Store: conversation.Store{Dir: t.TempDir()}}
@@ -651,6 +666,7 @@ func TestWhatABackgroundCommandMakesMovesAwayAsTheSessionChanges(t *testing.T) {
 
 // Links that a job makes where it may write are looked for: not those within the project.
 func TestLinksThatLeadOutAreNotKeptUnasked(t *testing.T) {
+	t.Parallel()
 	c := &confinement{trusted: true, refusesWrites: true}
 	line := "test -e first || { : > first; exit 3; }; mkdir dist; ln -s /etc/passwd dist/out; ln -s ../first dist/in; " +
 		"ln -s ../.github/workflows dist/w; ln -s ../.git/hooks dist/h"
@@ -672,6 +688,7 @@ func TestLinksThatLeadOutAreNotKeptUnasked(t *testing.T) {
 
 // Landlock allows no new entry beside .git: the denial is named, and outside is offered.
 func TestANewEntryBesideGitIsOfferedOutside(t *testing.T) {
+	t.Parallel()
 	c := &confinement{trusted: true, denials: []sandbox.Denial{{Kind: sandbox.DenialEntry, What: "no new entries beside .git: dist"}}}
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	a := c.agent(t, "mkdir dist && exit 1", permission.ModeAuto)

@@ -41,6 +41,7 @@ func always(usage provider.Usage) *fake.Provider {
 }
 
 func TestADaysMoneyHoldsOverAgents(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var replies []int
 	var told []agent.Notice
@@ -70,6 +71,7 @@ func TestADaysMoneyHoldsOverAgents(t *testing.T) {
 }
 
 func TestADaysCapWaitsForWhatOtherRunsLeave(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		other := ledger.Open(dir, time.Now)
@@ -98,6 +100,7 @@ func TestADaysCapWaitsForWhatOtherRunsLeave(t *testing.T) {
 }
 
 func TestTriesThatFailedCountForTheDay(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		long := fake.Step{Text: []string{strings.Repeat("words ", 1000)},
@@ -116,6 +119,7 @@ func TestTriesThatFailedCountForTheDay(t *testing.T) {
 }
 
 func TestNothingIsAskedWhereTheDayCannotBeCounted(t *testing.T) {
+	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "ledger")
 	must(t, os.WriteFile(blocked, nil, 0o600))
 	p := always(provider.Usage{})
@@ -135,6 +139,7 @@ func TestNothingIsAskedWhereTheDayCannotBeCounted(t *testing.T) {
 }
 
 func TestNoRequestIsMadeForAReplyThatSaysNothing(t *testing.T) {
+	t.Parallel()
 	for name, limits := range map[string]agent.Limits{"tokens": {MaxTotalTokens: 400}, "money": {MaxCost: 0.004}} {
 		p := always(provider.Usage{Output: 1})
 		a := newAgent(p)
@@ -148,6 +153,7 @@ func TestNoRequestIsMadeForAReplyThatSaysNothing(t *testing.T) {
 }
 
 func TestTheUserIsNotifiedOnceThatTimeIsNear(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		p := &fake.Provider{Then: func(provider.Request) fake.Step {

@@ -13,6 +13,7 @@ import (
 
 // A call that the user edited is checked, planned, decided and asked again, even where a rule would let it pass.
 func TestAnEditedCallIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	edit := func(arg string) agent.Answer { return agent.Answer{Input: []byte(`{"arg":"` + arg + `"}`)} }
 	for _, c := range []struct {
 		name     string
@@ -61,6 +62,7 @@ func TestAnEditedCallIsAskedAgain(t *testing.T) {
 
 // A question says beforehand whether a rule would do, without taking it.
 func TestAQuestionKnowsWhichRulesCoverIt(t *testing.T) {
+	t.Parallel()
 	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash",
 		`{"arg":"make all && touch x"}`)), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
 	cb := &recorder{answers: []agent.Answer{{}}}

@@ -111,6 +111,7 @@ func (a answersWhere) Ask(ctx context.Context, q agent.Question) (agent.Answer, 
 // TestAReplyEditsAFileAnyNumberOfTimes sends replies that change the same files by several calls, in every mode: each
 // call is planned on what those before it left, and a turn is taken back as one.
 func TestAReplyEditsAFileAnyNumberOfTimes(t *testing.T) {
+	t.Parallel()
 	replies := 200
 	if testing.Short() {
 		replies = 16
@@ -164,6 +165,7 @@ func undoOne(t *testing.T, j *journal.Journal) {
 
 // A file that somebody else changes while the user is asked is not written; what follows is planned on the file as it is.
 func TestAFileThatChangesDuringItsQuestionStaysAsItIs(t *testing.T) {
+	t.Parallel()
 	a, root := inJournal(t,
 		fake.Calls(fake.ToolCall("c0", "edit", `{"path":"f.txt","old_string":"second","new_string":"2"}`),
 			fake.ToolCall("c1", "edit", `{"path":"f.txt","old_string":"third","new_string":"3"}`)), fake.Say("done"))

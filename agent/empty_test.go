@@ -15,6 +15,7 @@ import (
 // TestNothingNearTheWindowIsAnOverflow: some servers answer a request that is too long with an empty 200. It is trimmed
 // and asked once more, then the turn names a remedy, which works.
 func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		fits float64 // the part of the first long request that the server still answers
@@ -79,6 +80,7 @@ func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
 // followed by the same request, which a server that it is too long for never answers.
 // Far from the window it is a fault like others.
 func TestNoReplyAtAllNearTheWindowIsAnOverflow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		window   int
@@ -123,6 +125,7 @@ func TestNoReplyAtAllNearTheWindowIsAnOverflow(t *testing.T) {
 
 // TestNothingFarFromTheWindowIsNotTrimmed: it is asked in other words.
 func TestNothingFarFromTheWindowIsNotTrimmed(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{{}, fake.Say("ok")}}
 	a := newAgent(p)
 	cb := &recorder{}

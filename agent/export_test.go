@@ -1,9 +1,6 @@
 package agent
 
 import (
-	"testing"
-	"time"
-
 	"artoo/agent/permission"
 	"artoo/conversation"
 )
@@ -35,21 +32,6 @@ var (
 
 // ModeNote is the note to the model on another mode.
 func (a *Agent) ModeNote(m permission.Mode) string { return a.notes.settings.in(m).modeNote() }
-
-// LayerTakesLong sets when a command on a layer counts as long, for one test.
-func LayerTakesLong(t *testing.T, d time.Duration) { set(t, &layerTakesLong, d) }
-
-// LongestJudging sets how long effects may take to be judged, for one test.
-func LongestJudging(t *testing.T, d time.Duration) { set(t, &longestJudging, d) }
-
-// LookEvery sets the time between two looks for auto-executed files, for one test.
-func LookEvery(t *testing.T, d time.Duration) { set(t, &lookEvery, d) }
-
-func set(t *testing.T, v *time.Duration, d time.Duration) {
-	was := *v
-	*v = d
-	t.Cleanup(func() { *v = was })
-}
 
 // Confine has another sandbox confine the commands.
 func (a *Agent) Confine(s Sandbox) { a.session.opt.Sandbox = s }

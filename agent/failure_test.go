@@ -17,6 +17,7 @@ import (
 )
 
 func TestEveryKindHasOneRowOfTheExitTable(t *testing.T) {
+	t.Parallel()
 	want := map[agent.Kind]int{
 		agent.KindInternal: 1, agent.KindSchema: 1, agent.KindUnmet: 1, agent.KindConflict: 1, agent.KindUsage: 2, agent.KindConfig: 2, agent.KindAuth: 3,
 		agent.KindBilling:  3,
@@ -66,6 +67,7 @@ func (f foreign) ErrorKind() string { return f.kind }
 func (f foreign) ErrorHint() string { return f.hint }
 
 func TestClassify(t *testing.T) {
+	t.Parallel()
 	unwritable, missing, readOnly := sessionErrors(t)
 	own := &agent.Failure{Kind: agent.KindCap, What: "turn", Err: errors.New("enough"), Hint: "less"}
 	for _, c := range []struct {
@@ -111,6 +113,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestTheHintsNameWhatToDo(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []provider.ErrorKind{provider.KindAuth, provider.KindBilling, provider.KindNetwork,
 		provider.KindTimeout, provider.KindRateLimit, provider.KindOverloaded, provider.KindContext, provider.KindRefused} {
 		if f := agent.Classify(&provider.Error{Kind: kind, Provider: "p"}); f.Hint == "" || strings.HasSuffix(f.Hint, ".") {

@@ -48,6 +48,7 @@ func (r *recorder) texts(kinds ...agent.NoticeKind) (texts []string) {
 }
 
 func TestAFallbackAnswersForTheRestOfTheTurn(t *testing.T) {
+	t.Parallel()
 	first := steps(fake.Fail(provider.KindOverloaded), fake.Say("first again"))
 	second := steps(fake.Call("a", "look", `{}`), fake.Step{Text: []string{"half"}, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "b"}})
 	third := steps(fake.Step{Text: []string{"third"}, Usage: provider.Usage{Input: 100, Output: 10}})
@@ -97,6 +98,7 @@ func TestAFallbackAnswersForTheRestOfTheTurn(t *testing.T) {
 }
 
 func TestOnlyPassingFailuresFallBack(t *testing.T) {
+	t.Parallel()
 	for kind, switches := range map[provider.ErrorKind]bool{
 		provider.KindOverloaded: true, provider.KindProvider: true, provider.KindNetwork: true, provider.KindTimeout: true,
 		provider.KindRateLimit: false, provider.KindAuth: false, provider.KindBilling: false, provider.KindInvalid: false,
@@ -117,6 +119,7 @@ func TestOnlyPassingFailuresFallBack(t *testing.T) {
 }
 
 func TestTheLastFailureEndsTheTurn(t *testing.T) {
+	t.Parallel()
 	first := steps(fake.Step{Text: []string{"half"}, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "first"}})
 	a := anAgent(t, withFallbacks(first, steps(fake.Fail(provider.KindTimeout)), steps(fake.Fail(provider.KindBilling)), steps()))
 	r, err := send(t, a, &recorder{}, "go")
@@ -130,6 +133,7 @@ func TestTheLastFailureEndsTheTurn(t *testing.T) {
 
 // The text of a reply that broke off is kept under the name of the model that wrote it.
 func TestHalfATextKeepsItsWriter(t *testing.T) {
+	t.Parallel()
 	half := fake.Step{Text: []string{"half"}, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "first"}}
 	for _, c := range []struct {
 		first, second fake.Step
@@ -148,6 +152,7 @@ func TestHalfATextKeepsItsWriter(t *testing.T) {
 
 // A fallback that takes no functions of MCP servers calls them by mcp_call; the others have their functions.
 func TestFunctionsGiveWayForOneFallbackOnly(t *testing.T) {
+	t.Parallel()
 	refused := fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindInvalid, Provider: fake.Name}}
 	busy := fake.Fail(provider.KindOverloaded)
 	first, second, third := steps(busy, fake.Say("first")), steps(refused, busy), steps(fake.Say("third"))
@@ -168,6 +173,7 @@ func TestFunctionsGiveWayForOneFallbackOnly(t *testing.T) {
 
 // A model that a turn has given up is not asked by its sub-agents either, as a fallback or as their own.
 func TestSubAgentsDoNotAskTheModelThatWasGivenUp(t *testing.T) {
+	t.Parallel()
 	first := steps(fake.Fail(provider.KindOverloaded), fake.Say("the next turn"))
 	second := &fake.Provider{Then: func(r provider.Request) fake.Step {
 		switch {
@@ -194,6 +200,7 @@ func TestSubAgentsDoNotAskTheModelThatWasGivenUp(t *testing.T) {
 }
 
 func TestFallbacksThatCannotAnswerAreSkipped(t *testing.T) {
+	t.Parallel()
 	opt := withFallbacks(steps(fake.Fail(provider.KindOverloaded)), steps(), steps(), steps(), steps(), steps(fake.Say("f")))
 	change := func(i int, change func(*agent.Model) error) {
 		was := opt.Fallbacks[i].Model
@@ -236,6 +243,7 @@ func TestFallbacksThatCannotAnswerAreSkipped(t *testing.T) {
 }
 
 func TestAModelThatRunsToolsOfItsOwnHasNoFallback(t *testing.T) {
+	t.Parallel()
 	second := steps()
 	opt := withFallbacks(steps(fake.Fail(provider.KindOverloaded)), second)
 	opt.Model.Wait = func() {}
@@ -246,6 +254,7 @@ func TestAModelThatRunsToolsOfItsOwnHasNoFallback(t *testing.T) {
 
 // A sub-agent goes on with the fallbacks that are left, and the options of the turn stay.
 func TestSubAgentsFallBack(t *testing.T) {
+	t.Parallel()
 	first := steps(fake.Fail(provider.KindOverloaded))
 	second := &fake.Provider{Then: func(r provider.Request) fake.Step {
 		if strings.Contains(r.System, "You are a sub-agent") {
@@ -273,6 +282,7 @@ func TestSubAgentsFallBack(t *testing.T) {
 }
 
 func TestASummaryFallsBack(t *testing.T) {
+	t.Parallel()
 	c := newCompacting(t, 50_000, agent.CompactTrim, fake.Fail(provider.KindOverloaded))
 	grow(t, c, 8)
 	other := *c.Asked()
@@ -288,6 +298,7 @@ func TestASummaryFallsBack(t *testing.T) {
 }
 
 func TestCallsOfAFallbackAreAsked(t *testing.T) {
+	t.Parallel()
 	opt := withFallbacks(steps(fake.Fail(provider.KindNetwork)), steps(fake.Call("a", "run", `{"arg":"x"}`), fake.Say("done")))
 	opt.Tools = append(opt.Tools, makeTool("run", tool.KindRun, nil))
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.No}}}

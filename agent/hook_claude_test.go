@@ -28,6 +28,7 @@ func outcomeOfClaude(k hook, end hookEnd) string {
 // A hook in Claude Code's form denies by exit status 2 or by JSON; one that only talks or is broken does not. An answer
 // that is not clear denies.
 func TestAHookInClaudeCodesFormDeniesOnlyWhenItSaysSo(t *testing.T) {
+	t.Parallel()
 	specific := func(s string) string { return `{"hookSpecificOutput":{"hookEventName":"PreToolUse",` + s + `}}` }
 	for _, row := range []struct {
 		out  string
@@ -62,6 +63,7 @@ func TestAHookInClaudeCodesFormDeniesOnlyWhenItSaysSo(t *testing.T) {
 
 // A stop, its reason and the words for the user are read on all events.
 func TestAHookInClaudeCodesFormStopsTheTurn(t *testing.T) {
+	t.Parallel()
 	out := []byte(`{"continue":false,"stopReason":"enough","reason":"other","systemMessage":"look","suppressOutput":true}`)
 	for _, event := range extension.Events() {
 		a, err := hook{Hook: extension.Hook{On: event, Claude: true}}.read(hookEnd{out: out})
@@ -73,6 +75,7 @@ func TestAHookInClaudeCodesFormStopsTheTurn(t *testing.T) {
 
 // Each edit of a call is one of Claude Code's Edit, with the old and the new text, also where the model wrote a patch.
 func TestAGuardInClaudeCodesFormSeesTheTextOfEachEdit(t *testing.T) {
+	t.Parallel()
 	patch := "*** Begin Patch\n*** Add File: a\n+one\n*** Update File: b\n@@\n-two\n+three\n*** End Patch"
 	input, err := json.Marshal(map[string]string{"input": patch})
 	if err != nil {
@@ -102,6 +105,7 @@ func TestAGuardInClaudeCodesFormSeesTheTextOfEachEdit(t *testing.T) {
 
 // A matcher names tools in any of the ways in which they are written down: lists, rules, other programs' names, expressions.
 func TestAMatcherInClaudeCodesFormTakesTheToolsThatItMeans(t *testing.T) {
+	t.Parallel()
 	policy := &permission.Policy{Root: "/p"}
 	run := func(line string) tool.Access { return tool.Access{Kind: tool.KindRun, Command: line} }
 	file := tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/a.ts"}}

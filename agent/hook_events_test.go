@@ -44,6 +44,7 @@ func hookSession(t *testing.T) agent.Options {
 
 // Each event has its hooks run, one at a time, those of sub-agents too.
 func TestHooksRunAtEachEvent(t *testing.T) {
+	t.Parallel()
 	opt := hookSession(t)
 	seen := filepath.Join(opt.Env.Dir, "seen")
 	for _, event := range extension.Events() {
@@ -84,6 +85,7 @@ func (r *refusing) start(*exec.Cmd) (shell.Started, error) {
 
 // A session starts no process for hooks that it does not have, on whatever event.
 func TestWithoutHooksNothingIsStarted(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		hooks []extension.Hook
 		want  int
@@ -106,6 +108,7 @@ func TestWithoutHooksNothingIsStarted(t *testing.T) {
 
 // A hook has a sub-agent go on, as it has the model.
 func TestAHookHasASubAgentGoOn(t *testing.T) {
+	t.Parallel()
 	opt := hookSession(t)
 	opt.Hooks.List = []extension.Hook{userHook(extension.OnAgentStop, `grep -q '"active":true' || { echo count again >&2; exit 2; }`)}
 	a := made(t, opt)
@@ -115,6 +118,7 @@ func TestAHookHasASubAgentGoOn(t *testing.T) {
 
 // A hook keeps old messages from being summed up, by the user or by artoo, and one that fails does not.
 func TestAHookDeniesACompaction(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ name, line, want string }{
 		{"manual", `grep -q '"text":"the bug".*"trigger":"manual"' && { echo not now >&2; exit 2; }`, "not now"},
 		{"auto", `grep -q '"trigger":"auto"' && { echo not now >&2; exit 2; }`, "not now"},
@@ -147,6 +151,7 @@ func TestAHookDeniesACompaction(t *testing.T) {
 // A hook on notify that hangs delays neither the turn nor the end, and does not outlive the session:
 // also where other hooks have taken its place.
 func TestAHangingNoticeEndsWithTheSession(t *testing.T) {
+	t.Parallel()
 	opt := hookSession(t)
 	pipe := filepath.Join(opt.Env.Dir, "pipe")
 	must(t, syscall.Mkfifo(pipe, 0o600))
@@ -171,6 +176,7 @@ func TestAHangingNoticeEndsWithTheSession(t *testing.T) {
 // A project's hook can only tighten: none of these runs a call that would have been asked, runs another one, answers a
 // question, makes a rule, or changes the text of a message.
 func TestAProjectsHooksOnlyTighten(t *testing.T) {
+	t.Parallel()
 	const allow = `{"decision":"allow"}`
 	claude := func(event, answer string) string {
 		return `{"hookSpecificOutput":{"hookEventName":"` + event + `",` + answer + `}}`
@@ -228,6 +234,7 @@ func TestAProjectsHooksOnlyTighten(t *testing.T) {
 
 // A guard sees the input that runs, also if the model gives a property the name that another program has for it.
 func TestAGuardSeesTheInputThatRuns(t *testing.T) {
+	t.Parallel()
 	type in struct {
 		Command string `json:"command"`
 	}
@@ -258,6 +265,7 @@ func TestAGuardSeesTheInputThatRuns(t *testing.T) {
 
 // A guard in Claude Code's form, which knows one file a call, is asked about each file of a patch.
 func TestAClaudeGuardSeesEachFileOfAPatch(t *testing.T) {
+	t.Parallel()
 	type in struct{ Files []string }
 	ran := 0
 	patch := tool.New(tool.Def{Name: "apply_patch", Description: "patches", Kind: tool.KindWrite},
@@ -291,6 +299,7 @@ func TestAClaudeGuardSeesEachFileOfAPatch(t *testing.T) {
 
 // An answer without end is read to its end, and a hook's stop holds whatever else its answer says.
 func TestAnswersThatAreOutOfBounds(t *testing.T) {
+	t.Parallel()
 	for says, want := range map[string]string{
 		`head -c 3000000 /dev/zero`:                   "its answer is longer than",
 		`echo '{"stop":true,"input":{"arg":["no"]}}'`: "stopped the turn",

@@ -12,6 +12,7 @@ import (
 
 // The policy's hooks come first, and see the call that runs also after a later hook changed it.
 func TestAPolicysHookSeesTheInputThatAnotherHookMade(t *testing.T) {
+	t.Parallel()
 	hook := func(source extension.Source, line string) extension.Hook {
 		return extension.Hook{Origin: extension.Origin{Source: source, Place: string(source)}, On: extension.BeforeTool, Line: line}
 	}

@@ -18,6 +18,7 @@ import (
 // Nothing that a hook before a call can print, and no way of ending, is taken for an allow that it
 // does not say.
 func TestOnlyAClearAllowIsOne(t *testing.T) {
+	t.Parallel()
 	allows := map[bool]string{
 		false: `{"decision":"allow"}`,
 		true:  `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`,
@@ -59,6 +60,7 @@ func TestOnlyAClearAllowIsOne(t *testing.T) {
 
 // A hook is named with its path, so the reason why it does not start does not repeat it.
 func TestAMissingHookSaysWhy(t *testing.T) {
+	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "guard")
 	_, err := startHook(exec.Command(missing), shell.StartHere, nil)
 	if !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), missing) {
@@ -68,6 +70,7 @@ func TestAMissingHookSaysWhy(t *testing.T) {
 
 // A call reaches Claude Code's hooks with their names of tools and inputs.
 func TestCallsHaveClaudeCodesNames(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ tool, input, want string }{
 		{"bash", `{"command":"ls","timeout":2}`, `"tool_name":"Bash"|"command":"ls"|"timeout":2000`},
 		{"edit", `{"path":"a.go","edits":[{"old_string":"x","new_string":"y"}]}`,

@@ -32,6 +32,7 @@ func sent(r provider.Request) (images, sentences int) {
 }
 
 func TestImagesGoToModelsThatSee(t *testing.T) {
+	t.Parallel()
 	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
 		return tool.Result{Text: "an image",
 			Images: []tool.Image{{MediaType: "image/png", Data: []byte("\x89PNG"), Name: "a.png"}}}, nil
@@ -87,6 +88,7 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 // TestImagesThatAreRefused has images refused for their number or content: the older half goes until the rest is taken.
 // Images that come later are sent.
 func TestImagesThatAreRefused(t *testing.T) {
+	t.Parallel()
 	image := func(n string) provider.Image {
 		return provider.Image{MediaType: "image/png", Data: []byte("\x89PNG" + n)}
 	}

@@ -22,6 +22,7 @@ func (w *writing) OnNotice(n agent.Notice) {
 }
 
 func TestACallIsReportedWhileTheModelWritesIt(t *testing.T) {
+	t.Parallel()
 	begun := []provider.Event{provider.Started{}, provider.TextDelta{Text: "I look."},
 		provider.CallDelta{Call: 3}, provider.CallDelta{Tool: "look", Call: 3, Bytes: 4}}
 	whole := append(begun[:len(begun):len(begun)], provider.CallDelta{Call: 3, Bytes: 7},
@@ -47,6 +48,7 @@ func TestACallIsReportedWhileTheModelWritesIt(t *testing.T) {
 }
 
 func TestACallOfASubAgentIsReportedWhileItIsWritten(t *testing.T) {
+	t.Parallel()
 	opt, _ := withTasks(map[string][]fake.Step{
 		"go":       {fake.Calls(task("t1", "count it")), fake.Say("three")},
 		"count it": {fake.Call("x", "look", `{"arg":"a"}`), fake.Say("there are three")},

@@ -68,6 +68,7 @@ func usable(t *testing.T, a *agent.Agent) {
 }
 
 func TestInterruptsAtEveryMoment(t *testing.T) {
+	t.Parallel()
 	cause := errors.New("that is enough")
 	for _, moment := range []string{"before", "thinking", "text", "plan", "call", "ask", "run", "after a run",
 		"result", "notice"} {
@@ -150,6 +151,7 @@ func (h *hooked) Ask(ctx context.Context, q agent.Question) (agent.Answer, error
 }
 
 func TestCallsThatWaitDoNotBeginAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := 0
 	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
@@ -168,6 +170,7 @@ func TestCallsThatWaitDoNotBeginAfterAnInterrupt(t *testing.T) {
 }
 
 func TestAnInterruptDoesNotHideALostSession(t *testing.T) {
+	t.Parallel()
 	session := conversation.Store{Dir: t.TempDir()}.Create(conversation.Header{CWD: "/p"})
 	ctx, cancel := context.WithCancel(t.Context())
 	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{}`)}})
@@ -188,6 +191,7 @@ func TestAnInterruptDoesNotHideALostSession(t *testing.T) {
 }
 
 func TestInterruptKeepsThePartialText(t *testing.T) {
+	t.Parallel()
 	gate := fake.NewGate()
 	step := fake.Say("half a ", "sentence", " more")
 	step.Reasoning = []string{"hm"}
@@ -208,6 +212,7 @@ func TestInterruptKeepsThePartialText(t *testing.T) {
 }
 
 func TestInterruptGivesEveryOpenCallAResult(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stubborn := make(chan struct{})
 		slow := makeTool("slow", tool.KindNone, func(ctx context.Context, arg string, out io.Writer) (tool.Result, error) {
@@ -256,6 +261,7 @@ func (l late) Stream(ctx context.Context, _ provider.Request) iter.Seq2[provider
 }
 
 func TestWhatComesAfterAnInterruptIsNotShown(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cb := &recorder{}
 	r, err := newAgent(late{cancel: cancel}).SendMessage(ctx, "go", cb)

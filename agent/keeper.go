@@ -359,12 +359,11 @@ func (m *madeGuarded) rest() {
 	m.idle = true
 }
 
-// lookEvery is the time between two looks: files that both find move, as no tool or landing claimed them.
-var lookEvery = 800 * time.Millisecond
-
-// watch moves files the command makes until it is over. A look that takes long waits ten times as long.
+// watch moves files the command makes until it is over: those that two looks find, as no tool or landing claimed them. A
+// look that takes long waits ten times as long.
 func (m *madeGuarded) watch(over <-chan struct{}) {
-	timer := time.NewTimer(lookEvery)
+	every := m.session.opt.Waits.orUsual().Look
+	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for {
 		select {
@@ -377,7 +376,7 @@ func (m *madeGuarded) watch(over <-chan struct{}) {
 			m.session.notify("files that programs run automatically are not looked for: " + err.Error())
 			return
 		}
-		timer.Reset(max(lookEvery, 10*time.Since(began)))
+		timer.Reset(max(every, 10*time.Since(began)))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 )
 
 func TestWhatALineWroteInAddedDirectoriesLands(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := &confinement{list: []sandbox.Change{
 		{Path: "a.txt", Kind: sandbox.Modified, Mode: 0o644},
@@ -51,6 +52,7 @@ func TestWhatALineWroteInAddedDirectoriesLands(t *testing.T) {
 }
 
 func TestNewFilesInAddedDirectoriesLandAsContent(t *testing.T) {
+	t.Parallel()
 	c := &confinement{list: []sandbox.Change{{Path: "new", Dir: t.TempDir(), Kind: sandbox.Created, Mode: 0o644}}}
 	cb := &recorder{}
 	if result, _ := c.runs(t, "awk 1", permission.ModeEdits, cb); len(cb.asked) > 0 || c.landed(t) != 1 {
@@ -60,6 +62,7 @@ func TestNewFilesInAddedDirectoriesLandAsContent(t *testing.T) {
 
 // Where an original changed meanwhile nothing lands, the project's part included.
 func TestAChangeMeanwhileInAnAddedDirectoryIsAConflict(t *testing.T) {
+	t.Parallel()
 	for _, meanwhile := range []func(path string) error{
 		func(path string) error { return os.WriteFile(path, []byte("3"), 0o644) },
 		os.Remove,
@@ -83,6 +86,7 @@ func TestAChangeMeanwhileInAnAddedDirectoryIsAConflict(t *testing.T) {
 // Text saved to a file that a landing has just replaced comes back beside it before the next call, or at the end of the
 // turn, and is named.
 func TestASaveThatCameTooLateIsBroughtBack(t *testing.T) {
+	t.Parallel()
 	for _, next := range []bool{true, false} {
 		c := &confinement{list: changed("a.txt")}
 		save := func(provider.Request) fake.Step {
@@ -114,6 +118,7 @@ func TestASaveThatCameTooLateIsBroughtBack(t *testing.T) {
 
 // A file of mode 0000 is a file that was there.
 func TestAChangeOfAFileWithoutPermissionsLands(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []sandbox.Kind{sandbox.Modified, sandbox.Deleted} {
 		c := &confinement{list: []sandbox.Change{{Path: "a.txt", Kind: kind, Mode: 0o644}}}
 		a := c.agent(t, "awk 1", permission.ModeEdits)
@@ -130,6 +135,7 @@ func TestAChangeOfAFileWithoutPermissionsLands(t *testing.T) {
 
 // A file that changed after the line began may have been seen half: nothing lands.
 func TestAChangeSinceTheLineBeganIsAConflict(t *testing.T) {
+	t.Parallel()
 	c := &confinement{list: changed("a.txt")}
 	a := c.scripted(t, permission.ModeEdits, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"awk 1"}`)), fake.Say("ok"))
 	c.list[0].Before.Moved = true

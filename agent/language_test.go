@@ -59,6 +59,7 @@ func askServer(t *testing.T, kind string, calls ...fake.Step) (results []string)
 
 // A server that still loads may miss a symbol that exists.
 func TestTheModelHearsThatALanguageServerLoads(t *testing.T) {
+	t.Parallel()
 	ask := func(id string) fake.Step {
 		return fake.Calls(fake.ToolCall(id, "lsp", `{"action":"references","path":"a.x","symbol":"old"}`))
 	}
@@ -71,6 +72,7 @@ func TestTheModelHearsThatALanguageServerLoads(t *testing.T) {
 // Errors that a language server finds follow the edit that caused them, or a later call where the server was late; the
 // model may also ask it.
 func TestWhatALanguageServerFindsIsToldToTheModel(t *testing.T) {
+	t.Parallel()
 	call := func(id, name, input string) fake.Step { return fake.Calls(fake.ToolCall(id, name, input)) }
 	results := askServer(t, "works",
 		call("c1", "lsp", `{"action":"problems","path":"a.x"}`),

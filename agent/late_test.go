@@ -79,6 +79,7 @@ var stricterModes = []struct {
 // A line whose time is up goes on on its layer, and its changes are judged at its end: by the mode then, or by that of
 // its start where it is stricter. A caller that waits for it has the answer with its end.
 func TestALineWhoseTimeIsUpIsJudgedAtItsEnd(t *testing.T) {
+	t.Parallel()
 	for _, row := range stricterModes {
 		t.Run(row.name, func(t *testing.T) {
 			a, c := lateAgent(t, row.start, fake.Call("c1", "bash", lateLine),
@@ -122,6 +123,7 @@ func TestALineWhoseTimeIsUpIsJudgedAtItsEnd(t *testing.T) {
 
 // The same of a line that is still running in its call.
 func TestTheStricterModeHoldsForALineThatRuns(t *testing.T) {
+	t.Parallel()
 	for _, row := range stricterModes {
 		t.Run(row.name, func(t *testing.T) {
 			a, c := lateAgent(t, row.start, fake.Call("c1", "bash", lateLine), fake.Say("ok"))
@@ -138,6 +140,7 @@ func TestTheStricterModeHoldsForALineThatRuns(t *testing.T) {
 
 // A line whose end comes between two turns is judged with the next message.
 func TestALineThatEndsBetweenTurnsIsJudgedWithTheNextMessage(t *testing.T) {
+	t.Parallel()
 	a, c := lateAgent(t, permission.ModeAsk, fake.Call("c1", "bash", lateLine), fake.Say("it runs"), fake.Say("ok"))
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	mustSend(t, a, cb, "go")
@@ -152,6 +155,7 @@ func TestALineThatEndsBetweenTurnsIsJudgedWithTheNextMessage(t *testing.T) {
 
 // A line that the user, the model or a limit ends has no effect, and its changes are named.
 func TestALineThatIsEndedIsDiscardedAndNamed(t *testing.T) {
+	t.Parallel()
 	const named = "(modified: a.txt)"
 	for _, row := range []struct {
 		name  string
@@ -197,6 +201,7 @@ func TestALineThatIsEndedIsDiscardedAndNamed(t *testing.T) {
 
 // So is one that an interrupt ends, in its call; one that goes on is not touched by it.
 func TestAnInterruptDiscardsTheLineOfItsCallAlone(t *testing.T) {
+	t.Parallel()
 	a, c := lateAgent(t, permission.ModeAuto, fake.Call("c1", "bash", lateLine))
 	a.Env().ShellTimeout = 0
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -229,6 +234,7 @@ func TestAnInterruptDiscardsTheLineOfItsCallAlone(t *testing.T) {
 
 // One that has ended can be judged without a message. The next one informs the model.
 func TestALineThatEndsBetweenTurnsIsJudgedByItself(t *testing.T) {
+	t.Parallel()
 	for mode, asks := range map[permission.Mode]int{permission.ModeAuto: 0, permission.ModeAsk: 1} {
 		a, c := lateAgent(t, mode, fake.Call("c1", "bash", lateLine), fake.Say("it runs"), fake.Say("ok"))
 		cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
@@ -254,6 +260,7 @@ func TestALineThatEndsBetweenTurnsIsJudgedByItself(t *testing.T) {
 // The end of a session ends its lines, and names the lost changes: of one that runs, and of one
 // that has ended and was not judged.
 func TestTheEndOfASessionNamesWhatItsLinesLose(t *testing.T) {
+	t.Parallel()
 	for _, ended := range []bool{false, true} {
 		a, c := lateAgent(t, permission.ModeAuto, fake.Call("c1", "bash", lateLine), fake.Say("it runs"))
 		said := ""
@@ -276,6 +283,7 @@ func TestTheEndOfASessionNamesWhatItsLinesLose(t *testing.T) {
 // A headless run is over with its answer: a line that has ended counts by the rules, one
 // that runs is discarded, and the report names it.
 func TestAHeadlessRunNamesWhatItsLinesLose(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		ended  bool
 		mode   permission.Mode
@@ -314,6 +322,7 @@ func (s startsThen) Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, e
 
 // A discarded line's changes to the repository are named as such.
 func TestDiscardedDataOfTheRepositoryIsNamed(t *testing.T) {
+	t.Parallel()
 	c, cb := &confinement{limit: "a limit", list: []sandbox.Change{
 		{Path: ".git/index", Kind: sandbox.Created, Mode: 0o644}, {Path: ".git/objects/aa", Kind: sandbox.Created, Mode: 0o644}}}, &recorder{}
 	if got, _ := c.runs(t, "uniq a.txt", permission.ModeAuto, cb); !strings.Contains(got, "[changes discarded: a limit (git: data of the repository)]") {

@@ -18,6 +18,7 @@ import (
 )
 
 func TestCaps(t *testing.T) {
+	t.Parallel()
 	endless := func() *fake.Provider {
 		n := 0
 		return &fake.Provider{Then: func(provider.Request) fake.Step {
@@ -68,6 +69,7 @@ func TestCaps(t *testing.T) {
 
 // TestWhatIsReadFromACacheOfUnknownPriceCostsAsInput: the bill will count it so.
 func TestWhatIsReadFromACacheOfUnknownPriceCostsAsInput(t *testing.T) {
+	t.Parallel()
 	n := 0
 	p := &fake.Provider{Then: func(provider.Request) fake.Step {
 		n++
@@ -89,6 +91,7 @@ func TestWhatIsReadFromACacheOfUnknownPriceCostsAsInput(t *testing.T) {
 // A server that resets the connection after much of each reply, and reports
 // nothing, does not get more than the cap.
 func TestLostRepliesCountAgainstTheCaps(t *testing.T) {
+	t.Parallel()
 	for name, limits := range map[string]agent.Limits{"money": {MaxCost: 0.04}, "tokens": {MaxTotalTokens: 3600}} {
 		synctest.Test(t, func(t *testing.T) {
 			long := fake.Step{Text: []string{strings.Repeat("words ", 1000)},
@@ -117,6 +120,7 @@ func TestLostRepliesCountAgainstTheCaps(t *testing.T) {
 }
 
 func TestMaxTimeStandsStillWhileTheUserIsAsked(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slow := makeTool("bash", tool.KindRun, func(ctx context.Context, arg string, _ io.Writer) (tool.Result, error) {
 			select {
@@ -148,6 +152,7 @@ func TestMaxTimeStandsStillWhileTheUserIsAsked(t *testing.T) {
 }
 
 func TestAfterACapTheConversationGoesOn(t *testing.T) {
+	t.Parallel()
 	n := 0
 	p := &fake.Provider{Then: func(provider.Request) fake.Step {
 		n++
@@ -171,6 +176,7 @@ func TestAfterACapTheConversationGoesOn(t *testing.T) {
 // At the cap the model says, without tools, how far it came; the user of a
 // conversation may let it go on.
 func TestTheLastStepSaysWhatIsDone(t *testing.T) {
+	t.Parallel()
 	model := func() *fake.Provider {
 		n := 0
 		return &fake.Provider{Then: func(req provider.Request) fake.Step {
@@ -226,6 +232,7 @@ func TestTheLastStepSaysWhatIsDone(t *testing.T) {
 // Waiting for a server is no senseless repeat, and a call that says something new
 // each time is none either.
 func TestPollingDoesNotEndTheTurn(t *testing.T) {
+	t.Parallel()
 	n := 0
 	for name, poll := range map[string]func(context.Context, string, io.Writer) (tool.Result, error){
 		"with a sleep": func(context.Context, string, io.Writer) (tool.Result, error) {
@@ -262,6 +269,7 @@ func TestPollingDoesNotEndTheTurn(t *testing.T) {
 
 // A call that succeeds in the same way again and again is noticed once.
 func TestTheSameResultIsNoticedOnce(t *testing.T) {
+	t.Parallel()
 	steps := 0
 	p := &fake.Provider{Then: func(provider.Request) fake.Step {
 		if steps++; steps > 15 {
@@ -277,6 +285,7 @@ func TestTheSameResultIsNoticedOnce(t *testing.T) {
 }
 
 func TestThinkingComesOnTop(t *testing.T) {
+	t.Parallel()
 	for effort, want := range map[provider.Effort]int{"": 8000, provider.EffortOff: 8000, provider.EffortMedium: 16_000,
 		provider.EffortHigh: 32_000, provider.EffortMax: 50_000} {
 		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}
@@ -291,6 +300,7 @@ func TestThinkingComesOnTop(t *testing.T) {
 }
 
 func TestCapsBoundTheReply(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		limits agent.Limits
@@ -315,6 +325,7 @@ func TestCapsBoundTheReply(t *testing.T) {
 }
 
 func TestMaxTimeOverSeveralTurns(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slow := makeTool("slow", tool.KindNone, func(ctx context.Context, _ string, _ io.Writer) (tool.Result, error) {
 			select {
@@ -359,6 +370,7 @@ func TestMaxTimeOverSeveralTurns(t *testing.T) {
 }
 
 func TestTheSameFailingCall(t *testing.T) {
+	t.Parallel()
 	fails := makeTool("fails", tool.KindNone,
 		func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
 	p := &fake.Provider{Then: func(req provider.Request) fake.Step {
@@ -401,6 +413,7 @@ func TestTheSameFailingCall(t *testing.T) {
 // TestMaxTimeCountsTheQuestionsAboutTheModel: a server that never describes its model costs no more time than the run
 // has.
 func TestMaxTimeCountsTheQuestionsAboutTheModel(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &fake.Provider{}
 		a := newAgent(p)

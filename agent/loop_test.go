@@ -23,6 +23,7 @@ import (
 )
 
 func TestNothingIsToldAfterAPanicOfTheFrontEnd(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	look := makeTool("look", tool.KindRead, func(_ context.Context, arg string, out io.Writer) (tool.Result, error) {
 		if arg == "slow" {
@@ -50,6 +51,7 @@ func TestNothingIsToldAfterAPanicOfTheFrontEnd(t *testing.T) {
 }
 
 func TestASessionThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	for _, c := range []struct {
@@ -111,6 +113,7 @@ func TestASessionThatCannotBeWritten(t *testing.T) {
 }
 
 func TestPanicsAreTheToolsOwn(t *testing.T) {
+	t.Parallel()
 	plans := tool.New(tool.Def{Name: "plans", Kind: tool.KindRead},
 		func(context.Context, *tool.Env, in) (tool.Access, error) { panic("no plan") },
 		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
@@ -173,6 +176,7 @@ func TestPanicsAreTheToolsOwn(t *testing.T) {
 }
 
 func TestOutputAfterTheEndIsDropped(t *testing.T) {
+	t.Parallel()
 	var late io.Writer
 	look := makeTool("look", tool.KindRead, func(_ context.Context, _ string, out io.Writer) (tool.Result, error) {
 		late = out
@@ -194,6 +198,7 @@ func TestOutputAfterTheEndIsDropped(t *testing.T) {
 }
 
 func TestAResultIsToldAsTheModelGetsIt(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("line\n", 1000)
 	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result,
 		error) {
@@ -221,6 +226,7 @@ type results struct {
 func (r *results) OnToolResult(_ agent.Call, res agent.CallResult) { *r.told = res }
 
 func TestTheResponseSaysHowItStopped(t *testing.T) {
+	t.Parallel()
 	refused := fake.Say("no")
 	refused.Stop, refused.Detail = provider.StopRefusal, "policy"
 	cut := fake.Call("a", "look", `{}`)
@@ -244,6 +250,7 @@ func TestTheResponseSaysHowItStopped(t *testing.T) {
 
 // A request for a tool's or a server's own model names none.
 func TestTheModelBehindTheDefaultIsNamed(t *testing.T) {
+	t.Parallel()
 	a := newAgent(&fake.Provider{Steps: []fake.Step{{Model: "claude-opus-9", Text: []string{"x"}}}})
 	a.Asked().Defaults.Model = "default"
 	cb := &recorder{}
@@ -255,6 +262,7 @@ func TestTheModelBehindTheDefaultIsNamed(t *testing.T) {
 }
 
 func TestAnotherModelIsToldOnce(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		asked, answered string
 		told            bool
@@ -303,6 +311,7 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 }
 
 func TestBrokenInputOfReadersIsMended(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{"arg":`), fake.Call("b", "look", `{"arg":true}`),
 		fake.Say("ok")}}
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
@@ -318,6 +327,7 @@ func TestBrokenInputOfReadersIsMended(t *testing.T) {
 // A command that only reads changes nothing: it does not make a failing call
 // worth trying again.
 func TestAReadingCommandDoesNotResetTheRepeats(t *testing.T) {
+	t.Parallel()
 	fails := makeTool("fails", tool.KindNone,
 		func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
 	n := 0
@@ -336,6 +346,7 @@ func TestAReadingCommandDoesNotResetTheRepeats(t *testing.T) {
 
 // The model that is shown is the one that answered.
 func TestTheAnsweringModelIsShown(t *testing.T) {
+	t.Parallel()
 	step := fake.Say("hi")
 	step.Model = "other-9"
 	step.Usage = provider.Usage{Input: 1, Output: 1}

@@ -7,6 +7,7 @@ import (
 )
 
 func TestTheTestCommandIsThatOfAManifest(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ file, text, want string }{
 		{"go.mod", "module x\n", "go test ./..."},
 		{"package.json", `{"scripts":{"test":"jest"}}`, "npm test"},

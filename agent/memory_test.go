@@ -13,6 +13,7 @@ import (
 )
 
 func TestALineToRememberFitsTheFile(t *testing.T) {
+	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "notes.md")
 	write := func(path, text string) {
 		t.Helper()
@@ -80,6 +81,7 @@ func (w whileAsked) Ask(context.Context, agent.Question) (agent.Answer, error) {
 
 // Another session may have added a line while the question stood: both are kept.
 func TestALineIsAddedToMemoryAsItIsWhenTheUserAnswers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	memory := filepath.Join(dir, "memory.md")
 	opt := testOptions(&fake.Provider{Steps: []fake.Step{fake.Call("c1", agent.RememberTool, `{"line":"mine"}`), fake.Say("ok")}})
@@ -93,6 +95,7 @@ func TestALineIsAddedToMemoryAsItIsWhenTheUserAnswers(t *testing.T) {
 }
 
 func TestASubAgentCannotAskToAddToMemory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "task", `{"prompt":"look"}`), fake.Say("seen"), fake.Say("ok")}}
 	opt := testOptions(p)

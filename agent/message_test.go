@@ -16,6 +16,7 @@ import (
 )
 
 func TestAMessageOverridesTheDefaultsForItsTurn(t *testing.T) {
+	t.Parallel()
 	p := newScript("one", "two", "three")
 	a := newAgent(p)
 	warm := 0.7
@@ -47,6 +48,7 @@ func TestAMessageOverridesTheDefaultsForItsTurn(t *testing.T) {
 
 // The size of the history depends on the model that is asked.
 func TestAMessageToAnotherModelFitsItsWindow(t *testing.T) {
+	t.Parallel()
 	p := newScript("one")
 	a := newAgent(p)
 	const small = "a-model-nobody-knows"
@@ -64,6 +66,7 @@ func TestAMessageToAnotherModelFitsItsWindow(t *testing.T) {
 }
 
 func TestAMessageMayHaveATimeout(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := newAgent(&fake.Provider{Steps: []fake.Step{{Text: []string{"half", "more"}, Gate: fake.NewGate(),
 			GateAfter: 2}, fake.Say("well")}})
@@ -81,6 +84,7 @@ func TestAMessageMayHaveATimeout(t *testing.T) {
 
 // Messages that the user sends while calls run follow their results; after a reply without calls no more are taken.
 func TestSteeringReachesTheModelAtTheNextStep(t *testing.T) {
+	t.Parallel()
 	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
 		return tool.Result{Text: "seen"}, nil
 	})

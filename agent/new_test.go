@@ -13,6 +13,7 @@ import (
 )
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	look := makeTool("look", tool.KindRead, nil)
 	for _, c := range []struct {
 		name   string
@@ -55,6 +56,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestAnAgentNeedsNoMoreThanAModelAndWhereSessionsAreKept(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "touch", `{"arg":"x"}`), fake.Say("done")}}
 	a, err := agent.New(agent.Options{
 		Model:    agent.Model{Provider: p, Name: fake.Name, Defaults: provider.Options{Model: "m"}},
@@ -78,6 +80,7 @@ func TestAnAgentNeedsNoMoreThanAModelAndWhereSessionsAreKept(t *testing.T) {
 // refused images in the turn before still does not see, until the server knows
 // better.
 func TestAGuessDoesNotUndoWhatATurnLearned(t *testing.T) {
+	t.Parallel()
 	guess := provider.ModelInfo{Context: 40_000, Images: true, Guess: true}
 	told := []provider.ModelInfo{guess, guess, {Context: 20_000, Images: true}}
 	opt := testOptions(newScript("one", "two", "three"))

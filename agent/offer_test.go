@@ -15,6 +15,7 @@ import (
 )
 
 func TestAToolForFilesIsOfferedWhereTheyAre(t *testing.T) {
+	t.Parallel()
 	offers := func(r provider.Request) bool {
 		return slices.ContainsFunc(r.Tools, func(s provider.ToolSpec) bool { return s.Name == "notebook_edit" })
 	}
@@ -68,6 +69,7 @@ func TestAToolForFilesIsOfferedWhereTheyAre(t *testing.T) {
 
 // Also where an ignore rule hides it: reading it shows that it is there.
 func TestANotebookIsEditedByTheNameOfAnotherProgram(t *testing.T) {
+	t.Parallel()
 	root := realDir(t)
 	write(t, `{"cells":[{"cell_type":"raw","source":"x"}]}`, root, ".hidden", "n.ipynb")
 	write(t, ".hidden\n", root, ".ignore")

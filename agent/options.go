@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,6 +86,21 @@ type Options struct {
 	Telemetry *telemetry.Recorder
 	// Notice gets messages for the user about a session that begins; nil drops them.
 	Notice func(text string)
+	Waits  Waits
+}
+
+// Waits are limits of what goes on beside a command; 0 of each is its usual one.
+type Waits struct {
+	// Warning is how long a command runs on a layer before the user is warned that a question may follow: 30 s.
+	Warning time.Duration
+	// Judging is how long the effects of a command may take to be read and judged: 10 s.
+	Judging time.Duration
+	// Look is the time between two looks for files that a command makes, which both find before one moves: 800 ms.
+	Look time.Duration
+}
+
+func (w Waits) orUsual() Waits {
+	return Waits{cmp.Or(w.Warning, 30*time.Second), cmp.Or(w.Judging, 10*time.Second), cmp.Or(w.Look, 800*time.Millisecond)}
 }
 
 // Model is the one that answers: a provider, and the options of requests.

@@ -15,6 +15,7 @@ import (
 // TestACallLargerThanTheWindowIsNotKept: with it in the history no later request
 // would fit.
 func TestACallLargerThanTheWindowIsNotKept(t *testing.T) {
+	t.Parallel()
 	p := narrow(t, 8000, 4)
 	then, huge := p.Then, fmt.Sprintf(`{"arg":"%s"}`, strings.Repeat("x", 200_000))
 	p.Steps = []fake.Step{fake.Call("c1", "look", huge)}

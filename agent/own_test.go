@@ -27,6 +27,7 @@ func offered(req provider.Request) (names []string) {
 }
 
 func TestAPlanIsApprovedInOneOfTwoModesOrNot(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		answer agent.Answer
 		mode   permission.Mode
@@ -60,6 +61,7 @@ func TestAPlanIsApprovedInOneOfTwoModesOrNot(t *testing.T) {
 
 // The tool comes with plan mode and stays: each change of the tools costs the cache.
 func TestTheToolThatEndsPlanModeIsOfferedOnceItIsOn(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{fake.Say("1"), fake.Say("2"), fake.Say("3")}}
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
 	a.Opt().PlanTools = ownTools(agent.ExitPlan)
@@ -79,6 +81,7 @@ func TestTheToolThatEndsPlanModeIsOfferedOnceItIsOn(t *testing.T) {
 }
 
 func TestWhereNobodyCanApproveAPlanItIsTheAnswer(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", agent.ExitPlan, `{"plan":"do this"}`)}}
 	a := newAgentIn(t, realDir(t), p, func(o *agent.Options) { o.Tools = ownTools(agent.ExitPlan) })
 	a.Opt().Policy.Mode = permission.ModePlan
@@ -93,6 +96,7 @@ func TestWhereNobodyCanApproveAPlanItIsTheAnswer(t *testing.T) {
 }
 
 func TestTheModelMayBeginPlanMode(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "enter_plan_mode", `{}`),
 		fake.Call("c2", "change", `{"arg":"x"}`), fake.Call("c3", agent.ExitPlan, `{"plan":"x"}`), fake.Call("c4", agent.ExitPlan, `{"plan":"x"}`),
 		fake.Say("ok")}}
@@ -107,6 +111,7 @@ func TestTheModelMayBeginPlanMode(t *testing.T) {
 }
 
 func TestAQuestionOfTheModelIsAnswered(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		input  string
 		answer agent.Answer
@@ -132,6 +137,7 @@ func TestAQuestionOfTheModelIsAnswered(t *testing.T) {
 
 // Other programs' words for such a list are taken, and changes are reported.
 func TestThePlanOfALongTaskIsShownAsItChanges(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{
 		fake.Call("c1", "TodoWrite", `{"todos":[{"content":"read","status":"completed","activeForm":"reading"},`+
 			`{"content":"write","status":"in_progress","activeForm":"writing"}]}`),
@@ -157,6 +163,7 @@ type callsHeard struct {
 func (c *callsHeard) OnToolCall(call agent.Call) { c.each(call) }
 
 func TestThePlanOfALongTaskIsGivenAgainWhenItsCallIsNoLongerSent(t *testing.T) {
+	t.Parallel()
 	steps := []fake.Step{fake.Call("c0", "todo", `{"items":[{"text":"read it all","status":"in_progress"}]}`)}
 	for range 17 {
 		steps = append(steps, fake.Call("c", "look", `{"arg":"`+strings.Repeat("x", 3000)+`"}`))
@@ -185,6 +192,7 @@ func TestThePlanOfALongTaskIsGivenAgainWhenItsCallIsNoLongerSent(t *testing.T) {
 // Where the user has described no agents, the model is not asked to name one; other programs' names of the default
 // agent are taken.
 func TestTaskOffersAgentsOnlyWhereThereAreSome(t *testing.T) {
+	t.Parallel()
 	for _, agents := range [][]agent.SubAgent{nil, {{Name: "review"}}} {
 		task := builtin.Pick(agent.OwnTools(agents), []string{"task"})[0]
 		if offered := strings.Contains(string(task.Schema()), `"agent"`); offered != (agents != nil) {

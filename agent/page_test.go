@@ -17,6 +17,7 @@ import (
 // A page that a tool made itself reaches the model as it is; other results of
 // that length lose their middle.
 func TestAPageIsNotCutOnceMore(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("0123456789\n", 3000)
 	for _, paged := range []bool{true, false} {
 		reader := makeTool("read", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
@@ -32,6 +33,7 @@ func TestAPageIsNotCutOnceMore(t *testing.T) {
 }
 
 func TestAPageNeverTakesMoreThanHalfOfTheWindow(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	write(t, strings.Repeat("a line of a long file\n", 20_000), root, "long.txt")
 	for _, c := range []struct{ budget, limit, least, most int }{
@@ -58,6 +60,7 @@ func TestAPageNeverTakesMoreThanHalfOfTheWindow(t *testing.T) {
 // A source file of 2,000 lines as most are is seen whole in one call, so that three looks
 // at it are three calls.
 func TestALookAtALongSourceFileIsOneCall(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	write(t, strings.Repeat("\tif err := do(ctx, name); err != nil {\n", 2000), root, "long.go")
 	a := newAgentIn(t, root, newScript(), func(o *agent.Options) {

@@ -10,6 +10,7 @@ import (
 // TestAPausedReplyIsSentBackUnchanged, as the end of the next request: a word of
 // the user's behind it would be another turn. The reply to it ends as usual.
 func TestAPausedReplyIsSentBackUnchanged(t *testing.T) {
+	t.Parallel()
 	pause := fake.Say("working")
 	pause.Stop = provider.StopPause
 	p := &fake.Provider{Steps: []fake.Step{pause, fake.Say("done"), fake.Say("more")}, Lenient: true}

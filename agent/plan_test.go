@@ -23,6 +23,7 @@ func planCounting(plans map[string]int, name string, kind tool.Kind) tool.Tool {
 
 // All calls are planned to number the questions, and all but the first again when their turn comes.
 func TestACallIsPlannedWhenItsTurnComes(t *testing.T) {
+	t.Parallel()
 	plans := map[string]int{}
 	calls := fake.Calls(
 		fake.ToolCall("1", "read", `{"arg":"first read"}`), fake.ToolCall("2", "read", `{"arg":"second read"}`),

@@ -188,6 +188,7 @@ func fill(root string, ran func()) tool.Tool {
 // A panic anywhere around a call is that call's error: the next call works, a layer that
 // was there is discarded, and the session is whole.
 func TestAPlantedPanicIsThatCallsError(t *testing.T) {
+	t.Parallel()
 	for _, place := range plantedPlaces() {
 		t.Run(place.name, func(t *testing.T) {
 			c := &confinement{trusted: true, list: changed("a.txt")}

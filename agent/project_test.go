@@ -15,6 +15,7 @@ import (
 // TestThePolicyInARealProject puts the policy and the files together, as main
 // does.
 func TestThePolicyInARealProject(t *testing.T) {
+	t.Parallel()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	root := filepath.Join(base, "p")

@@ -63,6 +63,7 @@ func rules(t *testing.T, words ...string) []permission.Rule {
 
 // Each setting that the model must know of, as the whole prompt says it.
 func TestSystemPrompt(t *testing.T) {
+	t.Parallel()
 	at := promptInfo()
 	at.Dir = at.Root
 	for name, change := range map[string]func(*agent.PromptInfo){
@@ -124,6 +125,7 @@ func TestSystemPrompt(t *testing.T) {
 
 // The prompt's words on approval are true with every set of tools and in every mode.
 func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto,
 		permission.ModePlan} {
 		for _, tools := range [][]string{nil, {"bash"}, {"read"}, {"edit"}, {"read", "edit"}, {"bash", "edit"},
@@ -152,6 +154,7 @@ func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
 // TestTheFirstRequestIsSmall holds the promise of a small prompt: system prompt
 // and default tools together, as JSON, within nine tenths of the bound of a first request.
 func TestTheFirstRequestIsSmall(t *testing.T) {
+	t.Parallel()
 	const most = 10_240
 	type spec struct {
 		Name        string          `json:"name"`
@@ -199,6 +202,7 @@ func link(t *testing.T, to string, path ...string) {
 }
 
 func TestInstructionsNote(t *testing.T) {
+	t.Parallel()
 	one, two := agent.Instruction{Path: "/p/AGENTS.md", Text: "one\n"},
 		agent.Instruction{Path: "/p/a/AGENTS.md", Text: "two"}
 	changed := agent.Instruction{Path: one.Path, Text: "three"}
@@ -223,6 +227,7 @@ func TestInstructionsNote(t *testing.T) {
 }
 
 func TestTheNoteComesBehindTheMessageOnce(t *testing.T) {
+	t.Parallel()
 	a := newAgent(newScript("ok", "ok"))
 	must(t, a.SetMode(permission.ModePlan))
 	for range 2 {
@@ -233,6 +238,7 @@ func TestTheNoteComesBehindTheMessageOnce(t *testing.T) {
 
 // The prompt says which of the usual programs are there: a model that knows need not try.
 func TestThePromptNamesThePrograms(t *testing.T) {
+	t.Parallel()
 	bin := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"go": 0o755, "rg": 0o755, "node": 0o644} {
 		must(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), mode))

@@ -13,6 +13,7 @@ import (
 
 // A program's answer counts only where it is one of the question's own; an unclear one decides nothing.
 func TestAnswersOfPrograms(t *testing.T) {
+	t.Parallel()
 	approval := agent.Question{ID: "q1", Kind: agent.QuestionApproval, Rule: "bash(make)",
 		Covers: func(rule string) error {
 			if rule != "bash(make)" {

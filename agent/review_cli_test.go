@@ -10,6 +10,7 @@ import (
 
 // A coding CLI runs tools of its own, so that it reviews nothing.
 func TestACodingCLIReviewsNothing(t *testing.T) {
+	t.Parallel()
 	p := steps(fake.Say("done"))
 	opt := testOptions(p)
 	opt.Model.Wait = func() {}

@@ -23,6 +23,7 @@ import (
 // Fifty sessions of random writes go back to before a random message: the files are those of that
 // moment, and the next request is the one that was sent then.
 func TestSessionsGoBackToBeforeAMessage(t *testing.T) {
+	t.Parallel()
 	for seed := range 50 {
 		random := rand.New(rand.NewPCG(uint64(seed), 1))
 		turns := 1 + random.IntN(5)
@@ -112,6 +113,7 @@ func contents(t *testing.T, root string) map[string]string {
 
 // Turns that a copy of the session left behind are not those since a message, though they have its number.
 func TestTurnsLeftBehindStayAsASessionGoesBack(t *testing.T) {
+	t.Parallel()
 	write := func(turn int) []fake.Step {
 		return []fake.Step{fake.Calls(fake.ToolCall(fmt.Sprint("c", turn), "write", fmt.Sprintf(`{"path":"f%d.txt","content":"x"}`, turn))), fake.Say("done")}
 	}

@@ -17,6 +17,7 @@ import (
 
 // Calls run as the session's rights say, of which the prompt is made.
 func TestTheRightsAreWhatHappens(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan} {
 		for name, can := range confinements {
 			for n := range 6 {

@@ -29,6 +29,7 @@ func play(t *testing.T, steps ...fake.Step) (r *agent.Response, lines []string, 
 // TestWhatCameBeforeAFaultIsKept, marked as a part: it is no turn of the
 // model that was complete, and its calls are none.
 func TestWhatCameBeforeAFaultIsKept(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []provider.ErrorKind{provider.KindOverloaded, provider.KindNetwork} {
 		broken := fake.Step{Text: []string{"so far"}, Err: &provider.Error{Kind: kind, Message: "gone"}}
 		r, lines, runs, _, err := play(t, broken)
@@ -40,6 +41,7 @@ func TestWhatCameBeforeAFaultIsKept(t *testing.T) {
 
 // TestTheModelHearsOfItsBrokenCall has the model read the beginning of its call.
 func TestTheModelHearsOfItsBrokenCall(t *testing.T) {
+	t.Parallel()
 	_, lines, runs, _, err := play(t, fake.Call("a", "look", `{"arg": "x`), fake.Say("ok"))
 	if err != nil || runs != 0 || !strings.Contains(lines[2], "error=true") ||
 		!strings.Contains(lines[2], `It begins: {"arg": "x`) {
@@ -50,6 +52,7 @@ func TestTheModelHearsOfItsBrokenCall(t *testing.T) {
 // TestACutReplyRunsNothing: a call whose arguments are whole by chance is
 // asked for again with more room, and so is a reply of nothing but reasoning.
 func TestACutReplyRunsNothing(t *testing.T) {
+	t.Parallel()
 	cut := fake.Calls(fake.ToolCall("a", "look", `{"arg":"x"}`), fake.ToolCall("b", "look", `{"arg":"y"}`))
 	cut.Stop = provider.StopMaxTokens
 	reasoning := fake.Step{Reasoning: []string{"hm"}, Stop: provider.StopMaxTokens}
@@ -64,6 +67,7 @@ func TestACutReplyRunsNothing(t *testing.T) {
 
 // TestACallWrittenAsText is text: it looks like an example.
 func TestACallWrittenAsText(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		`<function_calls><invoke name="look"><parameter name="arg">x</parameter></invoke></function_calls>`,
 		`{"type":"tool_use","id":"toolu_1","name":"look","input":{"arg":"x"}}`,
@@ -79,6 +83,7 @@ func TestACallWrittenAsText(t *testing.T) {
 // TestAnEmptyEnd, as it comes after results: the model is asked once to
 // go on, in a message behind the results that is not kept, then the turn ends.
 func TestAnEmptyEnd(t *testing.T) {
+	t.Parallel()
 	call := fake.Call("a", "look", `{"arg":"x"}`)
 	_, lines, _, p, err := play(t, call, fake.Step{}, fake.Say("ok"))
 	if err != nil || len(lines) != 4 || lines[2] != "tool result:a error=false saw x" {
@@ -101,6 +106,7 @@ func TestAnEmptyEnd(t *testing.T) {
 
 // TestARefusedTurnIsDropped: it is reported, not tried again, and not part of the next request.
 func TestARefusedTurnIsDropped(t *testing.T) {
+	t.Parallel()
 	refused := fake.Calls(fake.ToolCall("a", "look", `{"arg":"x"}`))
 	refused.Text, refused.Stop, refused.Detail = []string{"I will"}, provider.StopRefusal, "general_harms"
 	_, lines, runs, p, err := play(t, refused)
@@ -114,6 +120,7 @@ func TestARefusedTurnIsDropped(t *testing.T) {
 
 // TestNoCountIsAnEstimate, and says so.
 func TestNoCountIsAnEstimate(t *testing.T) {
+	t.Parallel()
 	r, _, _, _, err := play(t, fake.Say("four words of answer"))
 	if err != nil || len(r.Requests) != 1 || !r.Requests[0].Usage.Estimated || !r.Usage.Estimated ||
 		r.Usage.Input == 0 || r.Usage.Output == 0 {
@@ -124,6 +131,7 @@ func TestNoCountIsAnEstimate(t *testing.T) {
 // TestAKeyTwiceIsTold: the model hears which key it was, and the call is
 // not run.
 func TestAKeyTwiceIsTold(t *testing.T) {
+	t.Parallel()
 	step := fake.Calls(provider.ToolCall{ID: "a", Name: "look", Input: []byte(`{"arg":"y"}`), Raw: `{"arg":"x","arg":"y"}`})
 	_, lines, runs, _, err := play(t, step, fake.Say("ok"))
 	if err != nil || runs != 0 || len(lines) < 3 || !strings.Contains(lines[2], `duplicate key "arg"`) {
@@ -134,6 +142,7 @@ func TestAKeyTwiceIsTold(t *testing.T) {
 // TestABlankReplyShowsNoBlanks: it is asked again, and the blanks would stand in
 // front of the answer.
 func TestABlankReplyShowsNoBlanks(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{fake.Say("\n", " \n"), fake.Say("\n", "  o", "k\n")}}
 	cb := &recorder{}
 	a := newAgent(p)

@@ -24,6 +24,7 @@ import (
 
 // A file that cannot be kept is not changed: neither by a file tool, nor by a command on the project itself.
 func TestNothingRunsWhoseOriginalsCannotBeKept(t *testing.T) {
+	t.Parallel()
 	for _, call := range []provider.ToolCall{fake.ToolCall("c1", "fill", `{}`),
 		fake.ToolCall("c1", "bash", `{"command":"sh build.sh"}`)} {
 		c := &confinement{trusted: true, list: changed("a.txt")}
@@ -62,6 +63,7 @@ func starting(then func(ctx context.Context) (tool.Result, error)) tool.Tool {
 
 // A command whose call fails, or is given up, leaves no layer behind.
 func TestTheLayerOfACallThatFailsIsDiscarded(t *testing.T) {
+	t.Parallel()
 	c := &confinement{list: changed("a.txt")}
 	opt := c.options(t, permission.ModeAuto, fake.Call("c1", "starting", `{}`), fake.Say("ok"))
 	opt.Tools = append(opt.Tools, starting(func(context.Context) (tool.Result, error) { return tool.Result{}, errors.New("broken") }))
@@ -93,6 +95,7 @@ func TestTheLayerOfACallThatFailsIsDiscarded(t *testing.T) {
 
 // After an answer that stops the turn no call of the same moment is asked about.
 func TestAStopAtACallAsksAboutNoneBesideIt(t *testing.T) {
+	t.Parallel()
 	asks, err := permission.ParseRule("read")
 	must(t, err)
 	p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("c1", "look", `{"arg":"x"}`), fake.ToolCall("c2", "look", `{"arg":"y"}`))}}
@@ -107,6 +110,7 @@ func TestAStopAtACallAsksAboutNoneBesideIt(t *testing.T) {
 
 // A sub-agent's call is planned once more before it is decided: another one may have changed its files meanwhile.
 func TestASubAgentsCallIsPlannedOnWhatIsThereThen(t *testing.T) {
+	t.Parallel()
 	var plans atomic.Int32
 	look := tool.New(tool.Def{Name: "look", Kind: tool.KindRead},
 		func(context.Context, *tool.Env, in) (tool.Access, error) {
@@ -161,6 +165,7 @@ func (c *counted) Release() {
 // Commands that were to run side by side since they only read run one after another where
 // a call before them has made lines of them that may change something.
 func TestCommandsThatNoLongerOnlyReadRunOneAfterAnother(t *testing.T) {
+	t.Parallel()
 	c := &counting{confinement: &confinement{}}
 	opt := c.options(t, permission.ModeEdits, fake.Calls(fake.ToolCall("c1", "fill", `{}`),
 		fake.ToolCall("c2", "bash", `{"command":"cat gate a.txt; cat gate"}`), fake.ToolCall("c3", "bash", `{"command":"cat gate; cat a.txt"}`)), fake.Say("ok"))

@@ -12,6 +12,7 @@ import (
 
 // A schema that is none, leads elsewhere or would check a value without an end is refused before it is used.
 func TestSchemasThatAreRefused(t *testing.T) {
+	t.Parallel()
 	bomb := `{"$defs":{"a0":{"type":"string"}`
 	for i := 1; i < 30; i++ {
 		bomb += fmt.Sprintf(`,"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%[2]d"}]}`, i, i-1)
@@ -45,6 +46,7 @@ func TestSchemasThatAreRefused(t *testing.T) {
 
 // An answer is JSON alone, perhaps in one code fence.
 func TestAnswersAreRead(t *testing.T) {
+	t.Parallel()
 	list := `{"type":"array","items":{"type":"integer"},"minItems":1}`
 	tree := `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#"}}},"required":["name"],"additionalProperties":false}`
 	for _, c := range []struct{ schema, answer, want, wrong string }{
@@ -86,6 +88,7 @@ func (h held) Structures(req provider.Request) bool { return !h.last || req.NoCa
 // The model is asked for the schema unless its server holds it to that, and once more after an answer
 // that does not fit. Where the server holds it only without calls, that is the second request.
 func TestSchemaIsAskedForOrHeld(t *testing.T) {
+	t.Parallel()
 	schema, err := agent.NewSchema([]byte(`{"type": "integer"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +128,7 @@ func TestSchemaIsAskedForOrHeld(t *testing.T) {
 // A reply that was cut is asked for in whole where that is possible, since the rest of JSON would start over; else the
 // rest is, and then no server holds the model to the schema.
 func TestSchemaAndCutReplies(t *testing.T) {
+	t.Parallel()
 	schema, err := agent.NewSchema([]byte(`{"type":"array"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -151,6 +155,7 @@ func TestSchemaAndCutReplies(t *testing.T) {
 
 // A fallback that no server holds to the schema is asked for it, though the model before it was held.
 func TestAFallbackIsAskedForTheSchema(t *testing.T) {
+	t.Parallel()
 	schema, err := agent.NewSchema([]byte(`{"type":"integer"}`))
 	must(t, err)
 	second := steps(fake.Say("7"))

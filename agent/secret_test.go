@@ -40,6 +40,7 @@ func mask(text string) string {
 
 // Text that the user pastes and tools return holds no key when it is kept, shown or sent.
 func TestKeysAreMasked(t *testing.T) {
+	t.Parallel()
 	show := makeTool("show", tool.KindRead, func(_ context.Context, arg string, out io.Writer) (tool.Result, error) {
 		fmt.Fprintf(out, "token %s\n", another)
 		if arg == "fail" {
@@ -76,6 +77,7 @@ func TestKeysAreMasked(t *testing.T) {
 
 // A mark would be written in the place of the key.
 func TestAMarkIsNoInput(t *testing.T) {
+	t.Parallel()
 	ran := 0
 	write := makeTool("put", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
 		ran++
@@ -103,6 +105,7 @@ func TestAMarkIsNoInput(t *testing.T) {
 
 // However a command's output is cut into pieces, the screen shows the same as if it had come at once.
 func TestLiveOutputIsMaskedWhole(t *testing.T) {
+	t.Parallel()
 	output := "begin " + aKey + "\ttab\r50 %\r" + another + "\nöl ünd 😀 " + strings.Repeat("x", 5000) + " " +
 		another + "\n" +
 		"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdef\nabcdef==\n-----END RSA PRIVATE KEY-----\n" +
@@ -143,6 +146,7 @@ func (o *outputs) OnToolOutput(_ agent.Call, s string) { o.text.WriteString(s) }
 
 // The file's own lines are masked in a diff, those that the model writes are not.
 func TestADiffShowsWhatIsWritten(t *testing.T) {
+	t.Parallel()
 	diff := " key = " + aKey + "\n-old = " + another + "\n+renamed = " + another + "\n+new = " + yetAnother + "\n" +
 		" -----BEGIN RSA PRIVATE KEY-----\n MIIEabcdef\n abcdef==\n -----END RSA PRIVATE KEY-----\n end\n"
 	edit := tool.New(tool.Def{Name: "edit", Kind: tool.KindRead},
@@ -175,6 +179,7 @@ func (c *calls) OnToolCall(call agent.Call) { c.all = append(c.all, call) }
 // Front ends get calls and questions with marks in place of keys, also where JSON writes these with escapes, and no rule
 // that holds one. An edited input that keeps a mark runs with the key. Another mark is refused.
 func TestCallsAreShownWithMarks(t *testing.T) {
+	t.Parallel()
 	input := `{"arg":"login ` + strings.Replace(aKey, "k", `\u006b`, 1) + `"}`
 	for edited, want := range map[string]string{
 		"":                               "login " + aKey,
@@ -244,6 +249,7 @@ func (c *shownCalls) OnToolResult(call agent.Call, _ agent.CallResult) { c.all =
 // A tool that can resolve marks gets them, and an edit that would move a key is asked about whatever the mode and the
 // rules.
 func TestAnEditThatMovesAKeyIsAsked(t *testing.T) {
+	t.Parallel()
 	for moves, asked := range map[string]bool{"": false, "it changes the line of a key": true} {
 		ran := 0
 		put := tool.New(tool.Def{Name: "put", Kind: tool.KindWrite, Marks: true}, func(context.Context, *tool.Env, struct {

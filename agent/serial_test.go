@@ -18,6 +18,7 @@ func (a asks) Ask(context.Context, Question) (Answer, error) {
 
 // A tool that was given up may want an answer when its turn has ended: no one is asked then.
 func TestNoQuestionOutlivesItsTurn(t *testing.T) {
+	t.Parallel()
 	_, clock := (&session{}).startClock(t.Context())
 	s := &serial{cb: asks{t: t}, clock: clock}
 	s.close()

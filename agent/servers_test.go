@@ -46,6 +46,7 @@ func callServer(name, arguments string) fake.Step {
 // A call through mcp_call is one of the server's tool to rules, questions and front ends, and one
 // of mcp_call to the model.
 func TestACallOfAServersToolHasOneName(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{callServer("mcp__s__echo", `{"text":"hello"}`), fake.Say("ok")}}
 	opt := withServer(t, p, extension.Server{})
 	r := &recorder{answers: []agent.Answer{{Verdict: agent.YesForSession}}}
@@ -88,6 +89,7 @@ func TestACallOfAServersToolHasOneName(t *testing.T) {
 
 // Nothing that a server says of its tools lets one run unasked, whatever the mode.
 func TestServersCallsAreAskedInEveryMode(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []permission.Mode{permission.ModePlan, permission.ModeAsk, permission.ModeEdits, permission.ModeAuto} {
 		p := &fake.Provider{Steps: []fake.Step{callServer("mcp__s__echo", `{"text":"hello"}`), fake.Say("ok")}}
 		opt := withServer(t, p, extension.Server{})
@@ -109,6 +111,7 @@ func TestServersCallsAreAskedInEveryMode(t *testing.T) {
 // A mark in place of a key is refused, a key itself is masked in the question, and a server's
 // form reaches the user and is answered.
 func TestWhatAServerIsGivenAndAsks(t *testing.T) {
+	t.Parallel()
 	const key = "sk-live-0123456789"
 	p := &fake.Provider{Steps: []fake.Step{callServer("mcp__s__echo", `{"text":"‹secret:1a2b3c4d5e6f›"}`),
 		callServer("mcp__s__echo", `{"text":"`+key+`"}`), callServer("mcp__s__ask", `{}`), fake.Say("ok")}}
@@ -143,6 +146,7 @@ func TestWhatAServerIsGivenAndAsks(t *testing.T) {
 // Changes of a server's process in the project are undone as those of a command. The test makes them while a call waits
 // at a form.
 func TestAServersChangesAreUndone(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{callServer("mcp__s__ask", `{}`), fake.Say("ok")}}
 	opt := withServer(t, p, extension.Server{})
 	root, err := filepath.EvalSymlinks(opt.Env.Dir)
@@ -170,6 +174,7 @@ func TestAServersChangesAreUndone(t *testing.T) {
 
 // A changed list of tools is reported with the next message, and the tools that are offered stay.
 func TestAChangedListBreaksNoPrefix(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{fake.Say("one"), fake.Say("two"), fake.Say("three")}}
 	opt := withServer(t, p, extension.Server{Tools: []string{"echo"}})
 	a, err := agent.New(opt)
@@ -195,6 +200,7 @@ func TestAChangedListBreaksNoPrefix(t *testing.T) {
 
 // The tools that a sub-agent may have bind those of servers too: mcp_call is among them, or none is.
 func TestASubAgentHasServersOnlyWithMCPCall(t *testing.T) {
+	t.Parallel()
 	for _, tools := range [][]string{nil, {"random_number"}, {"mcp_call"}} {
 		p := &fake.Provider{Steps: []fake.Step{fake.Call("t", "task", `{"prompt":"do it","agent":"ro"}`),
 			callServer("mcp__s__echo", `{"text":"one"}`), fake.Call("x", "mcp__s__echo", `{"text":"two"}`), fake.Say("done"), fake.Say("ok")}}
@@ -225,6 +231,7 @@ func TestASubAgentHasServersOnlyWithMCPCall(t *testing.T) {
 
 // A call of mcp_call that means no tool of a server stays one of mcp_call.
 func TestAModelNamesNoOtherToolByMCPCall(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{callServer("bash", `{"command":"rm -rf /"}`), fake.Say("ok")}}
 	r := &called{}
 	a, err := agent.New(withServer(t, p, extension.Server{}))
@@ -246,6 +253,7 @@ func (c *called) OnToolCall(call agent.Call) { c.calls = append(c.calls, call) }
 // A provider that refuses a request for the definition of a server's tool is asked again without
 // functions of servers; one that has answered with them, or refuses again, is not.
 func TestAToolThatTheProviderRefusesEndsNoSession(t *testing.T) {
+	t.Parallel()
 	functions := func(r provider.Request) bool {
 		return slices.ContainsFunc(r.Tools, func(s provider.ToolSpec) bool { return strings.HasPrefix(s.Name, "mcp__") })
 	}
@@ -294,6 +302,7 @@ func TestAToolThatTheProviderRefusesEndsNoSession(t *testing.T) {
 
 // A server that changes its tools all the time breaks no prefix: each request begins with the one before it.
 func TestChangesOfToolsAtEachStepBreakNoPrefix(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := mcptest.NewWeb("legacy", "changing", "fickle")
 		client, end := w.InMemory()

@@ -258,6 +258,7 @@ func sampled(n int) bool { return os.Getenv(everyCrash) != "" || n%4 == 1 }
 // session with tools and approvals: the session goes on, its history is one that
 // models take, no act or report is missing, and nothing is done again.
 func TestAKillAfterAnyWriteLosesNothing(t *testing.T) {
+	t.Parallel()
 	ended := false
 	for n := 1; !ended; n++ {
 		if !sampled(n) {
@@ -283,6 +284,7 @@ func TestAKillAfterAnyWriteLosesNothing(t *testing.T) {
 // TestAFaultOfAnyWriteLosesNothing is the same with writes that fail, whole or in the
 // middle of a line, once or from then on, and with files that cannot be synced.
 func TestAFaultOfAnyWriteLosesNothing(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []struct {
 		name  string
 		err   error

@@ -59,6 +59,7 @@ func lastUser(t *testing.T, model *fake.Provider) []string {
 }
 
 func TestTheAgentTellsTheModelOfTheMode(t *testing.T) {
+	t.Parallel()
 	a, model := newSessions(t, fake.Say("1"), fake.Say("2"), fake.Say("3"), fake.Say("4"), fake.Say("5"))
 	set := func(m permission.Mode) {
 		t.Helper()
@@ -98,6 +99,7 @@ func TestTheAgentTellsTheModelOfTheMode(t *testing.T) {
 }
 
 func TestTheAgentDropsRulesWithTheSession(t *testing.T) {
+	t.Parallel()
 	a, _ := newSessions(t, fake.Say("1"))
 	allow := func() {
 		t.Helper()
@@ -124,6 +126,7 @@ func TestTheAgentDropsRulesWithTheSession(t *testing.T) {
 }
 
 func TestTheAgentForks(t *testing.T) {
+	t.Parallel()
 	a, model := newSessions(t, fake.Say("first answer"), fake.Say("second answer"), fake.Say("third answer"))
 	if _, _, err := a.Fork(0); err == nil {
 		t.Error("nothing was copied")
@@ -152,6 +155,7 @@ func TestTheAgentForks(t *testing.T) {
 }
 
 func TestTheAgentAnswers(t *testing.T) {
+	t.Parallel()
 	a, _ := newSessions(t,
 		fake.Say("first"), fake.Step{Text: []string{"on the way"},
 			Calls: []provider.ToolCall{fake.ToolCall("c1", "ls", `{"path":"."}`)}}, fake.Say("second"), fake.Say("third"))
@@ -170,6 +174,7 @@ func TestTheAgentAnswers(t *testing.T) {
 }
 
 func TestTheAgentTellsWhatChanged(t *testing.T) {
+	t.Parallel()
 	a, _ := newSessions(t,
 		fake.Calls(fake.ToolCall("c1", "read", `{"path":"kept"}`), fake.ToolCall("c2", "read", `{"path":"changed"}`),
 			fake.ToolCall("c3", "read", `{"path":"gone"}`), fake.ToolCall("c4", "read", `{"path":"never"}`),
@@ -207,6 +212,7 @@ func TestTheAgentTellsWhatChanged(t *testing.T) {
 // A copy to which nothing was added yet can be exported, copied and gone back
 // from, though it has no file: the first words are in the session it came from.
 func TestTheAgentAFreshForkIsASession(t *testing.T) {
+	t.Parallel()
 	a, _ := newSessions(t, fake.Say("first answer"))
 	saying(t, a, "one")
 	old, _, err := a.Fork(0)
@@ -229,6 +235,7 @@ func TestTheAgentAFreshForkIsASession(t *testing.T) {
 // The session someone is in is not resumed into a copy of itself, and is not
 // said to be another artoo's.
 func TestTheAgentResumesNotItself(t *testing.T) {
+	t.Parallel()
 	a, model := newSessions(t, fake.Say("first answer"), fake.Say("second answer"))
 	saying(t, a, "one")
 	id := a.SessionID()
@@ -244,6 +251,7 @@ func TestTheAgentResumesNotItself(t *testing.T) {
 // TestALinkToOutputsStays: the user moved the outputs and images of a session, and left
 // a link to them.
 func TestALinkToOutputsStays(t *testing.T) {
+	t.Parallel()
 	a, _ := newSessions(t, fake.Say("1"))
 	saying(t, a, "one")
 	output := a.OutputDir()
@@ -287,6 +295,7 @@ const turnEnds = `{"type":"turn"`
 
 // A copy is made of a session that is on the disk, with the end of its last turn.
 func TestACopyIsOfWhatIsOnTheDisk(t *testing.T) {
+	t.Parallel()
 	holding := turnEnds
 	a := onFullDisk(t, &holding, nil, fake.Say("first answer"))
 	if _, err := a.SendMessage(t.Context(), "one", agent.NopCallbacks{}); !errors.Is(err, syscall.ENOSPC) {
@@ -307,6 +316,7 @@ func TestACopyIsOfWhatIsOnTheDisk(t *testing.T) {
 
 // A disk that becomes full is one fault, wherever in the turn that is noticed.
 func TestASessionThatCannotBeWrittenIsReportedOnce(t *testing.T) {
+	t.Parallel()
 	for _, first := range []string{`"one"`, `"role":"assistant"`, `"role":"tool"`, turnEnds} {
 		holding := first
 		a := onFullDisk(t, &holding, []tool.Tool{builtin.Ls(), builtin.Write()}, fake.Calls(

@@ -35,6 +35,7 @@ func longTask() *fake.Provider {
 }
 
 func TestALoadedSkillIsGivenAgainWhenItIsNoLongerSent(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		size  int
 		again bool
@@ -62,6 +63,7 @@ func TestALoadedSkillIsGivenAgainWhenItIsNoLongerSent(t *testing.T) {
 
 // Its sub-agent loads skills of its own.
 func TestASubAgentHasSkills(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{
 		fake.Call("c1", "skill", `{"name":"pdf"}`), fake.Call("c2", "task", `{"prompt":"do it"}`),
 		fake.Call("s1", "skill", `{"name":"pdf"}`), fake.Say("done"),

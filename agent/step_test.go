@@ -35,6 +35,7 @@ func (w worker) Stream(context.Context, provider.Request) iter.Seq2[provider.Eve
 }
 
 func TestStepsAreTold(t *testing.T) {
+	t.Parallel()
 	a := newAgent(worker{})
 	cb := &recorder{}
 	r, err := send(t, a, cb, "go")
@@ -54,6 +55,7 @@ func TestStepsAreTold(t *testing.T) {
 }
 
 func TestTextBeforeAStepStaysApart(t *testing.T) {
+	t.Parallel()
 	a := newAgent(worker{cut: true})
 	r, err := send(t, a, &recorder{}, "go")
 	if err == nil || r.Text != "Let me look.\n\nDone." {
@@ -63,6 +65,7 @@ func TestTextBeforeAStepStaysApart(t *testing.T) {
 
 // A provider without a price list that bills each reply is capped by its bills.
 func TestCapByTheBill(t *testing.T) {
+	t.Parallel()
 	a := newAgent(worker{})
 	a.Asked().Info.Price, a.Asked().Info.Billed = nil, true
 	a.Opt().Limits.MaxCost = 0.7

@@ -78,6 +78,7 @@ func made(t *testing.T, opt agent.Options) *agent.Agent {
 }
 
 func TestASubAgentWorksInAConversationOfItsOwn(t *testing.T) {
+	t.Parallel()
 	opt, c := withTasks(map[string][]fake.Step{
 		"go":       {used(fake.Calls(task("t1", "count it"))), used(fake.Say("three"))},
 		"count it": {used(fake.Call("x", "look", `{"arg":"a"}`)), used(fake.Say("there are three"))},
@@ -106,6 +107,7 @@ func TestASubAgentWorksInAConversationOfItsOwn(t *testing.T) {
 }
 
 func TestSubAgentsOfOneReplyWorkSideBySideUpToTheLimit(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		script := map[string][]fake.Step{"go": {fake.Calls(task("t1", "one"), task("t2", "two"), task("t3", "three")),
 			fake.Say("all")}}
@@ -138,6 +140,7 @@ func TestSubAgentsOfOneReplyWorkSideBySideUpToTheLimit(t *testing.T) {
 }
 
 func TestTheQuestionsOfSubAgentsCarryTheirNameAndTheirRulesEndWithThem(t *testing.T) {
+	t.Parallel()
 	script := map[string][]fake.Step{
 		"go": {fake.Calls(fake.ToolCall("t1", "task", `{"prompt":"one","agent":"review"}`), task("t2", "two")),
 			fake.Call("m", "bash", `{"arg":"x"}`), fake.Say("all")},
@@ -168,6 +171,7 @@ func TestTheQuestionsOfSubAgentsCarryTheirNameAndTheirRulesEndWithThem(t *testin
 }
 
 func TestASubAgentHasAtMostTheModeOfItsParent(t *testing.T) {
+	t.Parallel()
 	opt, _ := withTasks(map[string][]fake.Step{
 		"go":  {fake.Calls(task("t1", "one")), fake.Say("all")},
 		"one": {fake.Call("x", "change", `{"arg":"x"}`), fake.Say("I could not")},
@@ -180,6 +184,7 @@ func TestASubAgentHasAtMostTheModeOfItsParent(t *testing.T) {
 }
 
 func TestAnInterruptReachesSubAgents(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		opt, _ := withTasks(map[string][]fake.Step{
 			"go":  {fake.Calls(task("t1", "one"), task("t2", "two"))},
@@ -211,6 +216,7 @@ func TestAnInterruptReachesSubAgents(t *testing.T) {
 }
 
 func TestTheCapsHoldOverSubAgents(t *testing.T) {
+	t.Parallel()
 	many := func(n int) (steps []fake.Step) {
 		for i := range n {
 			steps = append(steps, used(fake.Call(fmt.Sprint("x", i), "look", fmt.Sprintf(`{"arg":"%d"}`, i))))
@@ -249,6 +255,7 @@ func TestTheCapsHoldOverSubAgents(t *testing.T) {
 }
 
 func TestWhatASubAgentDidIsToldWhenItFails(t *testing.T) {
+	t.Parallel()
 	opt, _ := withTasks(map[string][]fake.Step{
 		"go":  {fake.Calls(task("t1", "one")), fake.Say("pity")},
 		"one": {fake.Call("x", "look", `{"arg":"a"}`), fake.Fail(provider.KindInvalid)},
@@ -264,6 +271,7 @@ func TestWhatASubAgentDidIsToldWhenItFails(t *testing.T) {
 }
 
 func TestASubAgentByNameHasItsOwnModelToolsAndPrompt(t *testing.T) {
+	t.Parallel()
 	opt, c := withTasks(map[string][]fake.Step{
 		"go": {fake.Calls(fake.ToolCall("t1", "task", `{"prompt":"one","subagent_type":"review"}`),
 			fake.ToolCall("t2", "task", `{"prompt":"one","agent":"nobody"}`)), fake.Say("all")},
@@ -296,6 +304,7 @@ func TestASubAgentByNameHasItsOwnModelToolsAndPrompt(t *testing.T) {
 // Changes of a sub-agent belong to its parent's turn: they are undone with it. Its
 // transcript is in the output directory of the session.
 func TestWhatSubAgentsChangeIsTakenBackWithTheTurn(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	opt, _ := withTasks(map[string][]fake.Step{

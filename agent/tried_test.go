@@ -14,6 +14,7 @@ import (
 // Without layers a system program runs read-only first. Only a yes has it run again, on
 // the project itself, and then nothing of the first run counts.
 func TestWhatTriesToWriteIsAskedAboutAndRunsAgain(t *testing.T) {
+	t.Parallel()
 	const first, second = permission.PlaceReadOnly, permission.PlaceSandbox
 	write := []sandbox.Denial{{Kind: sandbox.DenialWrite, Paths: []string{"a.txt"}}}
 	for _, row := range []struct {
@@ -59,6 +60,7 @@ func TestWhatTriesToWriteIsAskedAboutAndRunsAgain(t *testing.T) {
 
 // A command that is only tried read-only never runs unconfined where that place is unavailable.
 func TestWhatCannotBeTriedIsAskedAbout(t *testing.T) {
+	t.Parallel()
 	c := &confinement{fails: map[permission.Place]error{permission.PlaceReadOnly: errors.New("no mounts")}}
 	cb := &recorder{answers: []agent.Answer{{}}}
 	a := c.agent(t, "uniq none; echo ran", permission.ModeAsk)

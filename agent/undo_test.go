@@ -50,6 +50,7 @@ func inJournalAt(t *testing.T, state string, steps ...fake.Step) (*agent.Agent, 
 
 // Changes of file tools and commands are undone turn by turn, and reported to the model.
 func TestATurnIsTakenBack(t *testing.T) {
+	t.Parallel()
 	a, root := inJournal(t,
 		fake.Calls(fake.ToolCall("c1", "write", `{"path":"a.txt","content":"one\n"}`),
 			fake.ToolCall("c2", "bash", `{"command":"echo two > b.txt; mkdir d; mv kept.txt d/"}`)), fake.Say("ok"),
@@ -92,6 +93,7 @@ func TestATurnIsTakenBack(t *testing.T) {
 
 // The user's changes while nothing runs are never taken for the agent's.
 func TestAQuestionThatIsAnsweredWithNoKeepsNothing(t *testing.T) {
+	t.Parallel()
 	a, root := inJournal(t, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"rm -r d"}`)), fake.Say("ok"),
 		fake.Calls(fake.ToolCall("c2", "bash", `{"command":"echo x > new.txt"}`)), fake.Say("ok"))
 	a.Policy().Confinement = permission.Confinement{}

@@ -35,6 +35,7 @@ func narrow(t *testing.T, window, per int) *fake.Provider {
 }
 
 func TestTheRoomForAMessageIsNamedInCharacters(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		char string
 		per  int
@@ -66,6 +67,7 @@ func TestTheRoomForAMessageIsNamedInCharacters(t *testing.T) {
 }
 
 func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
+	t.Parallel()
 	p := narrow(t, 1<<30, 1)
 	a := newAgent(p)
 	a.Asked().Info.Context = 20_000
@@ -95,6 +97,7 @@ func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
 }
 
 func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
+	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{fake.Say("ok")}, Then: func(provider.Request) fake.Step {
 		return fake.Step{Err: &provider.Error{Kind: provider.KindContext, Provider: "fake", Message: "too large",
 			Status: 413, InBytes: true, Hint: "fewer images"}}
@@ -114,6 +117,7 @@ func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
 
 // The model gets a list of changes and commands when the steps are no longer sent.
 func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
+	t.Parallel()
 	run := makeTool("bash", tool.KindRun, func(_ context.Context, arg string, _ io.Writer) (tool.Result, error) {
 		return tool.Result{Text: strings.Repeat("output ", 300), Summary: "exit 1 in 2.5s", IsError: true}, nil
 	})
@@ -145,6 +149,7 @@ func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
 
 // A note is sent once. It goes along with the next message if its own was too long.
 func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
+	t.Parallel()
 	a := newAgent(narrow(t, 2000, 1))
 	a.Asked().Info.Context = 2000
 	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 1500}, nil))
@@ -161,6 +166,7 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 
 // A server that takes a small message for a long one is quoted: by artoo's own count there is room.
 func TestAMessageThatHasRoomIsNotCalledTooLong(t *testing.T) {
+	t.Parallel()
 	refusal := &provider.Error{Kind: provider.KindContext, Provider: "fake", Window: 200_000, Requested: 212_230,
 		Message: "prompt is too long: 212230 tokens > 200000 maximum"}
 	a := newAgent(&fake.Provider{Steps: []fake.Step{{Err: refusal}, {Err: refusal}}})
@@ -174,6 +180,7 @@ func TestAMessageThatHasRoomIsNotCalledTooLong(t *testing.T) {
 
 // TestACountThatCannotBeTeachesNothing: of a refusal of far more than was sent only the server's maximum is a fact.
 func TestACountThatCannotBeTeachesNothing(t *testing.T) {
+	t.Parallel()
 	refusal := &provider.Error{Kind: provider.KindContext, Provider: "fake", Window: 200_000, Requested: 212_230,
 		Message: "prompt is too long: 212230 tokens > 200000 maximum"}
 	steps := []fake.Step{fake.Say(strings.Repeat("words ", 500)), fake.Say(strings.Repeat("words ", 500)), {Err: refusal}, {Err: refusal}}

@@ -57,6 +57,7 @@ func undone(t *testing.T, a *agent.Agent, path string) string {
 // The changes of a provider with tools of its own are undone as those of artoo's
 // tools are, also where its run failed.
 func TestTheJournalSpansTheRunOfAProviderWithTools(t *testing.T) {
+	t.Parallel()
 	for _, failed := range []error{nil, &provider.Error{Kind: provider.KindProvider, Retry: new(false), Message: "broken"}} {
 		a, root := inJournal(t)
 		path := filepath.Join(root, "a.txt")
@@ -87,6 +88,7 @@ func TestTheJournalSpansTheRunOfAProviderWithTools(t *testing.T) {
 
 // A run that was stopped may go on for a moment after the prompt is back.
 func TestWhatAStoppedRunStillChangesIsTakenBack(t *testing.T) {
+	t.Parallel()
 	a, root := inJournal(t)
 	path := filepath.Join(root, "a.txt")
 	put(t, root, "a.txt", "the user's")
@@ -110,6 +112,7 @@ func TestWhatAStoppedRunStillChangesIsTakenBack(t *testing.T) {
 
 // Where nothing can be kept, no provider with tools is run.
 func TestNoRunBeginsWithoutTheJournal(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "state")
 	a, root := inJournalAt(t, state)
 	put(t, filepath.Dir(state), "state", "in the way of a directory")
