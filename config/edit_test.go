@@ -58,6 +58,7 @@ func TestAddRule(t *testing.T) {
 }
 
 func TestAddRuleRefusesWhatItCannotEdit(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, text := range []string{
 		"project = { " + quoteTOML(root) + " = { deny = [\"x\"] } }\n",

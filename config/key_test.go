@@ -180,6 +180,7 @@ func TestKeyFileErrors(t *testing.T) {
 }
 
 func TestSecretNeverPrints(t *testing.T) {
+	t.Parallel()
 	const text = "sk-very-secret"
 	type nested struct{ inner Secret }
 	s := NewSecret(text)

@@ -6,6 +6,7 @@ import (
 )
 
 func TestLineIndex(t *testing.T) {
+	t.Parallel()
 	src := "\ufeffa = 1\n" + // 1
 		"'lit.eral' = 2 # [x]\n" +
 		"[b.\"c d\"] # =\n" +

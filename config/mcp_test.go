@@ -15,6 +15,7 @@ import (
 func masked(text string) string { return strings.ReplaceAll(text, "sk-live-1234567890", "***") }
 
 func TestServersOfTheConfigFile(t *testing.T) {
+	t.Parallel()
 	c, err := loadText(t, `
 [mcp.github]
 url = "https://api.example.org/mcp/"
@@ -58,6 +59,7 @@ args = ["--port", "1"]
 }
 
 func TestServersThatAreRefused(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"[mcp.s]\ncomand = [\"x\"]":                                                              "did you mean command",
 		"[mcp.s]\nabout = \"x\"":                                                                 "needs a command or an url",
@@ -101,6 +103,7 @@ func loadText(t *testing.T, text string) (*Config, error) {
 }
 
 func TestServersOfOtherPrograms(t *testing.T) {
+	t.Parallel()
 	servers, notes, err := ParseMCP([]byte(`{
 	// a comment, as editors allow
 	"mcpServers": {
@@ -178,6 +181,7 @@ func TestServersOfOtherPrograms(t *testing.T) {
 }
 
 func TestServersAreAddedAndRemoved(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "config.toml")
 	const before = "# mine\n[ui]\ncolor = \"never\" # yes\n"
 	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
@@ -213,6 +217,7 @@ func TestServersAreAddedAndRemoved(t *testing.T) {
 }
 
 func TestFilesOfServers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file, config := filepath.Join(dir, "m.json"), filepath.Join(dir, "config.toml")
 	for path, text := range map[string]string{file: `{"mcpServers":{"a":{"command":"new"},"b":{"command":"x"}}}`,
@@ -302,6 +307,7 @@ func TestLoginsAreKept(t *testing.T) {
 
 // Tools that a file for another program takes away are taken away, by either name of the key.
 func TestToolsThatOtherProgramsTakeAwayAreNotOffered(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"excludeTools", "disabledTools"} {
 		servers, notes, err := ParseMCP([]byte(`{"mcpServers": {"db": {"command": "x", "`+key+`": ["drop"]}}}`), extension.Origin{}, Paths{}, nil)
 		if err != nil || notes != nil || len(servers) != 1 || !slices.Equal(servers[0].Tools, []string{"-drop"}) {

@@ -44,6 +44,7 @@ func TestEachRuleKnowsWhereItStands(t *testing.T) {
 }
 
 func TestAConversationSaysThatItAnswersInText(t *testing.T) {
+	t.Parallel()
 	flags := map[string][]string{"interactive": {"true"}, "output": {"json"}}
 	if _, err := loadFile(t, "", flags); err == nil || !strings.Contains(err.Error(), "text only") {
 		t.Errorf("-o json with --interactive: %v", err)

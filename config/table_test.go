@@ -13,6 +13,7 @@ import (
 
 // TestTheTagsOfSettingsAreRight checks the assumptions of describe.
 func TestTheTagsOfSettingsAreRight(t *testing.T) {
+	t.Parallel()
 	known := []string{"toml", "split_words", "ignored", "flag", "preset", "shown", "choices", "synonym", "max", "zero",
 		"empty", "unsplit", "meaning"}
 	pair := regexp.MustCompile(`([a-z_]+):"(?:[^"\\]|\\.)*" ?`)
@@ -97,6 +98,7 @@ func TestUnprefixedVariablesAreNotRead(t *testing.T) {
 }
 
 func TestOptionsAreWellFormed(t *testing.T) {
+	t.Parallel()
 	keys, flags, shorts := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	lower := regexp.MustCompile(`^[a-z][a-z_]*$`)
 	dashed := regexp.MustCompile(`^[a-z][a-z-]*$`)

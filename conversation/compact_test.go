@@ -47,6 +47,7 @@ func texts(messages []provider.Message) (all string) {
 }
 
 func TestASummaryTakesThePlaceOfWhatIsOld(t *testing.T) {
+	t.Parallel()
 	for _, onDisk := range []bool{false, true} {
 		st := testStore(t)
 		var s *Session
@@ -118,6 +119,7 @@ func TestASummaryTakesThePlaceOfWhatIsOld(t *testing.T) {
 }
 
 func TestASummaryIsSummedUpWithTheRest(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	cfg := Config{MaxContextTokens: 20_000, OutputDir: s.OutputDir()}
@@ -156,6 +158,7 @@ func TestASummaryIsSummedUpWithTheRest(t *testing.T) {
 }
 
 func TestWhatWasSaidSinceFollowsWhatComesBack(t *testing.T) {
+	t.Parallel()
 	c := New(Config{MaxContextTokens: 20_000}, nil)
 	talk(t, c, 0, 10, 3500)
 	before := c.Messages()
@@ -173,6 +176,7 @@ func TestWhatWasSaidSinceFollowsWhatComesBack(t *testing.T) {
 }
 
 func TestATrimAtTheUsersWishCanBeTakenBack(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	cfg := Config{MaxContextTokens: 20_000, OutputDir: s.OutputDir()}
@@ -197,6 +201,7 @@ func TestATrimAtTheUsersWishCanBeTakenBack(t *testing.T) {
 }
 
 func TestTheUsersMessagesStayAsFarAsThereIsRoom(t *testing.T) {
+	t.Parallel()
 	c := New(Config{MaxContextTokens: 8000, OutputDir: t.TempDir()}, nil)
 	add(t, c, user("short"), said(provider.RoleAssistant, "yes"))
 	add(t, c, user(strings.Repeat("a long message ", 1500)), said(provider.RoleAssistant, "no"))
@@ -213,6 +218,7 @@ func TestTheUsersMessagesStayAsFarAsThereIsRoom(t *testing.T) {
 }
 
 func TestNothingIsOldEnoughToSumUp(t *testing.T) {
+	t.Parallel()
 	for name, fill := range map[string]func(c *Conversation){
 		"empty":        func(*Conversation) {},
 		"one message":  func(c *Conversation) { add(t, c, user("hello")) },
@@ -234,6 +240,7 @@ func TestNothingIsOldEnoughToSumUp(t *testing.T) {
 // Between turns the last three steps stay, unless nothing else would be old or they are
 // large; the very last stays always.
 func TestBetweenTurnsTheLastStepsMayBeOld(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ steps, size, old int }{
 		{1, 8000, 0}, {2, 8000, 3}, {3, 8000, 5}, {4, 8000, 3}, {8, 8000, 11}, {8, 40_000, 13},
 	} {
@@ -246,6 +253,7 @@ func TestBetweenTurnsTheLastStepsMayBeOld(t *testing.T) {
 }
 
 func TestASummaryWithoutGainChangesNothing(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{MaxContextTokens: 20_000, OutputDir: s.OutputDir()}, s)
@@ -273,6 +281,7 @@ func TestASummaryWithoutGainChangesNothing(t *testing.T) {
 // TestASummaryForAMessageGoesWithIt: a message that does not fit even so is withdrawn,
 // and the messages summed up for it are back.
 func TestASummaryForAMessageGoesWithIt(t *testing.T) {
+	t.Parallel()
 	c := New(Config{MaxContextTokens: 20_000}, nil)
 	talk(t, c, 0, 6, 3500)
 	before := encoded(t, c.Messages())
@@ -288,6 +297,7 @@ func TestASummaryForAMessageGoesWithIt(t *testing.T) {
 
 // TestWhatTheProgramSaysLeavesASummaryAlone: a new note replaces the one before.
 func TestWhatTheProgramSaysLeavesASummaryAlone(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	talk(t, c, 0, 10, 1600)
 	sumUp(t, c, true)
@@ -301,6 +311,7 @@ func TestWhatTheProgramSaysLeavesASummaryAlone(t *testing.T) {
 // TestWhatTheProgramSaidComesBackOnce: the reminder of before a compaction is not sent
 // beside the one that took its place.
 func TestWhatTheProgramSaidComesBackOnce(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	talk(t, c, 0, 5, 1600)
 	must(t, c.Remind("the list is old"))
@@ -319,6 +330,7 @@ func TestWhatTheProgramSaidComesBackOnce(t *testing.T) {
 }
 
 func TestOnlyTheLastCompactionsAreHeld(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	for n := range keptCompactions + 3 {
 		talk(t, c, 10*n, 10, 1600)
@@ -337,6 +349,7 @@ func TestOnlyTheLastCompactionsAreHeld(t *testing.T) {
 // TestOfALongSessionATrimOfWhatCameBackDoesNotHold: undone messages are sent again, also those that a trim left out
 // meanwhile, read as a whole or not.
 func TestOfALongSessionATrimOfWhatCameBackDoesNotHold(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)
@@ -368,6 +381,7 @@ func TestOfALongSessionATrimOfWhatCameBackDoesNotHold(t *testing.T) {
 // TestOfALongSessionTheLastCompactionComesBack: its omitted messages are read although they are not sent, and those of
 // older ones are not.
 func TestOfALongSessionTheLastCompactionComesBack(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)
@@ -406,6 +420,7 @@ func TestOfALongSessionTheLastCompactionComesBack(t *testing.T) {
 
 // TestAnOlderArtooSendsMore: it skips the lines that it does not know and says so; the rest is a whole history.
 func TestAnOlderArtooSendsMore(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)
@@ -424,6 +439,7 @@ func TestAnOlderArtooSendsMore(t *testing.T) {
 }
 
 func TestKeysThatAreKnownSinceAreMaskedInASummary(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)
@@ -472,6 +488,7 @@ func (s *script) compact(op int) {
 // TestCompactSeeded sums up, trims and takes back in any order: the history stays one that models take, and a resumed
 // session sends the same, also where only its live part is read.
 func TestCompactSeeded(t *testing.T) {
+	t.Parallel()
 	seeds := []uint64{2965, 5289} // a trim within two compactions that are both undone
 	for seed := range some(60) {
 		seeds = append(seeds, seed)

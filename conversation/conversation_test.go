@@ -35,6 +35,7 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 }
 
 func TestFullDiskLeavesMemoryAndFileConsistent(t *testing.T) {
+	t.Parallel()
 	for _, room := range []int{0, 1, 40, 200, -2, -1} {
 		st := testStore(t)
 		s := st.Create(testHeader())
@@ -84,6 +85,7 @@ func TestFullDiskLeavesMemoryAndFileConsistent(t *testing.T) {
 }
 
 func TestUnwritableDirectory(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	file := filepath.Join(t.TempDir(), "file") // blocks everyone, also root
 	must(t, os.WriteFile(file, nil, 0o600))
@@ -101,6 +103,7 @@ func TestUnwritableDirectory(t *testing.T) {
 }
 
 func TestKeptMessagesAreWhatAResumeReads(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{ToolResultMaxChars: 100, OutputDir: s.OutputDir()}, s)
@@ -137,6 +140,7 @@ func TestKeptMessagesAreWhatAResumeReads(t *testing.T) {
 }
 
 func TestEphemeral(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	add(t, c, user("hello"), said(provider.RoleAssistant, "hi"))
 	must(t, c.RecordUsage("m", provider.Usage{Input: 1}, nil))
@@ -147,6 +151,7 @@ func TestEphemeral(t *testing.T) {
 }
 
 func TestMessagesAreACopy(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	add(t, c, user("one"))
 	got := c.Messages()
@@ -159,6 +164,7 @@ func TestMessagesAreACopy(t *testing.T) {
 
 // TestAResumedSessionIsMasked: a session may be older than the known keys.
 func TestAResumedSessionIsMasked(t *testing.T) {
+	t.Parallel()
 	st := Store{Dir: t.TempDir()}
 	s := st.Create(Header{})
 	c := New(Config{}, s)

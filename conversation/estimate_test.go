@@ -16,6 +16,7 @@ func near(t *testing.T, what string, got, want int) {
 }
 
 func TestEstimateStartsFromTheProvidersCount(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	overhead(c, 7000)
 	near(t, "overhead alone", c.EstimatedTokens(), 2000)
@@ -43,6 +44,7 @@ func TestEstimateStartsFromTheProvidersCount(t *testing.T) {
 }
 
 func TestObserveAfterTheReplyWasAppended(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	add(t, c, user(strings.Repeat("abcdefg", 1000)))
 	c.Messages()
@@ -54,6 +56,7 @@ func TestObserveAfterTheReplyWasAppended(t *testing.T) {
 // New text is estimated at the model's own rate from the first count on, within
 // bounds that no tokenizer in use leaves.
 func TestWhatTheModelCountsIsLearnedWithinBounds(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("the words of a text ", 2000) // about 10,000 tokens
 	for name, tc := range map[string]struct {
 		prompt, replies int
@@ -85,6 +88,7 @@ func TestWhatTheModelCountsIsLearnedWithinBounds(t *testing.T) {
 // A model's count for prose helps to estimate its other texts, and its count for Chinese hardly changes the estimate of
 // prose that it counted before.
 func TestEachKindIsLearnedByItself(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	overhead(c, 7)
 	prose, chinese := strings.Repeat("the words of a text ", 500), strings.Repeat("\u4e2d\u6587\u7684\u5b57", 500)
@@ -112,6 +116,7 @@ func TestEachKindIsLearnedByItself(t *testing.T) {
 }
 
 func TestCountsThatAreNotTrusted(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	add(t, c, user(strings.Repeat("abcdefg", 10_000)))
 	want := c.EstimatedTokens()
@@ -125,6 +130,7 @@ func TestCountsThatAreNotTrusted(t *testing.T) {
 }
 
 func TestImagesCountAndOverheadMayChange(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	add(t, c, provider.UserText("see", provider.Image{MediaType: "image/png", Data: make([]byte, 1<<20)}))
 	near(t, "an image", c.EstimatedTokens(), 1600)
@@ -136,6 +142,7 @@ func TestImagesCountAndOverheadMayChange(t *testing.T) {
 }
 
 func TestResumedAccountingStartsFromTheFile(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)
@@ -163,6 +170,7 @@ func TestResumedAccountingStartsFromTheFile(t *testing.T) {
 }
 
 func TestWhatAConversationCost(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	for _, session := range []*Session{nil, st.Create(testHeader())} {
 		c := New(Config{}, session)

@@ -27,6 +27,7 @@ func firstLines(line string) map[string]string {
 // A session whose first line is damaged is found by its directory, which the end of each turn names. It is listed with
 // what is known, says so once, and no byte of it is lost.
 func TestASessionWithADamagedFirstLineIsFound(t *testing.T) {
+	t.Parallel()
 	for name, damaged := range firstLines(strings.Repeat("x", 120)) {
 		t.Run(name, func(t *testing.T) {
 			st := testStore(t)
@@ -78,6 +79,7 @@ func TestASessionWithADamagedFirstLineIsFound(t *testing.T) {
 // Without the end of a turn the directory is not known: -c names the session, and it counts as the directory's in which
 // it is resumed.
 func TestASessionOfNoKnownDirectoryIsNamed(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	add(t, New(Config{}, s), user("one"))

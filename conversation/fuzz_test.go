@@ -361,6 +361,7 @@ func FuzzTrim(f *testing.F) {
 }
 
 func TestTrimSeeded(t *testing.T) {
+	t.Parallel()
 	for seed := range some(32) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		data := make([]byte, 50+r.IntN(300))

@@ -12,6 +12,7 @@ import (
 )
 
 func TestGrepFindsWhatWasSaidAndDone(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	one := st.Create(testHeader())
 	c := New(Config{}, one)
@@ -62,6 +63,7 @@ func TestGrepFindsWhatWasSaidAndDone(t *testing.T) {
 }
 
 func TestRemoveTakesWhatLiesBeside(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	long := func() *Session {
 		s := st.Create(testHeader())
@@ -107,6 +109,7 @@ func TestRemoveTakesWhatLiesBeside(t *testing.T) {
 // TestGrepReadsLinesThatOthersWrote finds words in lines whose fields stand in another
 // order, with blanks between them, or with letters escaped.
 func TestGrepReadsLinesThatOthersWrote(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	must(t, os.MkdirAll(st.Dir, 0o700))
 	must(t, os.WriteFile(filepath.Join(st.Dir, "edited.jsonl"), []byte(

@@ -50,6 +50,7 @@ func imageFiles(t testing.TB, dir string) (names []string) {
 }
 
 func TestImagesAreFilesBesideTheSession(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s, c := withPictures(t, st)
 	add(t, c, provider.UserText("and again", picture1()))
@@ -77,6 +78,7 @@ func TestImagesAreFilesBesideTheSession(t *testing.T) {
 }
 
 func TestAForkHasTheImagesOfWhatItWasCopiedFrom(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s, c := withPictures(t, st)
 	sent := encoded(t, c.Messages())
@@ -108,6 +110,7 @@ func TestAForkHasTheImagesOfWhatItWasCopiedFrom(t *testing.T) {
 }
 
 func TestAnImageWhoseFileIsGoneIsASentence(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s, _ := withPictures(t, st)
 	must(t, s.Close())
@@ -141,6 +144,7 @@ func TestAnImageWhoseFileIsGoneIsASentence(t *testing.T) {
 }
 
 func TestAFileOfTheFirstFormatKeepsIt(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	must(t, os.MkdirAll(st.Dir, 0o700))
 	path := filepath.Join(st.Dir, "old.jsonl")
@@ -177,6 +181,7 @@ func TestAFileOfTheFirstFormatKeepsIt(t *testing.T) {
 // TestAnImageThatCannotBeKeptIsNotSaid has the file of an image fail: the message is
 // not in the history, and no line names the file.
 func TestAnImageThatCannotBeKeptIsNotSaid(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"open", "write", "short", "sync"} {
 		st := testStore(t)
 		s, c := withPictures(t, st)
@@ -224,6 +229,7 @@ func (f *faultyImage) Sync() error { return f.err }
 
 // TestATornImageIsWrittenAnew is a file that a kill broke off: no line names it yet.
 func TestATornImageIsWrittenAnew(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	path := filepath.Join(s.OutputDir(), imageName(summed(picture1())))
@@ -239,6 +245,7 @@ func TestATornImageIsWrittenAnew(t *testing.T) {
 
 // TestASumThatIsNoSumNamesNoFile is a line of another program.
 func TestASumThatIsNoSumNamesNoFile(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s, _ := withPictures(t, st)
 	must(t, s.Close())
@@ -255,6 +262,7 @@ func TestASumThatIsNoSumNamesNoFile(t *testing.T) {
 }
 
 func TestATrimNamesTheFileOfAnImage(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s, c := withPictures(t, st)
 	for range 4 {
@@ -271,6 +279,7 @@ func TestATrimNamesTheFileOfAnImage(t *testing.T) {
 // A session that lost its first line goes on as one of the present version: its images
 // are files, the new ones too.
 func TestASessionWithoutItsHeaderKeepsImagesAsFiles(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s, _ := withPictures(t, st)
 	must(t, s.Close())

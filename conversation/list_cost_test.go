@@ -16,6 +16,7 @@ import (
 // TestLinesAreFoundAcrossBlocks has lines end everywhere around the blocks in which a
 // file is read.
 func TestLinesAreFoundAcrossBlocks(t *testing.T) {
+	t.Parallel()
 	for _, lengths := range [][]int{
 		{0}, {lineBuffer - 1, 5}, {lineBuffer, 5}, {lineBuffer - 2, 0, 0, 3}, {3*lineBuffer + 7, 9}, {10, 5 * lineBuffer},
 		{lineBuffer - 1, lineBuffer - 1, lineBuffer - 1, 2 * lineBuffer, 1},
@@ -56,6 +57,7 @@ func (r failingReader) ReadAt(p []byte, at int64) (int, error) {
 }
 
 func TestAFaultOfReadingIsReturned(t *testing.T) {
+	t.Parallel()
 	text := strings.NewReader(strings.Repeat("a line\n", lineBuffer))
 	for _, from := range []int64{0, lineBuffer, 3 * lineBuffer} {
 		if _, _, err := eachLine(failingReader{text, from}, func(place, int, []byte) {}); err != os.ErrDeadlineExceeded {

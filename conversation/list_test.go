@@ -22,6 +22,7 @@ func touch(t *testing.T, path string, minute int) time.Time {
 }
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	short := record(t, st)
 	must(t, short.Close())
@@ -80,6 +81,7 @@ func TestList(t *testing.T) {
 }
 
 func TestNewest(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	var last *Session
 	for i, dir := range []string{"/a", "/b", "/a", "/b/c"} {
@@ -114,6 +116,7 @@ func TestNewest(t *testing.T) {
 // TestNameIsKeptAndFinds names a session: lists show it, the next artoo knows it, and
 // it can be asked for by it.
 func TestNameIsKeptAndFinds(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := record(t, st)
 	must(t, s.Rename("the  wrong\ttotal"))
@@ -145,6 +148,7 @@ func TestNameIsKeptAndFinds(t *testing.T) {
 // A session that broke off in a line, in its first turn, is listed with the same facts
 // as one whose turn ended.
 func TestListOfASessionThatBrokeOff(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := record(t, st)
 	must(t, s.Sync())
@@ -167,6 +171,7 @@ func TestListOfASessionThatBrokeOff(t *testing.T) {
 
 // TestForkBeforeALastMessage copies a session up to one of the user's messages.
 func TestForkBeforeALastMessage(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)

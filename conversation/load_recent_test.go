@@ -14,6 +14,7 @@ import (
 // TestALongSessionSendsWhatItSent goes on with sessions of which only the live part is
 // read: they send the same as before, whatever happened in them.
 func TestALongSessionSendsWhatItSent(t *testing.T) {
+	t.Parallel()
 	for seed := range some(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 11))
@@ -50,6 +51,7 @@ func TestALongSessionSendsWhatItSent(t *testing.T) {
 // TestWhatNoWindowHoldsIsLeftOut goes on with a session that was never trimmed and is longer than the part read of one:
 // the oldest steps are omitted permanently, the user's messages last, and the file keeps them all.
 func TestWhatNoWindowHoldsIsLeftOut(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)

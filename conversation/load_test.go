@@ -17,6 +17,7 @@ import (
 // TestCutAnywhere cuts a session file at every byte: it loads, it holds a prefix of the messages, and it can be
 // continued.
 func TestCutAnywhere(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := record(t, st)
 	must(t, s.Close())
@@ -55,6 +56,7 @@ func TestCutAnywhere(t *testing.T) {
 // TestGoingOnAfterACut appends to files cut in all kinds of places; the next load must report nothing new and hold
 // both.
 func TestGoingOnAfterACut(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := record(t, st)
 	must(t, s.Close())
@@ -87,6 +89,7 @@ func TestGoingOnAfterACut(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	const (
 		header = `{"type":"session","id":"0","parent":"","time":"2026-03-14T15:30:00Z","v":1,"session":"x","cwd":"/w","artoo":"1","provider":"p","model":"m"}`
 		one    = `{"type":"message","id":"1","parent":"0","time":"2026-03-14T15:30:01Z","message":{"role":"user","parts":[{"type":"text","text":"one"}]}}`
@@ -141,6 +144,7 @@ func TestDamage(t *testing.T) {
 
 // Where several lines at the end broke off, the session is as old as the last whole one.
 func TestTheLastWholeLineIsTheNewest(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)

@@ -12,6 +12,7 @@ import (
 // Of several processes that want a session at once one gets it, also while another releases it and removes the lock
 // file.
 func TestALockHasOneHolder(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	var all sync.WaitGroup
 	var holders, held atomic.Int32

@@ -12,6 +12,7 @@ import (
 // TestAllFieldsAreKept fails when a field of a part is written to a session and
 // not read back.
 func TestAllFieldsAreKept(t *testing.T) {
+	t.Parallel()
 	image := provider.Image{MediaType: "image/png", Data: []byte{1, 2}, Name: "n", Bytes: 2, SHA256: "s"}
 	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Answered: "a", InsteadOf: "q/n", Partial: true,
 		Parts: []provider.Part{

@@ -11,6 +11,7 @@ import (
 )
 
 func TestLongResultKeepsHeadTailAndFile(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "deep", "out")
 	c := New(Config{ToolResultMaxChars: 1000, OutputDir: dir}, nil)
 	whole := lines(500)
@@ -45,6 +46,7 @@ func TestLongResultKeepsHeadTailAndFile(t *testing.T) {
 }
 
 func TestResultAtTheLimitIsUntouched(t *testing.T) {
+	t.Parallel()
 	c := New(Config{ToolResultMaxChars: 100, OutputDir: t.TempDir()}, nil)
 	text := strings.Repeat("ü", 100)
 	if r := addResult(t, c, result("c1", text)); r.Text != text || r.File != "" {
@@ -59,6 +61,7 @@ func TestResultAtTheLimitIsUntouched(t *testing.T) {
 }
 
 func TestOneEnormousLine(t *testing.T) {
+	t.Parallel()
 	c := New(Config{ToolResultMaxChars: 1000, OutputDir: t.TempDir()}, nil)
 	r := addResult(t, c, result("c1", strings.Repeat("{\"k\":\"ü🎉\"},", 1<<16)+"\xff"))
 	if !utf8.ValidString(r.Text) || len(r.Text) > 3000 {
@@ -70,6 +73,7 @@ func TestOneEnormousLine(t *testing.T) {
 }
 
 func TestWholeCannotBeKept(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	for name, tc := range map[string]struct{ dir, want string }{
@@ -90,6 +94,7 @@ func TestWholeCannotBeKept(t *testing.T) {
 }
 
 func TestFileIsCappedBetweenCharacters(t *testing.T) {
+	t.Parallel()
 	o := outputs{dir: t.TempDir()}
 	data := "x" + strings.Repeat("ü", maxOutput/2+10)
 	place := o.keep("bash", ".txt", data)
@@ -101,6 +106,7 @@ func TestFileIsCappedBetweenCharacters(t *testing.T) {
 }
 
 func TestOutputsNeverOverwrite(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "mcp__a_b-1.txt"), []byte("old"), 0o600))
 	o := outputs{dir: dir}

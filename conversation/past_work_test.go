@@ -34,6 +34,7 @@ func notes(c *Conversation) (all []string) {
 }
 
 func TestALineTellsWhatWasDoneInStepsThatWereLeftOut(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{MaxContextTokens: 1500}, s)
@@ -80,6 +81,7 @@ func TestALineTellsWhatWasDoneInStepsThatWereLeftOut(t *testing.T) {
 
 // In a window where even the user's old messages go, the note on past work stays.
 func TestTheLineOutlivesTheMessageItStoodBehind(t *testing.T) {
+	t.Parallel()
 	c := New(Config{MaxContextTokens: 1000}, nil)
 	add(t, c, user(strings.Repeat("the first task ", 60)))
 	work(t, c, 0, 5)
@@ -97,6 +99,7 @@ func TestTheLineOutlivesTheMessageItStoodBehind(t *testing.T) {
 
 // The steps before the first message that is left have none to stand behind.
 func TestTheLineIsToldOfStepsWithoutAMessageBeforeThem(t *testing.T) {
+	t.Parallel()
 	c := New(Config{MaxContextTokens: 1500}, nil)
 	add(t, c, user("a task"), user("another"))
 	work(t, c, 0, 4)
@@ -126,6 +129,7 @@ func TestTheLineIsToldOfStepsWithoutAMessageBeforeThem(t *testing.T) {
 }
 
 func TestTheLineOfWhatWasDoneIsBounded(t *testing.T) {
+	t.Parallel()
 	var d pastWork
 	for i := range 1000 {
 		d = d.and(provider.Effect{Files: []string{fmt.Sprintf("dir/file%d.go", i%200)},

@@ -39,6 +39,7 @@ func child(st Store) int {
 // TestKilled kills a process right after it appended: nothing is lost, its
 // session is in use until then and free afterwards.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childVar+"="+st.Dir)

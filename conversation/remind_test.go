@@ -21,6 +21,7 @@ func notesOf(m provider.Message) (notes []provider.Note) {
 // Artoo's own texts are marked in the session file; the user's are not, whatever their words. In files without marks it
 // is known by how it begins.
 func TestNotesAreMarkedInTheSessionFile(t *testing.T) {
+	t.Parallel()
 	for _, old := range []bool{false, true} {
 		st := Store{Dir: t.TempDir()}
 		s := st.Create(Header{CWD: "/p"})

@@ -11,6 +11,7 @@ import (
 // a byte. A session that forgot it with every `artoo -c` would promise room for
 // three times the room there is.
 func TestAResumedSessionKnowsTheBytesOfAToken(t *testing.T) {
+	t.Parallel()
 	store := testStore(t)
 	s := store.Create(testHeader())
 	c := New(Config{}, s)
@@ -46,6 +47,7 @@ func TestAResumedSessionKnowsTheBytesOfAToken(t *testing.T) {
 }
 
 func TestOnlyTheLastReminderIsSentAlsoAfterAResume(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	c := New(Config{}, st.Create(testHeader()))
 	add(t, c, user("go"))

@@ -47,6 +47,7 @@ func record(t testing.TB, st Store) *Session {
 }
 
 func TestSessionFileGolden(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := record(t, st)
 	must(t, s.Sync())
@@ -66,6 +67,7 @@ func TestSessionFileGolden(t *testing.T) {
 }
 
 func TestNothingIsWrittenBeforeTheFirstAppend(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	conv := New(Config{}, s)
@@ -77,6 +79,7 @@ func TestNothingIsWrittenBeforeTheFirstAppend(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := record(t, st)
 	for path, want := range map[string]fs.FileMode{filepath.Dir(st.Dir): 0o700, st.Dir: 0o700, s.Path(): 0o600,
@@ -94,6 +97,7 @@ func TestModes(t *testing.T) {
 }
 
 func TestOneWritePerLine(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	conv := New(Config{}, s)
@@ -121,6 +125,7 @@ func (f *countingFile) Write(b []byte) (int, error) { f.writes++; return f.File.
 func (f *countingFile) Sync() error                 { f.syncs++; return f.File.Sync() }
 
 func TestResumeSendsTheVeryBytes(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	conv := New(Config{MaxContextTokens: 2500, ToolResultMaxChars: 2000, OutputDir: s.OutputDir()}, s)
@@ -158,6 +163,7 @@ func TestResumeSendsTheVeryBytes(t *testing.T) {
 }
 
 func TestTotals(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	conv := New(Config{}, s)
@@ -185,6 +191,7 @@ func TestTotals(t *testing.T) {
 }
 
 func TestSessionInUseIsForked(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	first := record(t, st)
 	fork, err := st.Open(first.ID())
@@ -231,6 +238,7 @@ func TestSessionInUseIsForked(t *testing.T) {
 }
 
 func TestReadLeavesASessionAlone(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	first := record(t, st)
 	s, err := st.Read(first.ID())
@@ -247,6 +255,7 @@ func TestReadLeavesASessionAlone(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	if list, err := st.List(); err != nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
@@ -280,6 +289,7 @@ func TestLookup(t *testing.T) {
 // TestNoLocks is a state directory on a file system without locks: sessions
 // work, and one that is resumed goes on in a file of its own.
 func TestNoLocks(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	st.lock = func(string) (*flock.Flock, error) { return nil, errNoLocks }
 	s := st.Create(testHeader())
@@ -309,6 +319,7 @@ func TestNoLocks(t *testing.T) {
 }
 
 func TestNoLocksErrors(t *testing.T) {
+	t.Parallel()
 	for _, err := range []error{syscall.ENOLCK, syscall.ENOSYS, &fs.PathError{Op: "flock", Err: syscall.ENOTSUP}} {
 		if !noLocks(err) {
 			t.Errorf("%v is taken for a fault", err)

@@ -33,6 +33,7 @@ func (f syncedFile) Sync() error {
 // The names of a new session and of a new image are on the disk at the end of the turn:
 // each directory once, after its entries.
 func TestDirectoriesAreSyncedAfterANewFile(t *testing.T) {
+	t.Parallel()
 	for _, failed := range []error{nil, syscall.EINVAL, syscall.EIO} {
 		st := testStore(t)
 		var synced []string

@@ -26,6 +26,7 @@ func long(t testing.TB, c *Conversation, n, size int) {
 }
 
 func TestUnderTheBudgetNothingHappens(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{MaxContextTokens: 20_000}, s)
@@ -47,6 +48,7 @@ func TestUnderTheBudgetNothingHappens(t *testing.T) {
 }
 
 func TestOldResultsGoFirstAlsoInTheNewestTurn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := New(Config{MaxContextTokens: 10_000, OutputDir: dir}, nil)
 	long(t, c, 12, 3500) // about 11,500 tokens in one turn
@@ -75,6 +77,7 @@ func TestOldResultsGoFirstAlsoInTheNewestTurn(t *testing.T) {
 }
 
 func TestAResultAlreadyInAFileKeepsIt(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := New(Config{MaxContextTokens: 4600, ToolResultMaxChars: 2000, OutputDir: dir}, nil)
 	long(t, c, 8, 3500)
@@ -92,6 +95,7 @@ func TestAResultAlreadyInAFileKeepsIt(t *testing.T) {
 }
 
 func TestTextsThenUsersThenSteps(t *testing.T) {
+	t.Parallel()
 	prose := strings.Repeat("a sentence of the model. ", 100)
 	build := func(budget int) *Conversation {
 		c := New(Config{MaxContextTokens: budget, OutputDir: t.TempDir()}, nil)
@@ -166,6 +170,7 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 }
 
 func TestTheLatestUserMessageIsWhole(t *testing.T) {
+	t.Parallel()
 	c := New(Config{MaxContextTokens: 5000, OutputDir: t.TempDir()}, nil)
 	giant := strings.Repeat("giant ", 10_000)
 	add(t, c, user("first"), said(provider.RoleAssistant, "hm"), user(giant))
@@ -186,6 +191,7 @@ func TestTheLatestUserMessageIsWhole(t *testing.T) {
 }
 
 func TestImagesGoBeforeResults(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := New(Config{MaxContextTokens: 28_700, OutputDir: dir}, nil)
 	img := provider.Image{MediaType: "image/jpeg", Data: []byte("jpeg")}
@@ -222,6 +228,7 @@ func TestImagesGoBeforeResults(t *testing.T) {
 }
 
 func TestRecentResultsAreTheLastResort(t *testing.T) {
+	t.Parallel()
 	c := New(Config{MaxContextTokens: 4000, OutputDir: t.TempDir()}, nil)
 	long(t, c, 3, 8000)
 	trimmed, err := c.Trim()
@@ -240,6 +247,7 @@ func TestRecentResultsAreTheLastResort(t *testing.T) {
 
 // In a window of 4,096 tokens little is left beside the prompt and the tools.
 func TestASmallWindowHoldsThreeSteps(t *testing.T) {
+	t.Parallel()
 	for budget, least := range map[int]int{480: 200, 800: 500} {
 		c := New(Config{MaxContextTokens: budget, OutputDir: t.TempDir()}, nil)
 		long(t, c, 3, 3000)
@@ -258,6 +266,7 @@ func TestASmallWindowHoldsThreeSteps(t *testing.T) {
 
 // Three answers as long as a reply may be fill the window of 4,096 tokens.
 func TestASmallWindowGoesOnAfterLongAnswers(t *testing.T) {
+	t.Parallel()
 	prose := strings.Repeat("a sentence of the model. ", 200)
 	c := New(Config{MaxContextTokens: 3000, OutputDir: t.TempDir()}, nil)
 	for i := range 20 {
@@ -274,6 +283,7 @@ func TestASmallWindowGoesOnAfterLongAnswers(t *testing.T) {
 }
 
 func TestReasoningGoesWithItsStep(t *testing.T) {
+	t.Parallel()
 	c := New(Config{MaxContextTokens: 3000}, nil)
 	add(t, c, user("task"))
 	for i := range 10 {
@@ -296,6 +306,7 @@ func TestReasoningGoesWithItsStep(t *testing.T) {
 }
 
 func TestTrimHardGoesWellBelow(t *testing.T) {
+	t.Parallel()
 	c := New(Config{MaxContextTokens: 100_000, OutputDir: t.TempDir()}, nil)
 	long(t, c, 12, 3500)
 	before := c.EstimatedTokens()
@@ -326,6 +337,7 @@ func TestTrimHardGoesWellBelow(t *testing.T) {
 }
 
 func TestTrimIsRecordedBeforeItHolds(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{MaxContextTokens: 5000}, s)
@@ -343,6 +355,7 @@ func TestTrimIsRecordedBeforeItHolds(t *testing.T) {
 }
 
 func TestTrimFollowsTheProvidersCount(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{MaxContextTokens: 10_000}, s)
@@ -366,6 +379,7 @@ func TestTrimFollowsTheProvidersCount(t *testing.T) {
 }
 
 func TestFilesThatCannotBeWrittenDoNotStopATrim(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	c := New(Config{MaxContextTokens: 11_000, OutputDir: filepath.Join(file, "out")}, nil)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestAMessageThatDoesNotFitCostsNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := New(Config{MaxContextTokens: 10_000, OutputDir: dir}, nil)
 	long(t, c, 9, 3500)
@@ -33,6 +34,7 @@ func TestAMessageThatDoesNotFitCostsNothing(t *testing.T) {
 
 // It fitted by the estimate, old steps went for it, and the server refuses it.
 func TestWhatWasTrimmedForAMessageComesBackWithIt(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{MaxContextTokens: 10_000, OutputDir: s.OutputDir()}, s)
@@ -83,6 +85,7 @@ func TestWhatWasTrimmedForAMessageComesBackWithIt(t *testing.T) {
 }
 
 func TestTheFirstMessageCanBeWithdrawn(t *testing.T) {
+	t.Parallel()
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)
@@ -103,6 +106,7 @@ func TestTheFirstMessageCanBeWithdrawn(t *testing.T) {
 }
 
 func TestAnAnsweredMessageIsNotWithdrawn(t *testing.T) {
+	t.Parallel()
 	c := New(Config{}, nil)
 	add(t, c, user("one"), calling("", "c1"))
 	if withdrawn, _, err := c.Withdraw(); withdrawn || err != nil || c.MessageCount() != 2 {

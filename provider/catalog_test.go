@@ -9,6 +9,7 @@ import (
 )
 
 func TestLookup(t *testing.T) {
+	t.Parallel()
 	models := Source{Name: "models.dev in @earendil-works/pi-ai 1.5.2", Date: "2026-11-10"}
 	guess := Source{Name: FromGuess}
 	haiku := ModelInfo{Provider: "anthropic", Name: "Claude Haiku 4.5", ContextFrom: models, PriceFrom: models, Context: 200_000, MaxOutput: 64_000,
@@ -80,6 +81,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestModelsOfTheGPTAndCodexFamiliesAreTrainedOnPatches(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]bool{
 		"openai/gpt-5.6-terra": true, "openai/gpt-5.3-codex": true, "openai/codex-mini-latest": true, "openai/gpt-4.1": true,
 		"openai/gpt-9": true, "openrouter/openai/gpt-5.2": true, "compatible/gpt-5.2": true,
@@ -99,6 +101,7 @@ func TestModelsOfTheGPTAndCodexFamiliesAreTrainedOnPatches(t *testing.T) {
 }
 
 func TestLookupHandsOutCopies(t *testing.T) {
+	t.Parallel()
 	info, _ := Lookup("openai", "gpt-5.5")
 	info.Price.Input = 0
 	if again, _ := Lookup("openai", "gpt-5.5"); again.Price.Input != 5 {
@@ -115,6 +118,7 @@ func builtInModels(provider string) []ModelInfo { return (*Catalog)(nil).Models(
 // Each line of the table can be read, is found under its id, and has numbers in
 // proportion.
 func TestTableIsWhole(t *testing.T) {
+	t.Parallel()
 	for provider, least := range map[string]int{"anthropic": 15, "openai": 35, "gemini": 15, "deepseek": 3,
 		"openrouter": 300} {
 		lines := builtIn().lines[provider]
@@ -155,6 +159,7 @@ func TestTableIsWhole(t *testing.T) {
 
 // These are the newest prices of models whose old ones made caps wrong.
 func TestFactsAreThoseOfNovember2026(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]Price{
 		"anthropic/claude-opus-5-5":  {Input: 4, Output: 20, CacheRead: 0.2, CacheWrite: 5},
 		"anthropic/claude-fable-5-1": {Input: 10, Output: 50, CacheRead: 0.25, CacheWrite: 12.5},
@@ -193,6 +198,7 @@ const installed = "# artoo models 2\n# source\t2026-12-01\tlist\n" +
 	"openai\to3\t[\"o3\",300000,128000,null,false,false,null,1,0]\n"
 
 func TestInstalledFactsGoOverTheBuiltInOnes(t *testing.T) {
+	t.Parallel()
 	c, err := OpenCatalog(installed)
 	if err != nil {
 		t.Fatal(err)
@@ -222,6 +228,7 @@ func TestInstalledFactsGoOverTheBuiltInOnes(t *testing.T) {
 }
 
 func TestHas(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]bool{"anthropic/claude-opus-5-5": true, "anthropic/claude-haiku-4-5-20251001": true,
 		"openai/claude-opus-5-5": false, "compatible/gpt-5.5": false, "openrouter/openai/gpt-6-sol:nitro": true,
 		"openrouter/openai/gpt-66": false, "gemini/gemini-flash-latest": true, "demo/demo": true} {
@@ -233,6 +240,7 @@ func TestHas(t *testing.T) {
 }
 
 func TestFactsWithAFaultAreNotTaken(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string][2]string{
 		"other format":     {"models 2", "models 3"},
 		"no source":        {"# source\t2026-12-01\tlist\n", ""},
@@ -267,6 +275,7 @@ func TestFactsWithAFaultAreNotTaken(t *testing.T) {
 }
 
 func TestModelsThatSeeAreKnownByName(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]bool{"llava:13b": true, "Qwen/Qwen2.5-VL-72B": true, "qwen2.5vl:7b": true,
 		"llama3.2-vision": true, "qwen3:8b": false, "devline": false} {
 		if got, _ := Lookup("compatible", id); got.Images != want {
@@ -276,6 +285,7 @@ func TestModelsThatSeeAreKnownByName(t *testing.T) {
 }
 
 func TestDefaultModelsAreInTheCatalog(t *testing.T) {
+	t.Parallel()
 	for _, provider := range []string{"anthropic", "openai", "gemini", "deepseek", "openrouter", "demo"} {
 		model := DefaultModel(provider)
 		if info, known := Lookup(provider, model); !known || !info.Tools {
@@ -293,6 +303,7 @@ func TestDefaultModelsAreInTheCatalog(t *testing.T) {
 }
 
 func TestProviderFor(t *testing.T) {
+	t.Parallel()
 	for list, want := range map[string]string{
 		"claude-sonnet-5 claude-opus-5-20280101 claude-sonnet-4-5-latest":    "anthropic",
 		"gpt-5.5 o3 o4-mini gpt-4o-2024-08-06":                               "openai",
@@ -313,6 +324,7 @@ func TestProviderFor(t *testing.T) {
 }
 
 func TestCost(t *testing.T) {
+	t.Parallel()
 	used := Usage{Input: 1_000_000, CacheRead: 2_000_000, CacheWrite: 100_000, Output: 10_000, Reasoning: 9_000}
 	own := used
 	own.CostUSD = new(0.5)

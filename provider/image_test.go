@@ -30,6 +30,7 @@ func pngOf(t testing.TB, w, h int) Image {
 }
 
 func TestImageSize(t *testing.T) {
+	t.Parallel()
 	webp := func(text string) []byte {
 		data, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
@@ -87,6 +88,7 @@ func seen(images ...Image) Message {
 }
 
 func TestImagesForModelsThatDoNotSee(t *testing.T) {
+	t.Parallel()
 	week, bell := pngOf(t, 800, 600), Image{MediaType: "image/png", Data: []byte("?"), Name: "ring\x07.png"}
 	history := []Message{UserText("look", week), seen(week, bell), UserText("so?")}
 	before := fmt.Sprintf("%+v", history)
@@ -117,6 +119,7 @@ func TestImagesForModelsThatDoNotSee(t *testing.T) {
 }
 
 func TestImagesThatAreNotTaken(t *testing.T) {
+	t.Parallel()
 	tall := pngOf(t, 1, 10_000)
 	wide := pngOf(t, 2400, 1)
 	heavy := Image{MediaType: "image/jpeg", Data: make([]byte, 4_000_000)}
@@ -152,6 +155,7 @@ func slicesOf(img Image, n int) []Image {
 // A long session with images: no request ever holds more than fits, the latest is always in it, and the images sent
 // before rarely change.
 func TestImagesOfALongSession(t *testing.T) {
+	t.Parallel()
 	for _, provider := range []string{"anthropic", "compatible"} {
 		limits := limitsOf(provider)
 		for name, bytes := range map[string]int{"many": 100, "heavy": 1_500_000} {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestMessageJSONRoundTripIsStable(t *testing.T) {
+	t.Parallel()
 	m := Message{
 		Role: RoleAssistant, Provider: "anthropic", Model: "m",
 		Parts: []Part{

@@ -143,6 +143,7 @@ var repairs = []struct {
 }
 
 func TestRepair(t *testing.T) {
+	t.Parallel()
 	for _, tt := range repairs {
 		t.Run(tt.name, func(t *testing.T) {
 			want := tt.want
@@ -239,6 +240,7 @@ func words(before, after []provider.Message) error {
 }
 
 func TestRepairHoldsForAnyHistory(t *testing.T) {
+	t.Parallel()
 	check := func(script []byte) bool {
 		if err := sound(build(script)); err != nil {
 			t.Errorf("%v: %v", script, err)
@@ -267,6 +269,7 @@ func FuzzRepair(f *testing.F) {
 // A history keeps its repaired form while it grows in whole steps, so that the
 // provider's prompt cache keeps matching.
 func TestRepairKeepsThePrefix(t *testing.T) {
+	t.Parallel()
 	h, before := history{}, history{}
 	for i := range 40 {
 		h = append(h, user(fmt.Sprint("q", i)), said(call("dup", "a.b", `{}`), call("x|y", "ls", `[]`)))

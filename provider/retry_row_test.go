@@ -15,6 +15,7 @@ import (
 // TestARefusedKeyIsLookedForOnce: when there is another by then, the request
 // goes again at once; the second refusal ends it.
 func TestARefusedKeyIsLookedForOnce(t *testing.T) {
+	t.Parallel()
 	refused := fails(provider.Error{Kind: provider.KindAuth, Status: 401, Message: "expired"})
 	forbidden := fails(provider.Error{Kind: provider.KindAuth, Status: 403, Message: "not yours"})
 	for _, tc := range []struct {
@@ -54,6 +55,7 @@ func TestARefusedKeyIsLookedForOnce(t *testing.T) {
 // TestHowLongIsWaited: a tiny wait does not burn the tries, none at
 // all ends after five, hours end at once and say when to come back.
 func TestHowLongIsWaited(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		after time.Duration
 		tries int
@@ -83,6 +85,7 @@ func TestHowLongIsWaited(t *testing.T) {
 // TestARetriedReplyStartsFromNothing: the consumer learns that the earlier events are void, and the message is that of
 // the last try alone.
 func TestARetriedReplyStartsFromNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cut := fails(provider.Error{Kind: provider.KindNetwork, Message: "cut"}, "one ", "two")
 		o := drain(t.Context(),

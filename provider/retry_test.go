@@ -141,6 +141,7 @@ func retryTests() []retryTest {
 }
 
 func TestRetryWaits(t *testing.T) {
+	t.Parallel()
 	for _, tt := range retryTests() {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -181,6 +182,7 @@ func TestRetryWaits(t *testing.T) {
 }
 
 func TestRetryJitterTakesUpToAQuarter(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		random float64
 		want   []time.Duration
@@ -197,6 +199,7 @@ func TestRetryJitterTakesUpToAQuarter(t *testing.T) {
 }
 
 func TestRetryTellsWhatIsVoidAndCountsEverything(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cost := 0.25
 		p := &fake.Provider{Steps: []fake.Step{
@@ -227,6 +230,7 @@ func TestRetryTellsWhatIsVoidAndCountsEverything(t *testing.T) {
 }
 
 func TestRetryAddsUsageToTheLastError(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		scripted := &provider.Error{Kind: provider.KindOverloaded, Usage: provider.Usage{Input: 10}}
 		p := &fake.Provider{Then: func(provider.Request) fake.Step { return fake.Step{Err: scripted} }}
@@ -241,6 +245,7 @@ func TestRetryAddsUsageToTheLastError(t *testing.T) {
 }
 
 func TestRetryStopsAtOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		// in the wait
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -283,6 +288,7 @@ func (b brokenOff) Stream(context.Context, provider.Request) iter.Seq2[provider.
 }
 
 func TestWhatAStoppedReplyLeavesIsPassedOn(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if o := drain(ctx, &provider.Retrier{Provider: brokenOff{cancel}}); o.Err.Kind != provider.KindCanceled ||
@@ -292,6 +298,7 @@ func TestWhatAStoppedReplyLeavesIsPassedOn(t *testing.T) {
 }
 
 func TestRetryEndsWhenTheConsumerBreaks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, stop := range []int{1, 2, 3} { // started, text, retry
 			p := &fake.Provider{Then: func(provider.Request) fake.Step {
@@ -311,6 +318,7 @@ func TestRetryEndsWhenTheConsumerBreaks(t *testing.T) {
 }
 
 func TestRetryGivesAnAbsentServerFewSeconds(t *testing.T) {
+	t.Parallel()
 	refused := provider.Error{Kind: provider.KindNetwork, Message: "refused", Err: syscall.ECONNREFUSED}
 	busy := provider.Error{Kind: provider.KindOverloaded, Message: "busy"}
 	slowly := func(e provider.Error) fake.Step {
@@ -361,6 +369,7 @@ func (f foreign) Stream(context.Context, provider.Request) iter.Seq2[provider.Ev
 }
 
 func TestRetryGivesUpOnForeignErrors(t *testing.T) {
+	t.Parallel()
 	boom := errors.New("boom")
 	o := drain(t.Context(), &provider.Retrier{Provider: foreign{boom}})
 	if len(o.Events) != 1 || o.Err == nil || o.Err.Kind != provider.KindProvider || !errors.Is(o.Err, boom) {

@@ -40,6 +40,7 @@ func beKilled() int {
 }
 
 func TestNothingThatRanOutsideOutlivesAnArtooThatIsKilled(t *testing.T) {
+	t.Parallel()
 	r, w, err := os.Pipe()
 	must(t, err)
 	defer r.Close()
@@ -78,6 +79,7 @@ func runs(tb testing.TB, start shell.Start, line string) shell.Result {
 }
 
 func TestALauncherThatWasKilledIsStartedAgain(t *testing.T) {
+	t.Parallel()
 	h := Host{Warn: func(text string) { t.Error(text) }}
 	defer h.Close()
 	if end := runs(t, h.Start, "echo one; kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat)"); string(end.Output) != "one\n" {
@@ -90,6 +92,7 @@ func TestALauncherThatWasKilledIsStartedAgain(t *testing.T) {
 }
 
 func TestACommandTooLongForTheSystemSaysSo(t *testing.T) {
+	t.Parallel()
 	h := Host{Warn: func(text string) { t.Error(text) }}
 	defer h.Close()
 	cmd := exec.Command("/bin/sh", "-c", "true "+strings.Repeat("x", 3<<20))

@@ -265,6 +265,7 @@ func lines(t *testing.T, path string) []string {
 // TestNoHostileLineGetsAnywhere runs lines that try forbidden writes, runs and reads: on a layer each of them, and some
 // in the background, on the project itself.
 func TestNoHostileLineGetsAnywhere(t *testing.T) {
+	t.Parallel()
 	facts, ok := factsHere(t)
 	if !ok {
 		return
@@ -289,6 +290,7 @@ func TestNoHostileLineGetsAnywhere(t *testing.T) {
 }
 
 func TestAFileWithANameOutsideOfTheProjectIsNotWritten(t *testing.T) {
+	t.Parallel()
 	facts, ok := factsHere(t)
 	if !ok {
 		return
@@ -308,6 +310,7 @@ func TestAFileWithANameOutsideOfTheProjectIsNotWritten(t *testing.T) {
 // TestWhatPassesChangesNothing runs lines that are not asked beforehand in their decided place, with the real programs.
 // Lines that only read run one after the other in one sandbox, each for a second at most.
 func TestWhatPassesChangesNothing(t *testing.T) {
+	t.Parallel()
 	facts, ok := factsHere(t)
 	if !ok {
 		return

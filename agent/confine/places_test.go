@@ -11,6 +11,7 @@ import (
 )
 
 func TestNoSpellingOfTheHomeMakesItAToolchain(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	for _, dir := range []string{"bin", ".dotnet/corefx/cryptography", ".dotnet/sdk", ".local/share/uv/credentials",
 		".local/share/uv/python"} {
@@ -27,6 +28,7 @@ func TestNoSpellingOfTheHomeMakesItAToolchain(t *testing.T) {
 }
 
 func TestCachesLieWhereVariablesSay(t *testing.T) {
+	t.Parallel()
 	config := Config{Config: sandbox.Config{Home: "/home/u", Root: "/p"}, Cache: "/home/u/.cache/artoo"}
 	for _, c := range []struct{ environ, name, want string }{
 		{"", "go-build", "/home/u/.cache/go-build"},

@@ -15,6 +15,7 @@ import (
 // rust-analyzer has cargo check find most problems: that needs a place for its build, which is not the project's and is
 // there again in the next session.
 func TestALanguageServerBuildsBesideTheProject(t *testing.T) {
+	t.Parallel()
 	facts, ok := factsHere(t)
 	if !ok {
 		return
@@ -42,6 +43,7 @@ func TestALanguageServerBuildsBesideTheProject(t *testing.T) {
 
 // A language server or hook whose program the sandbox does not show is named, with what shows it.
 func TestAProgramThatIsOutOfSightIsNamed(t *testing.T) {
+	t.Parallel()
 	facts, ok := factsHere(t)
 	if !ok || !facts.HidesFiles {
 		return
@@ -69,6 +71,7 @@ func TestAProgramThatIsOutOfSightIsNamed(t *testing.T) {
 // A confined program trusts the certificates that the user's variables name, also where a link leads to them. A variable
 // that names the home, or holds no certificates, shows nothing.
 func TestConfinedProgramsReadTheCertificatesThatVariablesName(t *testing.T) {
+	t.Parallel()
 	facts, ok := factsHere(t)
 	if !ok || !facts.HidesFiles {
 		return
@@ -98,6 +101,7 @@ func TestConfinedProgramsReadTheCertificatesThatVariablesName(t *testing.T) {
 
 // A file that is shown to confined commands replaces a link that one of them has put in its place.
 func TestAFileForConfinedCommandsFollowsNoLink(t *testing.T) {
+	t.Parallel()
 	facts, ok := factsHere(t)
 	if !ok {
 		return

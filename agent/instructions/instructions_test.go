@@ -57,6 +57,7 @@ func lines(list []instructions.File) (said []string) {
 }
 
 func TestEachInstructionFileIsListed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		there map[string]string
 		want  []string
@@ -107,6 +108,7 @@ func TestEachInstructionFileIsListed(t *testing.T) {
 }
 
 func TestInstructionsInUTF16AreDecoded(t *testing.T) {
+	t.Parallel()
 	for name, order := range map[string]binary.AppendByteOrder{"little": binary.LittleEndian, "big": binary.BigEndian} {
 		var raw []byte
 		for _, unit := range utf16.Encode([]rune("\ufeffKeep it brief.\r\n")) {
@@ -122,6 +124,7 @@ func TestInstructionsInUTF16AreDecoded(t *testing.T) {
 }
 
 func TestImportsAreFollowed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		there map[string]string
 		want  []string
@@ -164,6 +167,7 @@ func TestImportsAreFollowed(t *testing.T) {
 
 // A name of a package or a person is listed, and is no reason for a warning; a document that is not there is one.
 func TestOnlyWhatIsMeantAsAFileIsWrong(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]bool{"@types/node": false, "@app.route": false, "@docs/no.md": true, "@docs/no.md。": true, "@d/sub": false, "@d/sub/": true, "@d/*.md": true, "@./no": true, "@no.md": true} {
 		list := instructions.Read(tree(t, map[string]string{"p/AGENTS.md": "x " + text, "p/d/sub/keep": ""}))
 		if len(list) != 2 || list[1].Used || list[1].Wrong() != want {
@@ -173,6 +177,7 @@ func TestOnlyWhatIsMeantAsAFileIsWrong(t *testing.T) {
 }
 
 func TestInstructionsAreCutAtTheirLimit(t *testing.T) {
+	t.Parallel()
 	const limit = instructions.Limit
 	for name, c := range map[string]struct {
 		first, second string
@@ -199,6 +204,7 @@ func TestInstructionsAreCutAtTheirLimit(t *testing.T) {
 }
 
 func TestNestedInstructionsComeOnce(t *testing.T) {
+	t.Parallel()
 	p := tree(t, map[string]string{"p/AGENTS.md": "root", "p/a/AGENTS.md": "", "p/a/CLAUDE.md": "a @more.md", "p/a/more.md": "more",
 		"p/a/b/AGENTS.md": "-> ../../../out.md", "out.md": "x", "p/a/b/c.go": ""})
 	n := instructions.NewNested(p, instructions.Read(p))

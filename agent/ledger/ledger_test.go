@@ -84,6 +84,7 @@ func sum(t *testing.T, l *Ledger) float64 {
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 func TestEightProcessesShareOneDaysMoney(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ledger")
 	var out [8]strings.Builder
 	var all []*exec.Cmd
@@ -114,6 +115,7 @@ func TestEightProcessesShareOneDaysMoney(t *testing.T) {
 }
 
 func TestAReservationEndsWithItsProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	other := process(t, "LEDGER_SPENDER="+dir, "LEDGER_HOLD=1")
 	in, err := other.StdinPipe()
@@ -140,6 +142,7 @@ func TestAReservationEndsWithItsProcess(t *testing.T) {
 }
 
 func TestARequestGetsWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	l := Open(t.TempDir(), time.Now)
 	defer l.Close()
 	first, err := l.Reserve(spent(0.1), 0.2, 0.7, 1)
@@ -168,6 +171,7 @@ func TestARequestGetsWhatIsLeft(t *testing.T) {
 }
 
 func TestWhatNobodyCapsIsCountedForThoseWhoDo(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	free, capped := Open(dir, time.Now), Open(dir, time.Now)
 	defer free.Close()
@@ -186,6 +190,7 @@ func TestWhatNobodyCapsIsCountedForThoseWhoDo(t *testing.T) {
 }
 
 func TestADayIsTheOneOnWhichARequestBegan(t *testing.T) {
+	t.Parallel()
 	zone := time.FixedZone("somewhere", -5*3600)
 	now := time.Date(2026, 3, 1, 23, 59, 0, 0, zone) // the second of March in UTC
 	dir := t.TempDir()
@@ -212,6 +217,7 @@ func TestADayIsTheOneOnWhichARequestBegan(t *testing.T) {
 }
 
 func TestATornLineCostsNoOtherLine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	l := Open(dir, time.Now)
 	defer l.Close()
@@ -245,6 +251,7 @@ func TestATornLineCostsNoOtherLine(t *testing.T) {
 }
 
 func TestALedgerThatCannotBeWrittenIsAnError(t *testing.T) {
+	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "ledger")
 	must(t, os.WriteFile(blocked, nil, 0o600))
 	if _, err := Open(blocked, time.Now).Reserve(spent(0), 0, 1, 1); err == nil {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ path, by string }{
 		{".git/hooks/pre-commit", "git"},
 		{"/p/sub/.GIT/config", "git"},
@@ -70,6 +71,7 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 }
 
 func TestAFileThatAnInstructionFileImportsIsGuarded(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	p := hooked(root, func() []string { return nil })
 	p.World.Guard.Imported([]string{filepath.Join(root, "docs", "rules.md")})
@@ -94,6 +96,7 @@ func hooked(root string, dirs func() []string) *Policy {
 
 // Git is a process of its own, and agents read all the time.
 func TestNobodyIsAskedWhoRunsAFileThatIsOnlyRead(t *testing.T) {
+	t.Parallel()
 	p := hooked("/p", func() []string { t.Error("git was asked"); return nil })
 	d := p.Decide("read", tool.Access{Kind: tool.KindRead, Paths: []string{"/p/dir/a.txt"}})
 	if d.Verdict != Run || d.Suggested != "read(dir/**)" {
@@ -103,6 +106,7 @@ func TestNobodyIsAskedWhoRunsAFileThatIsOnlyRead(t *testing.T) {
 
 // A line may change thousands of files, each of which would wait for git.
 func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
+	t.Parallel()
 	asked, hooks, root := 0, "", t.TempDir()
 	p := hooked(root, func() []string {
 		asked++
@@ -144,6 +148,7 @@ func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
 
 // A hard link may lead to any of these, and its own name does not show that.
 func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
+	t.Parallel()
 	write := tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/notes.txt"}}
 	linked := write
 	linked.OtherNames = true
@@ -168,6 +173,7 @@ func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
 
 // TestEveryGuardedNameIsFound asks about a name for each row of the list.
 func TestEveryGuardedNameIsFound(t *testing.T) {
+	t.Parallel()
 	for _, row := range autoExecuted {
 		for pattern := range strings.FieldsSeq(row.names) {
 			name := strings.ReplaceAll(pattern, "*", "any")
@@ -182,6 +188,7 @@ func TestEveryGuardedNameIsFound(t *testing.T) {
 
 // TestLookalikesOfGuardedNames asks about names that a file system may take for guarded ones.
 func TestLookalikesOfGuardedNames(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{".ｇｉｔ/config", "．git/config", ".g\u00adit/x", ".git\u2060/x", ".gi\ufe0ft/x", "ＡGENTS.md", ".ｅnvrc",
 		".vscode\u180e/x", ".\U0001d420it/x", ".git\u034f/x", "WARP\u3164.md", ".gⁱt/x", ".envrc\U000e0001", "JenKinsﬁle", "agentſ.md"} {
 		if by, _ := autoExecutedBy(name); by == "" {

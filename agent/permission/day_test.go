@@ -32,6 +32,7 @@ func dayPolicy(t *testing.T, mode Mode, trusts bool) *Policy {
 // All that a line's own programs cause is one question, since the answers a and A
 // speak of every own program of the project.
 func TestADayAsksLittleBeforehand(t *testing.T) {
+	t.Parallel()
 	lines := linesOf(t, "day.txt")
 	if len(lines) != 40 {
 		t.Fatalf("a day has %d lines, not 40", len(lines))
@@ -97,6 +98,7 @@ var dayOf = map[string]string{
 // goroutine: with -short, each line is tried in each confinement with one mode only, and
 // the modes take turns.
 func TestTheRightsHoldForADay(t *testing.T) {
+	t.Parallel()
 	kinds := map[string]string{}
 	for kind, lines := range dayOf {
 		for line := range strings.SplitSeq(lines, "|") {
@@ -149,6 +151,7 @@ func TestTheRightsHoldForADay(t *testing.T) {
 // A timeout is a bound: the decision on a call is the same with each. With -short, each
 // line is tried in each confinement with one mode, as above.
 func TestATimeoutChangesNoDecisionOfADay(t *testing.T) {
+	t.Parallel()
 	p := dayPolicy(t, ModeAsk, false)
 	files, err := files.Open(files.Config{Root: p.Root})
 	if err != nil {

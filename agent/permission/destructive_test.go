@@ -5,6 +5,7 @@ import "testing"
 // TestWhatThrowsWorkAwayIsAskedWhateverTheMode has lines that a rule for every
 // command does not cover, and lines that look like them.
 func TestWhatThrowsWorkAwayIsAskedWhateverTheMode(t *testing.T) {
+	t.Parallel()
 	policy := func(allow string) *Policy { return testPolicy(t, ModeAsk, allow, "", "") }
 	for _, line := range []string{
 		"git reset --hard", "git reset --merge HEAD", "git clean -fd", "git checkout -f", "git checkout -- a",

@@ -329,6 +329,7 @@ func (m *lineMaker) line() string {
 // TestWhatPassesRunsNothingElse runs lines that would pass unasked, in the shells
 // that are there.
 func TestWhatPassesRunsNothingElse(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	needs.True(t, "bash, dash, zsh or busybox", len(tr.shells) > 0)
 	m := newLineMaker(t, 1)

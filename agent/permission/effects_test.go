@@ -20,6 +20,7 @@ func some(paths ...string) (list []Entry) {
 
 // However many paths a group has, directories stand for all of them in a few rows.
 func TestManyNamesAreSummedUpByDirectory(t *testing.T) {
+	t.Parallel()
 	var deep []string
 	for i := range 12_000 {
 		deep = append(deep, fmt.Sprintf("a%d/b%d/c%d/x", i%3, i%7, i))
@@ -47,6 +48,7 @@ func TestManyNamesAreSummedUpByDirectory(t *testing.T) {
 
 // In short more than sixty names are summed up, except where each has to be seen.
 func TestRowsAreShort(t *testing.T) {
+	t.Parallel()
 	e := Effects{By: map[What][]Entry{Deleted: some("old"), RunsAutomatically: nil}}
 	for i := range 70 {
 		e.By[RunsAutomatically] = append(e.By[RunsAutomatically], Entry{fmt.Sprintf("a/%d", i), "(x)"})
@@ -67,6 +69,7 @@ func TestRowsAreShort(t *testing.T) {
 
 // Each effect has one row, a mode apart, and each change is counted once.
 func TestEachEffectHasOneRow(t *testing.T) {
+	t.Parallel()
 	p := &Policy{Root: "/p", Mode: ModeAsk}
 	change := func(path string, kind sandbox.Kind, now, before fs.FileMode) []sandbox.Change {
 		return []sandbox.Change{judged(p.Root, path, kind, now, before)}
@@ -116,6 +119,7 @@ func TestEachEffectHasOneRow(t *testing.T) {
 
 // Reasons of one kind name their common part once.
 func TestReasonsOfOneKindAreSaidOnce(t *testing.T) {
+	t.Parallel()
 	d := Decision{Reasons: []Reason{{Code: Outside, Object: "it needs the network"}, {Code: Outside, Object: "it pushes"},
 		{Code: Outside, Object: "it needs the network"}}}
 	if got := d.Reason(); got != "runs outside the sandbox (network, keys, home): it needs the network; it pushes" {

@@ -8,6 +8,7 @@ import (
 // TestEverydayLinesRunUnaskedUnderARuleForEveryCommand has the lines that an agent runs all day, with variables,
 // substitutions and loops.
 func TestEverydayLinesRunUnaskedUnderARuleForEveryCommand(t *testing.T) {
+	t.Parallel()
 	empty := t.TempDir() + "/" // whatever stands in /tmp would be overwritten
 	for _, line := range linesOf(t, "everyday.txt") {
 		line = strings.ReplaceAll(line, "/tmp/", empty)
@@ -18,6 +19,7 @@ func TestEverydayLinesRunUnaskedUnderARuleForEveryCommand(t *testing.T) {
 // TestARuleThatNamesTheCommandCoversWhatIsAlwaysAsked has the fixed words that
 // spare the question.
 func TestARuleThatNamesTheCommandCoversWhatIsAlwaysAsked(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ allow, line string }{
 		{"bash(git apply:*)", "git apply x.diff"}, {"bash(git rm -f:*)", "git rm -f a.txt"},
 		{"bash(git mv -f:*)", "git mv -f a b"}, {"bash(rm:*)", "xargs rm"},

@@ -83,6 +83,7 @@ func linesOf(t *testing.T, name string) []string {
 
 // TestFewHarmlessLinesAreAsked bounds how often the user is bothered for nothing.
 func TestFewHarmlessLinesAreAsked(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
 	var asked []string
 	lines := linesOf(t, "harmless.txt")
@@ -101,6 +102,7 @@ func TestFewHarmlessLinesAreAsked(t *testing.T) {
 // TestHardlyAHarmlessLineIsAskedWhereThereAreLayers also has lines that coding agents
 // send.
 func TestHardlyAHarmlessLineIsAskedWhereThereAreLayers(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
 	p.Confinement = Confinement{Sandbox: true, Layer: true, Auto: true}
 	p.World.Environ = nil // Programs installed here do not matter.
@@ -126,6 +128,7 @@ func TestHardlyAHarmlessLineIsAskedWhereThereAreLayers(t *testing.T) {
 // TestATextInTheLineIsNoProgramOfTheProject has interpreters that are given their
 // program as a here-document, as with -c, beside those that are given a file as well.
 func TestATextInTheLineIsNoProgramOfTheProject(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
 	p.Confinement, p.World.Environ = Confinement{Sandbox: true, Layer: true, Auto: true}, nil
 	for line, want := range map[string]Verdict{

@@ -4,6 +4,7 @@ import "testing"
 
 // The opinion of hooks ranks between deny and ask rules above, and allow rules and the mode below.
 func TestTheWeightOfWhatHooksSay(t *testing.T) {
+	t.Parallel()
 	asks := func(code Code) Decision { return Decision{}.because(Ask, Reason{Code: code}) }
 	runs := func(code Code) Decision { return Decision{}.because(Run, Reason{Code: code}) }
 	for _, test := range []struct {

@@ -23,6 +23,7 @@ func wantEffect(t *testing.T, p *Policy, effect Verdict, lines ...string) {
 }
 
 func TestASearchThatFollowsLinksStaysInTheProject(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
 	if err := os.Symlink(t.TempDir(), filepath.Join(root, "link")); err != nil {
 		t.Fatal(err)
@@ -33,6 +34,7 @@ func TestASearchThatFollowsLinksStaysInTheProject(t *testing.T) {
 }
 
 func TestAnObjectNamedByItsIDIsNotLeftOutByAPathspec(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
 	putFile(t, filepath.Join(root, "sub", ".env"), "SECRET=1\n")
 	gitIn(t, root, "add", "-A")
@@ -46,6 +48,7 @@ func TestAnObjectNamedByItsIDIsNotLeftOutByAPathspec(t *testing.T) {
 
 // A file that was staged once stays in the object store, whatever the index says later.
 func TestGitShowsNoContentOfADeniedFileUnasked(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
 	putFile(t, filepath.Join(root, ".env"), "SECRET=1\n")
 	shown := []string{"git show 1a2b3c4", "git cat-file -p 1a2b3c4", "git diff --cached", "git grep --cached SECRET"}
@@ -59,6 +62,7 @@ func TestGitShowsNoContentOfADeniedFileUnasked(t *testing.T) {
 
 // A blob has no file name: it may be the content of a denied file, past or present.
 func TestGitShowsNoFileByItsObjectAloneUnasked(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
 	putFile(t, filepath.Join(root, ".env"), "SECRET=1 --\n")
 	gitIn(t, root, "add", "-f", ".env")
@@ -82,6 +86,7 @@ func TestGitShowsNoFileByItsObjectAloneUnasked(t *testing.T) {
 
 // Words that look like a file of a commit, or like pathspecs, may show the whole commit.
 func TestAColonOrTwoHyphensLeaveNoDeniedFileOut(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
 	putFile(t, filepath.Join(root, ".env"), "SECRET=1 --\n")
 	gitIn(t, root, "add", "-f", ".env")
@@ -94,6 +99,7 @@ func TestAColonOrTwoHyphensLeaveNoDeniedFileOut(t *testing.T) {
 }
 
 func TestAManualPageOfGitRunsNoProgramOfTheRepository(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
 	wantEffect(t, p, Run, "git log --help", "git -C sub status --help")
 	gitIn(t, root, "config", "man.viewer", "x")
@@ -102,6 +108,7 @@ func TestAManualPageOfGitRunsNoProgramOfTheRepository(t *testing.T) {
 }
 
 func TestCommandsInTextsAreSeenByDenyAndByWhatIsAskedAlways(t *testing.T) {
+	t.Parallel()
 	_, p := harmlessTree(t, ModeAsk)
 	rules, err := ParseRules([]string{"bash"})
 	if err != nil {

@@ -26,6 +26,7 @@ func hostileTree(t *testing.T) (string, *Policy) {
 // TestHostileLinesAreAsked has lines with forbidden writes, runs or reads, for a user whose shell is bash and for one
 // who has sh only.
 func TestHostileLinesAreAsked(t *testing.T) {
+	t.Parallel()
 	root, p := hostileTree(t)
 	lines := append(linesOf(t, "hostile.txt"), "cat <<EOF | sh\ntouch PWN\nEOF", "sed -n '1{p;w x\n}' a.txt",
 		"sed -n '1a\\\nx' a.txt",
@@ -47,6 +48,7 @@ func TestHostileLinesAreAsked(t *testing.T) {
 // TestWhatAUserWouldExpectIsReading has more lines that must raise no question, in
 // the strictest mode.
 func TestWhatAUserWouldExpectIsReading(t *testing.T) {
+	t.Parallel()
 	root, p := harmlessTree(t, ModePlan)
 	putFile(t, filepath.Join(root, "scripts", "x y.sh"), "echo\n")
 	for _, line := range linesOf(t, "expected.txt") {

@@ -26,6 +26,7 @@ func ruled(t *testing.T, texts ...string) (rules []Rule) {
 // A change under a deny rule for writing never lands, and one under an ask rule is asked about in every mode, whatever
 // program of a line wrote it.
 func TestRulesForWritingHoldForTheChangesOfALine(t *testing.T) {
+	t.Parallel()
 	at := func(path string, kind sandbox.Kind) sandbox.Change {
 		return judged("/p", path, kind, 0o644, 0o644)
 	}
@@ -88,6 +89,7 @@ func TestRulesForWritingHoldForTheChangesOfALine(t *testing.T) {
 
 // The user's permission in this session beats an ask rule of theirs, not one of the system's policy.
 func TestWhatTheSessionAllowsBeatsAnAskRuleForChanges(t *testing.T) {
+	t.Parallel()
 	changes := []sandbox.Change{judged("/p", "secret/a", sandbox.Created, 0o644, 0)}
 	for _, fixed := range []bool{false, true} {
 		want := map[bool]Verdict{false: Run, true: Ask}[fixed]

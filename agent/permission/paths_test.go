@@ -9,6 +9,7 @@ import (
 // A call that touches several paths is allowed by a rule that covers all of them, and
 // denied or asked about by one that covers any.
 func TestARuleForACallWithSeveralPaths(t *testing.T) {
+	t.Parallel()
 	both, docs := []string{"/p/docs/a.md", "/p/src/b.go"}, []string{"/p/docs/a.md", "/p/docs/b.md"}
 	for _, row := range []struct {
 		name             string

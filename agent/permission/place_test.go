@@ -38,6 +38,7 @@ func decideIn(p *Policy, root, line string) Decision {
 }
 
 func TestWhereALineRuns(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		mode    Mode
 		allow   string
@@ -94,6 +95,7 @@ func TestWhereALineRuns(t *testing.T) {
 }
 
 func TestATimeoutChangesNoDecision(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk)
 	plan := func(input string) tool.Access {
 		bash := builtin.Bash(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true})
@@ -118,6 +120,7 @@ func TestATimeoutChangesNoDecision(t *testing.T) {
 }
 
 func TestProgramsOfATrustedProjectRunUnasked(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk)
 	for _, trusted := range []bool{false, true} {
 		p.TrustsPrograms = trusted
@@ -137,6 +140,7 @@ func TestProgramsOfATrustedProjectRunUnasked(t *testing.T) {
 }
 
 func TestAnInstalledProgramNeedsNoNetwork(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAuto)
 	bin := filepath.Join(root, "node_modules", ".bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
@@ -158,6 +162,7 @@ func TestAnInstalledProgramNeedsNoNetwork(t *testing.T) {
 }
 
 func TestWritingGitCommandsLeaveWhereGitTracksASecret(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAuto)
 	for _, tracked := range []bool{false, true} {
 		if tracked {
@@ -173,6 +178,7 @@ func TestWritingGitCommandsLeaveWhereGitTracksASecret(t *testing.T) {
 }
 
 func TestAReasonIsSaidOnce(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAuto)
 	if d := decideIn(p, root, "npm ci; npm ci"); len(d.Reasons) != 2 || strings.Contains(d.Reason(), ";") {
 		t.Errorf("%d reasons: %s", len(d.Reasons), d.Reason())
@@ -180,6 +186,7 @@ func TestAReasonIsSaidOnce(t *testing.T) {
 }
 
 func TestASignedCommitLeaves(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAuto)
 	if d := decideIn(p, root, "git commit -S -m x"); d.Place != PlaceHost || !strings.Contains(d.Reason(), "gpg") {
 		t.Errorf("%+v", d)
@@ -195,6 +202,7 @@ func TestASignedCommitLeaves(t *testing.T) {
 }
 
 func TestHooksAreOwnPrograms(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk)
 	hook := filepath.Join(root, ".git", "hooks", "pre-commit")
 	putFile(t, hook, "#!/bin/sh\n")
@@ -210,6 +218,7 @@ func TestHooksAreOwnPrograms(t *testing.T) {
 }
 
 func TestABackgroundCommandIsAskedUnlessTrusted(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		mode    Mode
 		trusted bool
@@ -230,6 +239,7 @@ func TestABackgroundCommandIsAskedUnlessTrusted(t *testing.T) {
 }
 
 func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk)
 	for _, text := range []string{"bash(sed:*)", "bash(@read)"} {
 		r, err := ParseRule(text)
@@ -250,6 +260,7 @@ func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
 
 // Plan mode asks nothing: a line that a rule would ask about is refused, wherever it would run.
 func TestPlanModeRefusesWhatARuleAsksAbout(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModePlan)
 	for name, can := range map[string]Confinement{"layer": p.Confinement, "tried first": {Sandbox: true, First: true, Auto: true}} {
 		p.Confinement = can
@@ -267,6 +278,7 @@ func TestPlanModeRefusesWhatARuleAsksAbout(t *testing.T) {
 }
 
 func TestAnUnconfinedRunIsAskedWithTheModelsReason(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAuto, "bash")
 	access := tool.Access{Kind: tool.KindRun, Command: "cat a.txt", Dir: root, Unconfined: "needs the proxy"}
 	d := p.Decide("bash", access)
@@ -292,6 +304,7 @@ func judged(root, path string, kind sandbox.Kind, now, before fs.FileMode) sandb
 }
 
 func TestEffectsDecide(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk)
 	change := func(path string, kind sandbox.Kind, now, before fs.FileMode) []sandbox.Change {
 		return []sandbox.Change{judged(root, path, kind, now, before)}
@@ -441,6 +454,7 @@ func TestEffectsDecide(t *testing.T) {
 }
 
 func TestCaches(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[string]bool{
 		"__pycache__/x.pyc": true, "web/.next/cache": true, "node_modules/.vite/deps/x.js": true, "web/node_modules/.vite-temp": true,
 		"node_modules/.vitest": true, "target/debug/deps/x.o": true,
@@ -454,6 +468,7 @@ func TestCaches(t *testing.T) {
 
 // Ignored files are build output only where only the project describes their content.
 func TestOnlyTheProjectMakesOutput(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk)
 	beside := filepath.Join(t.TempDir(), "x")
 	for _, file := range []string{beside, filepath.Join(root, "x.mk")} {
@@ -476,6 +491,7 @@ func TestOnlyTheProjectMakesOutput(t *testing.T) {
 
 // A lasting yes is for the changes shown, and no more.
 func TestALastingYesToALineHoldsForTheSameChangesOnly(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk)
 	at := func(path string, kind sandbox.Kind, mode fs.FileMode) sandbox.Change {
 		return judged(root, path, kind, mode, 0o644)
@@ -507,6 +523,7 @@ func TestALastingYesToALineHoldsForTheSameChangesOnly(t *testing.T) {
 
 // A sub-agent begins with the user's lasting answers; those it is given itself are its own.
 func TestALastingYesToASubAgentIsItsOwn(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk)
 	changes := []sandbox.Change{judged(root, "a.go", sandbox.Modified, 0o644, 0o644)}
 	verdict := func(p *Policy, line string) Verdict {
@@ -525,6 +542,7 @@ func TestALastingYesToASubAgentIsItsOwn(t *testing.T) {
 // Changes that the journal can undo need no question beforehand on a machine without
 // layers, except for git's own ways to lose work and guarded files.
 func TestTheJournalTakesThePlaceOfAsking(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		allow   string
 		line    string
@@ -560,6 +578,7 @@ func TestTheJournalTakesThePlaceOfAsking(t *testing.T) {
 }
 
 func TestAnExplanationSaysWhereALineRuns(t *testing.T) {
+	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk, "bash!(git push)")
 	for line, place := range map[string]string{"cat a.txt": "read-only", "touch x": "layer", "go test ./...": "layer",
 		"git push": "host"} {

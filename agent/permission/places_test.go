@@ -111,6 +111,7 @@ func placesPolicy(t *testing.T) *Policy {
 }
 
 func TestWhereLinesRunInEachMode(t *testing.T) {
+	t.Parallel()
 	base := placesPolicy(t)
 	rows := placeRows(t)
 	classes := map[string]int{}

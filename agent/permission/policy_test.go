@@ -177,6 +177,7 @@ var shellLines = []struct {
 }
 
 func TestShellLinesAreTakenApart(t *testing.T) {
+	t.Parallel()
 	for _, c := range shellLines {
 		p := testPolicy(t, c.mode, c.allow, c.ask, c.deny)
 		lineIs(t, p, c.command, c.want)
@@ -264,6 +265,7 @@ var callsOnFiles = []struct {
 }
 
 func TestFilesAndModes(t *testing.T) {
+	t.Parallel()
 	for _, c := range callsOnFiles {
 		p := testPolicy(t, c.mode, c.allow, c.ask, c.deny)
 		for i, path := range c.access.Paths {
@@ -285,6 +287,7 @@ func TestFilesAndModes(t *testing.T) {
 }
 
 func TestTheNarrowRuleAllowsTheCall(t *testing.T) {
+	t.Parallel()
 	calls := []struct {
 		name   string
 		access tool.Access

@@ -14,6 +14,7 @@ var update = flag.Bool("update", false, "rewrite docs/reading.md")
 
 // TestReadingDoc keeps docs/reading.md in line with the tables.
 func TestReadingDoc(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join("..", "..", "docs", "reading.md")
 	want := readingHead + readingDoc() + readingResults + resultDoc() + readingCaches + cacheDoc() + readingGuarded + autoExecutedDoc()
 	if *update {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestRulesForHosts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		allow, ask, deny, host string
 		want                   Verdict
@@ -45,6 +46,7 @@ func TestRulesForHosts(t *testing.T) {
 }
 
 func TestTheQuestionSaysThatAHostIsThisMachine(t *testing.T) {
+	t.Parallel()
 	p := testPolicy(t, ModeAsk, "", "", "")
 	for host, want := range map[string]string{
 		"localhost:8080":     "localhost is this machine; web_fetch(localhost:8080)",

@@ -11,6 +11,7 @@ import (
 )
 
 func TestARuleThatCanMatchNothingIsRefusedWithTheNearestOne(t *testing.T) {
+	t.Parallel()
 	for rule, try := range map[string]string{
 		"nosuchtool(x)":                "bash(nosuchtool x)",
 		"bahs(ls)":                     "bash(ls)",
@@ -69,6 +70,7 @@ func TestARuleThatCanMatchNothingIsRefusedWithTheNearestOne(t *testing.T) {
 }
 
 func TestAllowRulesForCommandsCoverWhatTheySayAndNoMore(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, line string
 		covers     bool
@@ -113,6 +115,7 @@ func TestAllowRulesForCommandsCoverWhatTheySayAndNoMore(t *testing.T) {
 }
 
 func TestDenyRulesMatchWhatCouldBeMeant(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, line string
 		want       Verdict
@@ -183,6 +186,7 @@ func put(t *testing.T, path, text string) {
 }
 
 func TestARuleForAScriptIsForThatFile(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, cwd, line string
 		covers          bool
@@ -213,6 +217,7 @@ func TestARuleForAScriptIsForThatFile(t *testing.T) {
 }
 
 func TestAScriptThatChangedIsAskedOnceMore(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ rule, line string }{
 		{"bash(./x.sh)", "./x.sh"},
 		{"bash(./x.sh:*)", "./x.sh -v"},
@@ -243,6 +248,7 @@ func TestAScriptThatChangedIsAskedOnceMore(t *testing.T) {
 }
 
 func TestAScriptApprovedForGoodIsTheOneOfThen(t *testing.T) {
+	t.Parallel()
 	p, dir := scriptProject(t, "bash(./x.sh)")
 	access := tool.Access{Kind: tool.KindRun, Command: "./x.sh", Dir: dir}
 	then := &Approval{Dir: dir,

@@ -10,6 +10,7 @@ import (
 // Each call of a server's tool is asked about in every mode until a rule names it; plan refuses
 // those that the user does not list as reading. The server's own claims change nothing.
 func TestServersCalls(t *testing.T) {
+	t.Parallel()
 	calls := map[string]tool.Access{
 		"plain":   {Kind: tool.KindServer, Server: "db"},
 		"claims":  {Kind: tool.KindServer, Server: "db", Claims: "only reads"},
@@ -52,6 +53,7 @@ func TestServersCalls(t *testing.T) {
 }
 
 func TestRulesForServersCalls(t *testing.T) {
+	t.Parallel()
 	p := testPolicy(t, ModeAsk, "", "", "")
 	d := p.Decide("mcp__db__query", ofServer("db"))
 	if d.Narrow != "mcp__db__query" || d.Suggested != "mcp__db" || d.Cause() != ServerTool {
@@ -75,6 +77,7 @@ func TestRulesForServersCalls(t *testing.T) {
 }
 
 func TestServersCallsAreExplained(t *testing.T) {
+	t.Parallel()
 	p := testPolicy(t, ModePlan, "mcp__db", "", "")
 	name, access, err := CallFor("mcp__db__query", nil)
 	if err != nil || name != "mcp__db__query" || access.Kind != tool.KindServer || access.Server != "db" {
@@ -90,6 +93,7 @@ func TestServersCallsAreExplained(t *testing.T) {
 }
 
 func TestRulesForToolsThatAServerLacks(t *testing.T) {
+	t.Parallel()
 	p := testPolicy(t, ModeAsk, "mcp__db__qurey|mcp__db__list_*|mcp__db|mcp__other__x", "mcp__db__drop", "mcp__db__d*")
 	var lacking []string
 	for _, r := range p.Unmatched("db", []string{"mcp__db__query", "mcp__db__list_tables", "mcp__db__delete"}) {

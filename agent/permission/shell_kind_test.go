@@ -7,6 +7,7 @@ import (
 
 // TestALineIsParsedForTheShellThatRunsIt has lines that shells take differently.
 func TestALineIsParsedForTheShellThatRunsIt(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		shell, line string
 		want        Verdict
@@ -30,6 +31,7 @@ func TestALineIsParsedForTheShellThatRunsIt(t *testing.T) {
 // TestInAnotherLocaleNoLineIsTakenApart has a line whose quotes mean something
 // else where a backslash can be the second byte of a character.
 func TestInAnotherLocaleNoLineIsTakenApart(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{"echo \"中\\\" ; touch PWN #\"", "ls", "cat a"} {
 		p := testPolicy(t, ModeAsk, "bash(echo:*)|bash(ls:*)", "", "")
 		p.Shell.Locale = "zh_CN.GBK"
@@ -52,6 +54,7 @@ func TestInAnotherLocaleNoLineIsTakenApart(t *testing.T) {
 // TestDenyRulesSeeWhatAShellIsGivenToRun has commands that a deny rule must find
 // although another shell, or this one later, runs them.
 func TestDenyRulesSeeWhatAShellIsGivenToRun(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		"trap 'rm q' EXIT", "bash <<< 'rm q'", "bash <<< \"rm q\"", "sh <<EOF\nrm q\nEOF", "zsh -c 'rm q'",
 		"dash -c 'ls; rm q'", "env sh -c 'rm q'", "timeout 5 sh -c 'rm q'", "busybox sh -c 'rm q'", "busybox rm q",
@@ -70,6 +73,7 @@ func TestDenyRulesSeeWhatAShellIsGivenToRun(t *testing.T) {
 
 // TestReasonsAreSentences has the sentences that the user reads above a question.
 func TestReasonsAreSentences(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		"echo x > out.txt":      "echo writes its output into a file, out.txt",
 		"ls | xargs cat":        "cat is started by another command, which gives it further arguments",

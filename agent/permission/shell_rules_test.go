@@ -126,6 +126,7 @@ var coveredByARule = []struct{ allow, line string }{
 }
 
 func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
+	t.Parallel()
 	for _, c := range askedInSpiteOfARule {
 		p := testPolicy(t, ModeAsk, c.allow, "", "")
 		lineIs(t, p, c.line, Ask)
@@ -142,6 +143,7 @@ func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
 // TestAlwaysThisVeryLine allows a line for the session, as the user may answer,
 // and tries another one that would fit if its end were taken for a pattern.
 func TestAlwaysThisVeryLine(t *testing.T) {
+	t.Parallel()
 	for line, other := range map[string]string{
 		"rm *": "rm x", "make a:*": "make a b", `rm \*`: `rm *`, `rm \\*`: `rm \*`, "make": "make x",
 		"make x > out": "make x", "make # x": "make",
@@ -159,6 +161,7 @@ func TestAlwaysThisVeryLine(t *testing.T) {
 // TestDenyAndAskSeeThrough tries to get past deny and ask rules with everything
 // else allowed.
 func TestDenyAndAskSeeThrough(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ rule, line string }{
 		{"bash(rm:*)", "rm x"}, {"bash(rm:*)", "/bin/rm x"}, {"bash(rm:*)", "../../bin/rm x"}, {"bash(rm:*)", "\\rm x"},
 		{"bash(rm:*)", "'r'm x"}, {"bash(rm:*)", "RM x"}, {"bash(rm:*)", "ls; rm x"}, {"bash(rm:*)", "ls | rm x"},
@@ -212,6 +215,7 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 // A command that names a file under a deny rule for reading is refused, also on a layer, where nothing else would keep
 // it from the file.
 func TestReadRulesHoldForCommands(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]Verdict{
 		"cat secret/a": Refuse, "cat sub/../secret/a": Refuse, "cd secret && cat a": Refuse, "wc -l < secret/a": Refuse,
 		"git show HEAD:secret/a": Refuse, "grep -f secret/a x": Refuse, "git diff": Ask, "git log -p": Ask, "cat secret/*": Ask, "cat *": Ask, "rg x sub": Ask,
@@ -240,6 +244,7 @@ func TestReadRulesHoldForCommands(t *testing.T) {
 }
 
 func TestAskRulesForReadingCommands(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		ask, session, line string
 		want               Verdict
@@ -268,6 +273,7 @@ func TestAskRulesForReadingCommands(t *testing.T) {
 }
 
 func TestWithoutAProjectNothingIsFree(t *testing.T) {
+	t.Parallel()
 	p := testPolicy(t, ModeAsk, "bash(go test:*)", "", "")
 	p.NoProject = "this is the home directory"
 	for line, want := range map[string]Verdict{"ls": Ask, "go test": Run, "ls && go test": Ask, "cd x && go test": Ask} {

@@ -11,6 +11,7 @@ import (
 // TestShellLinesThatMustBeAsked lists lines that write, execute, read outside
 // the project or read secrets, and look as if they did not.
 func TestShellLinesThatMustBeAsked(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("testdata", "shell_asked.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +57,7 @@ func mustBe(t *testing.T, want Verdict, line string) {
 
 // TestShellLinesThatOnlyRead lists lines that models write all the time and that must not raise a question.
 func TestShellLinesThatOnlyRead(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		"ls", "ls -la", "ls -R sub", "ls *", "ls -d */", "pwd", "pwd && ls", "cat a.go", "cat -A a.go b.go",
 		"cat 'a b'", "cat *.go", "head -20 a", "head -n 20 a", "head -n20 a", "head -c 100 a", "tail -n +5 a",

@@ -32,6 +32,7 @@ func largeTree(t testing.TB) string {
 
 // A large directory of skills can be trusted, and is read in the time that a start may take.
 func TestALargeDirectoryOfSkillsIsRead(t *testing.T) {
+	t.Parallel()
 	root := largeTree(t)
 	began := time.Now()
 	found, err := Find(root, root, nil, []string{".claude"})
@@ -80,6 +81,7 @@ func BenchmarkLargeSettings(b *testing.B) {
 
 // However many contents of a large directory are trusted, the names of one of them are kept.
 func TestAnswersKeepTheNamesOfOneContent(t *testing.T) {
+	t.Parallel()
 	store := Store{filepath.Join(t.TempDir(), "trust.json")}
 	b := Settings{Root: "/p", Files: []File{{Name: ".claude/x"}}}
 	for i := range mostNamed {

@@ -46,6 +46,7 @@ func names(b Settings) (list []string) {
 }
 
 func TestWhatARepositoryBringsIsFound(t *testing.T) {
+	t.Parallel()
 	root := tree(t, map[string]string{
 		".artoo/config.toml": "x", ".claude/settings.json": "{}", ".claude/hooks/a.sh": "#!", "sub/.mcp.json": "{}",
 		"sub/.artoo/config.toml": "only the root's counts", "sub/deep/.claude/x": "y", "other/.claude/x": "not on the way",
@@ -70,6 +71,7 @@ func TestWhatARepositoryBringsIsFound(t *testing.T) {
 }
 
 func TestAnyChangeIsAnotherContent(t *testing.T) {
+	t.Parallel()
 	root := tree(t, map[string]string{".claude/a": "1", ".claude/b": "2"})
 	first := find(t, root, "")
 	change := func(name string, f func(path string) error, want ...string) {
@@ -104,6 +106,7 @@ func TestAnyChangeIsAnotherContent(t *testing.T) {
 }
 
 func TestWhatCannotBeTrustedIsRefused(t *testing.T) {
+	t.Parallel()
 	outside := tree(t, map[string]string{"secret": "x"})
 	for name, test := range map[string]struct {
 		make func(root string) error
@@ -146,6 +149,7 @@ func TestWhatCannotBeTrustedIsRefused(t *testing.T) {
 }
 
 func TestALinkWithinTheProjectIsFollowed(t *testing.T) {
+	t.Parallel()
 	root := tree(t, map[string]string{"skills/one/SKILL.md": "do", ".claude/settings.json": "{}"})
 	if err := os.Symlink("../skills", filepath.Join(root, ".claude", "skills")); err != nil {
 		t.Fatal(err)
@@ -157,6 +161,7 @@ func TestALinkWithinTheProjectIsFollowed(t *testing.T) {
 }
 
 func TestAnswersAreOfPathAndContent(t *testing.T) {
+	t.Parallel()
 	store := Store{filepath.Join(t.TempDir(), "state", "trust.json")}
 	root := tree(t, map[string]string{".claude/a": "1"})
 	one := find(t, root, "")
@@ -208,6 +213,7 @@ func TestAnswersAreOfPathAndContent(t *testing.T) {
 }
 
 func TestABrokenStoreTrustsNothing(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"", "{", `{"v":2,"answers":[]}`} {
 		store := Store{filepath.Join(t.TempDir(), "trust.json")}
 		if err := os.WriteFile(store.Path, []byte(text), 0o600); err != nil {
@@ -230,6 +236,7 @@ func TestABrokenStoreTrustsNothing(t *testing.T) {
 
 // Running is trusted by the path alone, and neither kind of trust implies the other.
 func TestRunningIsTrustedByThePath(t *testing.T) {
+	t.Parallel()
 	store := Store{filepath.Join(t.TempDir(), "state", "trust.json")}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	expect := func(root string, want bool) {

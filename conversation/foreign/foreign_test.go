@@ -52,6 +52,7 @@ func call(id, name, input string) provider.ToolCall {
 }
 
 func TestSessionsOfOtherAgents(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		file string
 		want Session
@@ -87,6 +88,7 @@ func TestSessionsOfOtherAgents(t *testing.T) {
 }
 
 func TestWhatIsNoSessionIsSaid(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{"", "hello\n", `{"type":"session","id":"0"}`, `[1,2]`, `{"type":"user"}`,
 		`{"type":"session_meta","payload":{"id":"c1"}}`} {
 		if s, err := Read(strings.NewReader(file)); !errors.Is(err, ErrUnknown) {

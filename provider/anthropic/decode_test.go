@@ -32,6 +32,7 @@ func ask(t *testing.T, reply providertest.Reply) providertest.Result {
 }
 
 func TestReplies(t *testing.T) {
+	t.Parallel()
 	ev := func(s string) string { return "data: " + s + "\n\n" }
 	tests := []struct {
 		name string
@@ -95,6 +96,7 @@ func TestReplies(t *testing.T) {
 }
 
 func TestARefusalIsExplained(t *testing.T) {
+	t.Parallel()
 	r := ask(t, providertest.Stream(start+
 		`data: {"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"because"}}}`+"\n\n"+`data: {"type":"message_stop"}`+"\n\n"))
 	if r.Err != nil || r.Done.Stop != provider.StopRefusal || r.Done.Detail != "because" {
@@ -103,6 +105,7 @@ func TestARefusalIsExplained(t *testing.T) {
 }
 
 func TestAReplyThatStartsAgainCountsOnce(t *testing.T) {
+	t.Parallel()
 	text := func(s string) string {
 		return `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n" +
 			`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + s + `"}}` + "\n\n"
@@ -120,6 +123,7 @@ func TestAReplyThatStartsAgainCountsOnce(t *testing.T) {
 }
 
 func TestAFailedReplyTellsWhatItUsed(t *testing.T) {
+	t.Parallel()
 	for name, rest := range map[string]string{
 		"cut":     "",
 		"no stop": `data: {"type":"message_stop"}` + "\n\n",
@@ -138,6 +142,7 @@ func TestAFailedReplyTellsWhatItUsed(t *testing.T) {
 }
 
 func TestAWholeMessageIsTaken(t *testing.T) {
+	t.Parallel()
 	r := ask(t, providertest.JSON(200, "\n\n"+
 		`{"type":"message","model":"m","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"x"},{"type":"tool_use","id":"a","name":"read","input":{"p":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4}}`))
 	if r.Err != nil || r.Text != "x" || r.Reasoning != "hm" || r.Done.Stop != provider.StopToolUse ||
@@ -151,6 +156,7 @@ func TestAWholeMessageIsTaken(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
+	t.Parallel()
 	key := func(context.Context) (string, error) { return "k1", nil }
 	for name, tc := range map[string]struct {
 		p    *anthropic.Provider

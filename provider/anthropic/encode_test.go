@@ -49,6 +49,7 @@ func session() provider.Request {
 }
 
 func TestGoldenRequests(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(*provider.Request){
 		"session":  func(*provider.Request) {},
 		"thinking": func(r *provider.Request) { r.Effort = provider.EffortHigh },
@@ -76,6 +77,7 @@ func TestGoldenRequests(t *testing.T) {
 // TestNoBudgetInTheMiddleOfALoopMadeWithoutThought: the API answers such a
 // history with a 400 about the missing first thought.
 func TestNoBudgetInTheMiddleOfALoopMadeWithoutThought(t *testing.T) {
+	t.Parallel()
 	req := session()
 	req.Effort = provider.EffortHigh
 	req.Messages = req.Messages[:4]
@@ -99,6 +101,7 @@ func TestNoBudgetInTheMiddleOfALoopMadeWithoutThought(t *testing.T) {
 }
 
 func TestMarksStandWhereThePreviousRequestEnded(t *testing.T) {
+	t.Parallel()
 	req := session()
 	var places []string
 	for range 6 {
@@ -149,6 +152,7 @@ func contains(list []string, s string) bool {
 }
 
 func TestCutThoughtsGoBackOnlyWhereTheyAreTaken(t *testing.T) {
+	t.Parallel()
 	for model, want := range map[string]bool{"claude-opus-4-8": false, "qwen3": true} {
 		req := provider.Request{Options: provider.Options{Model: model}, Messages: []provider.Message{
 			provider.UserText("hi"),
@@ -167,6 +171,7 @@ func TestCutThoughtsGoBackOnlyWhereTheyAreTaken(t *testing.T) {
 }
 
 func TestResultsComeBeforeText(t *testing.T) {
+	t.Parallel()
 	req := session()
 	m := req.Messages
 	req.Messages = []provider.Message{m[0], m[1], m[2], provider.UserText("in between"), m[3]}

@@ -13,6 +13,7 @@ const interleaved = "interleaved-thinking-2025-05-14"
 // TestModelsWithABudgetThinkBetweenCalls where they can: those that are told of an
 // effort do so by themselves, and 3.7 cannot.
 func TestModelsWithABudgetThinkBetweenCalls(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		model  string
 		effort provider.Effort
@@ -45,6 +46,7 @@ func TestModelsWithABudgetThinkBetweenCalls(t *testing.T) {
 // TestAGatewayThatKnowsNoBetas is asked without from then on, and nobody is told:
 // nothing that was promised is lost.
 func TestAGatewayThatKnowsNoBetas(t *testing.T) {
+	t.Parallel()
 	p, s := learner(t, bad("Unexpected value(s) `"+interleaved+"` for the `anthropic-beta` header."))
 	if told := askTwice(t, p, s, hello("claude-sonnet-4-5", provider.EffortHigh)); len(told) > 0 {
 		t.Errorf("told %q", told)
@@ -62,6 +64,7 @@ func TestAGatewayThatKnowsNoBetas(t *testing.T) {
 
 // TestAPausedReplyGoesBackAsItIs, its reasoning too, with no word behind it.
 func TestAPausedReplyGoesBackAsItIs(t *testing.T) {
+	t.Parallel()
 	p, s := learner(t, providertest.Anthropic(providertest.Text("ok")))
 	req := hello("claude-sonnet-4-5", provider.EffortHigh)
 	paused := provider.Message{Role: provider.RoleAssistant, Provider: p.Name, Model: req.Model, Parts: []provider.Part{

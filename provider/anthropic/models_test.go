@@ -12,6 +12,7 @@ import (
 )
 
 func TestModels(t *testing.T) {
+	t.Parallel()
 	srv := providertest.NewServer(t,
 		providertest.JSON(200, `{"data":[
 			{"id":"claude-opus-9","display_name":"Claude Opus 9","max_input_tokens":3000000,"max_tokens":256000,
@@ -52,6 +53,7 @@ func TestModels(t *testing.T) {
 }
 
 func TestModelsRefused(t *testing.T) {
+	t.Parallel()
 	srv := providertest.NewServer(t, providertest.Fail(401, "authentication_error", "invalid x-api-key"),
 		providertest.JSON(200, `[`))
 	p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: srv.URL, HTTP: srv.HTTP}}
@@ -70,6 +72,7 @@ func TestModelsRefused(t *testing.T) {
 // TestDescribeOfAServerOfOnesOwn: llama.cpp speaks Messages too, and gives a model
 // the window it was started with.
 func TestDescribeOfAServerOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	answers := map[string]string{
 		"/v1/models?limit=1000": `{"data":[{"id":"tiny","owned_by":"llamacpp","meta":{"n_ctx_train":32768}}]}`,
 		"/props":                `{"default_generation_settings":{"n_ctx":4096}}`,

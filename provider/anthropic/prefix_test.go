@@ -14,6 +14,7 @@ import (
 // effort set. These models think once, when a turn begins; the switch for it
 // stands before the history and must not change from step to step.
 func TestThePrefixHoldsWhileAModelThinks(t *testing.T) {
+	t.Parallel()
 	script := []providertest.Reply{
 		providertest.Anthropic(providertest.Reason("let me see"), providertest.Call("a1", "read", `{}`)),
 		providertest.Anthropic(providertest.Call("a2", "read", `{}`), providertest.Call("a3", "read", `{}`)),
@@ -64,6 +65,7 @@ func TestThePrefixHoldsWhileAModelThinks(t *testing.T) {
 // TestALoopIsJudgedByItsFirstStep shows that later messages of the user, and older
 // loops, do not count.
 func TestALoopIsJudgedByItsFirstStep(t *testing.T) {
+	t.Parallel()
 	step := func(id string, thinks bool) []provider.Message {
 		m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "claude-sonnet-4-5"}
 		if thinks {

@@ -12,6 +12,7 @@ import (
 // TestRefrain feeds events of which most are read without decoding, of two
 // blocks in turn, between others that are not.
 func TestRefrain(t *testing.T) {
+	t.Parallel()
 	d := &decoder{}
 	feed := func(format string, args ...any) {
 		t.Helper()

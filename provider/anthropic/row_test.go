@@ -59,6 +59,7 @@ func hello(model string, effort provider.Effort) provider.Request {
 // model. The lesson of the first refusal holds from then on, and is reported once,
 // where something is lost.
 func TestWhatIsRefusedIsLeftOut(t *testing.T) {
+	t.Parallel()
 	heat := 0.5
 	for _, tc := range []struct {
 		name, message, model   string
@@ -150,6 +151,7 @@ func thinker() []provider.Message {
 // TestThoughtsThatAreNoLongerTaken are left out, all of them, and the
 // request goes once more.
 func TestThoughtsThatAreNoLongerTaken(t *testing.T) {
+	t.Parallel()
 	p, s := learner(t,
 		bad(
 			"messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."))
@@ -179,6 +181,7 @@ func TestThoughtsThatAreNoLongerTaken(t *testing.T) {
 // came, a withheld thought behind a text or a call too, and only to the model
 // that made them.
 func TestThoughtsKeepTheirPlace(t *testing.T) {
+	t.Parallel()
 	ok := providertest.Anthropic(providertest.Text("ok"))
 	s := providertest.NewServer(t, ok, ok)
 	p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: s.URL, HTTP: s.HTTP}}
@@ -205,6 +208,7 @@ func TestThoughtsKeepTheirPlace(t *testing.T) {
 // TestAShorterReplyFits: where prompt and reply together are too long, the
 // reply is made shorter. When the history has become shorter, it is not any more.
 func TestAShorterReplyFits(t *testing.T) {
+	t.Parallel()
 	p, s := learner(t,
 		bad(
 			"input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000, decrease input length or `max_tokens` and try again"))
@@ -243,6 +247,7 @@ func TestAShorterReplyFits(t *testing.T) {
 // the user's own spend limit, a 400. A request may be retried after the first, and
 // never after the second.
 func TestCapsThatDoNotPass(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		reply     providertest.Reply
 		kind      provider.ErrorKind

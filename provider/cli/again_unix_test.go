@@ -232,6 +232,7 @@ func TestCodexWithoutTheVariableOfItsKey(t *testing.T) {
 
 // codex reports a server that is silent for minutes like one that is not there.
 func TestCodexThatWaitsForASilentServerIsNotGivenUp(t *testing.T) {
+	t.Parallel()
 	d := &codexEvents{}
 	r := &reply{send: func(provider.Event) {}, mayBeStuck: 2 * time.Minute}
 	for range 4 {

@@ -151,6 +151,7 @@ func TestSlowReaderIsNoSilence(t *testing.T) {
 }
 
 func TestReplyIsBounded(t *testing.T) {
+	t.Parallel()
 	r := &reply{send: func(provider.Event) {}, size: mostReply - 3}
 	if r.say("abc"); r.abort {
 		t.Error("it is ended too early")

@@ -141,6 +141,7 @@ func TestImagesAndEffortAreNotDroppedSilently(t *testing.T) {
 }
 
 func TestModesAndOptions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, mode, model, want string }{
 		{ClaudeName, "plan", "", "--permission-mode=plan"},
 		{ClaudeName, "ask", "opus", "--model=opus --effort=max"},
@@ -222,6 +223,7 @@ func TestTooOld(t *testing.T) {
 }
 
 func TestEnviron(t *testing.T) {
+	t.Parallel()
 	scrubbed := []string{"HOME=/h", "CLAUDECODE=1", "CODEX_HOME=/c"}
 	all := append(slices.Clone(scrubbed), "ANTHROPIC_API_KEY=a", "CLAUDE_CODE_OAUTH_TOKEN=o", "OPENAI_API_KEY=b",
 		"CODEX_API_KEY=c", "GEMINI_API_KEY=g", "GOOGLE_API_KEY=", "AWS_SECRET_ACCESS_KEY=s")

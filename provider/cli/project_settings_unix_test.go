@@ -135,10 +135,12 @@ func TestGeminiIsNotRunWhereTheRepositoryBringsSettings(t *testing.T) {
 
 // gemini sets the variables of an .env file, unless they are set already.
 func TestEnvFilesOfTheRepositorySetNothing(t *testing.T) {
+	t.Parallel()
 }
 
 // TestGeminiIncludesNoFileForAnAt in a message: a backslash stands before each that could mean one.
 func TestGeminiIncludesNoFileForAnAt(t *testing.T) {
+	t.Parallel()
 	const told = "(In what follows, a backslash before an at sign is not part of the text.)\n\n"
 	for text, want := range map[string]string{
 		"": "", "no at": "", "@": "", "a @ b": "", "@. ": "", "@(x)": "", `\@notes.txt`: "",

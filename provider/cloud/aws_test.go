@@ -29,6 +29,7 @@ var vectors = []struct{ name, method, address, body, kind, signed, signature str
 }
 
 func TestSignaturesAreThoseOfThePublishedVectors(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2015, 8, 30, 12, 36, 0, 0, time.UTC)
 	c := &credentials{id: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
 	for _, v := range vectors {
@@ -57,6 +58,7 @@ func TestSignaturesAreThoseOfThePublishedVectors(t *testing.T) {
 }
 
 func TestTheRegionStandsInTheHost(t *testing.T) {
+	t.Parallel()
 	for host, want := range map[string]string{
 		"bedrock-runtime.eu-central-1.amazonaws.com":              "eu-central-1",
 		"bedrock.us-east-1.amazonaws.com":                         "us-east-1",

@@ -9,6 +9,7 @@ import (
 
 // TestAReplyCutAtEveryByte is a broken connection wherever the terminal event has not come, as on every other wire.
 func TestAReplyCutAtEveryByte(t *testing.T) {
+	t.Parallel()
 	build := func() providertest.Reply {
 		return providertest.Converse(providertest.Reason("hm"), providertest.Text("Hello"), providertest.Call("c1", "read", `{"path":"a"}`))
 	}
@@ -34,6 +35,7 @@ func TestAReplyCutAtEveryByte(t *testing.T) {
 
 // TestAnEventWithAWrongSumIsNoEvent wherever a byte of it changed.
 func TestAnEventWithAWrongSumIsNoEvent(t *testing.T) {
+	t.Parallel()
 	reply := providertest.Converse(providertest.Text("Hello"))
 	for at := 8; at < len(reply.Body)/2; at += 5 {
 		changed := providertest.Converse(providertest.Text("Hello"))
@@ -50,6 +52,7 @@ func TestAnEventWithAWrongSumIsNoEvent(t *testing.T) {
 }
 
 func TestExceptionsInTheMiddleHaveTheirKind(t *testing.T) {
+	t.Parallel()
 	for name, kind := range map[string]provider.ErrorKind{
 		"throttlingException": provider.KindRateLimit, "serviceUnavailableException": provider.KindOverloaded,
 		"internalServerException": provider.KindProvider, "modelStreamErrorException": provider.KindProvider,

@@ -279,6 +279,7 @@ func scriptTests() []scriptTest {
 }
 
 func TestScript(t *testing.T) {
+	t.Parallel()
 	for _, tt := range scriptTests() {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -335,6 +336,7 @@ func TestScriptWithTheRealGo(t *testing.T) {
 }
 
 func TestTheUserTalksToTheScript(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.playGo(t)
 	h, _ := w.turn(t, nil, Prompt)
@@ -351,6 +353,7 @@ func TestTheUserTalksToTheScript(t *testing.T) {
 // The terminal's /init asks any model for an AGENTS.md: the script says that it is one,
 // and plays on afterwards as if nothing had been said.
 func TestTheScriptSaysThatItCannotWriteInstructions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.playGo(t)
 	h, log := w.turn(t, nil, "Write AGENTS.md in the root of this project.")
@@ -364,6 +367,7 @@ func TestTheScriptSaysThatItCannotWriteInstructions(t *testing.T) {
 }
 
 func TestTheScriptGoesOnAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.playGo(t)
 	before := w.instead
@@ -394,6 +398,7 @@ func TestTheScriptGoesOnAfterAnInterrupt(t *testing.T) {
 }
 
 func TestItSpeaksInPiecesAndStopsAtOnce(t *testing.T) {
+	t.Parallel()
 	var waits []time.Duration
 	pace := func(_ context.Context, d time.Duration) { waits = append(waits, d) }
 	p := &Provider{Pace: pace}
@@ -436,6 +441,7 @@ func TestItSpeaksInPiecesAndStopsAtOnce(t *testing.T) {
 }
 
 func TestOnlyItsOwnCallsAreScripted(t *testing.T) {
+	t.Parallel()
 	for _, c := range []provider.ToolCall{
 		fake.ToolCall("1", "bash", `{"command":"go test ./...; rm -rf /"}`),
 		fake.ToolCall("1", "bash", `{"command":"go test ./...","cwd":"/"}`),

@@ -33,6 +33,7 @@ func drain(ctx context.Context, p *Provider, req provider.Request) []pair {
 }
 
 func TestStepsArePlayed(t *testing.T) {
+	t.Parallel()
 	call := ToolCall("1", "ls", `{"path":"."}`)
 	started := pair{Event: provider.Started{Model: "m"}}
 	message := func(parts ...provider.Part) provider.Message {
@@ -82,6 +83,7 @@ func TestStepsArePlayed(t *testing.T) {
 }
 
 func TestRequestsAreKeptAsTheyWere(t *testing.T) {
+	t.Parallel()
 	p := &Provider{Then: func(req provider.Request) Step { return Say(fmt.Sprint(len(req.Messages))) }}
 	if _, ok := p.Last(); ok {
 		t.Error("a request before the first")
@@ -95,6 +97,7 @@ func TestRequestsAreKeptAsTheyWere(t *testing.T) {
 }
 
 func TestGateHoldsUntilOpenedOrCanceled(t *testing.T) {
+	t.Parallel()
 	gate := NewGate()
 	p := &Provider{Steps: []Step{{Text: []string{"a", "b"}, Gate: gate, GateAfter: 2}, {Gate: gate}, {Gate: NewGate()}}}
 	var seen []provider.Event
@@ -132,6 +135,7 @@ func TestGateHoldsUntilOpenedOrCanceled(t *testing.T) {
 }
 
 func TestRequestsSideBySideTakeOneStepEach(t *testing.T) {
+	t.Parallel()
 	p := &Provider{}
 	for i := range 50 {
 		p.Steps = append(p.Steps, Say(fmt.Sprintf("%02d", i)))
@@ -155,6 +159,7 @@ func TestRequestsSideBySideTakeOneStepEach(t *testing.T) {
 }
 
 func TestBrokenHistoriesAreRefused(t *testing.T) {
+	t.Parallel()
 	user := provider.UserText("a")
 	assistant := func(parts ...provider.Part) provider.Message {
 		return provider.Message{Role: provider.RoleAssistant, Parts: parts}

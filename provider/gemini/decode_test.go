@@ -53,6 +53,7 @@ func parts(contents ...string) providertest.Reply {
 }
 
 func TestSignaturesStayOnTheirPart(t *testing.T) {
+	t.Parallel()
 	const sig = `"thoughtSignature":"aa+/b_-=="`
 	call := func(id, opaque string) provider.ToolCall {
 		return provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{}`), Opaque: opaque}
@@ -112,6 +113,7 @@ func TestSignaturesStayOnTheirPart(t *testing.T) {
 }
 
 func TestEndings(t *testing.T) {
+	t.Parallel()
 	end := func(word, message, content string) providertest.Reply {
 		return providertest.Stream(`data: {"candidates":[{` + content + `"finishReason":"` + word +
 			`","finishMessage":"` + message + `"}]}` + "\n\n")
@@ -175,6 +177,7 @@ func TestEndings(t *testing.T) {
 }
 
 func TestABlockedPromptWasStillCharged(t *testing.T) {
+	t.Parallel()
 	r := ask(t,
 		providertest.Stream(
 			`data: {"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":7,"totalTokenCount":7}}`+"\n\n"))
@@ -185,6 +188,7 @@ func TestABlockedPromptWasStillCharged(t *testing.T) {
 
 // TestUsage: the last count holds, reasoning is output, cached tokens are no input.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	r := ask(t, providertest.Stream(`data: {"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1}}`+"\n\n"+
 		`data: {"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}],"responseId":"r","usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":900,"toolUsePromptTokenCount":30,"candidatesTokenCount":20,"thoughtsTokenCount":300,"totalTokenCount":1350}}`+"\n\n"+
 		`data: {"usageMetadata":{"trafficType":"ON_DEMAND"}}`+"\n\n"))
@@ -198,6 +202,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestTheReplyNamesItsRequest(t *testing.T) {
+	t.Parallel()
 	body := `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}],"modelVersion":"gemini-3-flash-002","responseId":"resp-1"}`
 	r := ask(t, providertest.Stream("data: "+body+"\n\n"))
 	if s, ok := r.Events[0].(provider.Started); !ok || s.RequestID != "resp-1" || s.Model != "gemini-3-flash-002" ||
@@ -212,6 +217,7 @@ func TestTheReplyNamesItsRequest(t *testing.T) {
 
 // TestAnArray: a server that does not know alt=sse answers with one JSON array.
 func TestAnArray(t *testing.T) {
+	t.Parallel()
 	const array = `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},` + "\n" +
 		`{"candidates":[{"content":{"parts":[{"text":"b"},{"functionCall":{"name":"read","args":{}}}]},"finishReason":"STOP"}]}]`
 	r := ask(t, providertest.JSON(200, array))
@@ -234,6 +240,7 @@ func TestAnArray(t *testing.T) {
 
 // Vertex sends arguments in pieces where a gateway asked for them: such a call must not run without.
 func TestACallInPiecesIsNotRun(t *testing.T) {
+	t.Parallel()
 	for _, pieces := range []string{
 		`{"functionCall":{"name":"read","willContinue":true}}|{"functionCall":{"partialArgs":[{"jsonPath":"$.path","stringValue":"a"}],"willContinue":true}}|{"functionCall":{}}`,
 		`{"functionCall":{"name":"read","partialArgs":[{"jsonPath":"$.path","stringValue":"a"}]}}`,
@@ -249,6 +256,7 @@ func TestACallInPiecesIsNotRun(t *testing.T) {
 }
 
 func TestTheAddress(t *testing.T) {
+	t.Parallel()
 	for base, want := range map[string]string{"": "/v1beta/models/gemini-3-flash",
 		"/v1beta": "/v1beta/models/gemini-3-flash", "/gate/": "/gate/v1beta/models/gemini-3-flash"} {
 		for _, model := range []string{"gemini-3-flash", "models/gemini-3-flash"} {
@@ -273,6 +281,7 @@ func TestTheAddress(t *testing.T) {
 }
 
 func TestTheLastWordsOfAnError(t *testing.T) {
+	t.Parallel()
 	r := ask(t, providertest.JSON(400,
 		`{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}`))
 	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindContext || e.Window != 1048575 ||

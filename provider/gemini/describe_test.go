@@ -11,6 +11,7 @@ import (
 // A model that the catalogue does not have gets the window that its server names, and is
 // asked for once.
 func TestDescribe(t *testing.T) {
+	t.Parallel()
 	srv := providertest.NewServer(t,
 		providertest.JSON(200, `{"name":"models/gemini-9-pro","displayName":"Gemini 9 Pro","inputTokenLimit":1048576,"outputTokenLimit":65536,"thinking":true}`),
 		providertest.JSON(404, `{"error":{"code":404,"message":"models/none is not found","status":"NOT_FOUND"}}`),

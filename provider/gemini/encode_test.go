@@ -60,6 +60,7 @@ func session(model string) provider.Request {
 }
 
 func TestGoldenRequests(t *testing.T) {
+	t.Parallel()
 	for _, model := range []string{"gemini-3.1-pro-preview", "gemini-2.5-flash", "gemma-3-27b-it"} {
 		t.Run(model, func(t *testing.T) {
 			body, err := encode("g", session(model), wire.Learned{})
@@ -77,6 +78,7 @@ func TestGoldenRequests(t *testing.T) {
 // TestThePrefixHolds: the stand-in for a lost signature stays there,
 // and results and their images do not move.
 func TestThePrefixHolds(t *testing.T) {
+	t.Parallel()
 	for _, model := range []string{"gemini-3.1-pro-preview", "gemini-2.5-flash"} {
 		req := session(model)
 		all := req.Messages
@@ -99,6 +101,7 @@ func TestThePrefixHolds(t *testing.T) {
 }
 
 func TestThinking(t *testing.T) {
+	t.Parallel()
 	const (
 		unset, off, low, medium, high, most = "", provider.EffortOff, provider.EffortLow, provider.EffortMedium,
 			provider.EffortHigh, provider.EffortMax
@@ -156,6 +159,7 @@ func TestThinking(t *testing.T) {
 }
 
 func TestSubset(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ name, in, want string }{
 		{"nothing", ``, `{"properties":{},"type":"object"}`},
 		{"unknown keys",
@@ -211,6 +215,7 @@ func TestSubset(t *testing.T) {
 
 // TestSubsetOfItself: a schema that holds itself ends, and soon.
 func TestSubsetOfItself(t *testing.T) {
+	t.Parallel()
 	got := wire.Subset(json.RawMessage(
 		`{"type":"object","properties":{"child":{"$ref":"#"},"more":{"type":"array","items":{"$ref":"#"}}}}`), false)
 	if want := `{"properties":{"child":{"type":"string"},"more":{"items":{"type":"string"},"type":"array"}},"type":"object"}`; string(got) != want {

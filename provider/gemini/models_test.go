@@ -13,6 +13,7 @@ import (
 // TestModels: all pages are read; the server's facts override the catalogue's, which fill the gaps. A model that draws,
 // speaks or only makes vectors is left out.
 func TestModels(t *testing.T) {
+	t.Parallel()
 	srv := providertest.NewServer(t,
 		providertest.JSON(200, `{"models":[
 			{"name":"models/gemini-9-pro","displayName":"Gemini 9 Pro","inputTokenLimit":3000000,"outputTokenLimit":99000,"supportedGenerationMethods":["generateContent","countTokens"],"thinking":true},
@@ -51,6 +52,7 @@ func TestModels(t *testing.T) {
 }
 
 func TestModelsRefused(t *testing.T) {
+	t.Parallel()
 	srv := providertest.NewServer(t,
 		providertest.JSON(400,
 			`{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`),
@@ -70,6 +72,7 @@ func TestModelsRefused(t *testing.T) {
 
 // TestAListWithoutEnd: a server that gives the same page for ever is left.
 func TestAListWithoutEnd(t *testing.T) {
+	t.Parallel()
 	n := 0
 	srv := providertest.Serve(t, &providertest.Handler{Next: func(int, providertest.Request) providertest.Reply {
 		n++

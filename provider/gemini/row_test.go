@@ -18,6 +18,7 @@ import (
 // TestABareErrorInTheStream: a line without "data:", also printed over
 // several lines.
 func TestABareErrorInTheStream(t *testing.T) {
+	t.Parallel()
 	const begun = `data: {"candidates":[{"content":{"parts":[{"text":"Hel"}]}}]}` + "\n\n"
 	for name, bare := range map[string]string{
 		"one line":      `{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}`,
@@ -40,6 +41,7 @@ func TestABareErrorInTheStream(t *testing.T) {
 // TestParallelCallsInSeparateEvents: no index, the same name, some with an
 // id: each is a call of its own, in the order they came.
 func TestParallelCallsInSeparateEvents(t *testing.T) {
+	t.Parallel()
 	r := ask(t, parts(`{"functionCall":{"name":"read","args":{"n":1}},"thoughtSignature":"s"}`,
 		`{"functionCall":{"name":"read","args":{"n":2}}}`,
 		`{"functionCall":{"id":"x","name":"read","args":{"n":3}}}`,
@@ -59,6 +61,7 @@ func TestParallelCallsInSeparateEvents(t *testing.T) {
 
 // TestIDsAreUniqueInASession: an id made up from a name would come twice.
 func TestIDsAreUniqueInASession(t *testing.T) {
+	t.Parallel()
 	call := parts(`{"functionCall":{"name":"read","args":{}}}`)
 	s := providertest.NewServer(t, call, call, call)
 	req := request(provider.UserText("hi"))
@@ -86,6 +89,7 @@ func answer(c provider.ToolCall) provider.Message {
 
 // TestStopBesideCalls: the calls decide, whatever the word for the end.
 func TestStopBesideCalls(t *testing.T) {
+	t.Parallel()
 	for _, word := range []string{"STOP", "FUNCTION_CALL"} {
 		r := ask(t,
 			providertest.Stream(
@@ -131,6 +135,7 @@ func tools(n int) (specs []provider.ToolSpec) {
 // TestOneBadToolDoesNotBreakATurn: its schema is rewritten, then the tool
 // is left out, and the user is notified; the next request knows.
 func TestOneBadToolDoesNotBreakATurn(t *testing.T) {
+	t.Parallel()
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, `"tool1"`) {
 			return "* GenerateContentRequest.tools[0].function_declarations[1].parameters_json_schema: schema is not valid"
@@ -168,6 +173,7 @@ func TestOneBadToolDoesNotBreakATurn(t *testing.T) {
 
 // TestAServerThatKnowsOnlyTheSubset takes every tool in that form.
 func TestAServerThatKnowsOnlyTheSubset(t *testing.T) {
+	t.Parallel()
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, "parametersJsonSchema") {
 			return `Invalid JSON payload received. Unknown name "parametersJsonSchema" at 'tools[0].function_declarations[0]': Cannot find field.`
@@ -189,6 +195,7 @@ func TestAServerThatKnowsOnlyTheSubset(t *testing.T) {
 // TestWhatCannotBeMendedIsSaid: a 400 that nothing changes comes back, after
 // a bounded number of tries.
 func TestWhatCannotBeMendedIsSaid(t *testing.T) {
+	t.Parallel()
 	for _, message := range []string{"contents[0]: no", "tools[0].function_declarations[77]: no",
 		"thinking is what I do not like", "Invalid thought signature"} {
 		s := refusing(t, func(string) string { return message })
@@ -206,6 +213,7 @@ func TestWhatCannotBeMendedIsSaid(t *testing.T) {
 
 // TestAServerWithoutCallIDs, such as Vertex, gets none.
 func TestAServerWithoutCallIDs(t *testing.T) {
+	t.Parallel()
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, `"id":"c1"`) {
 			return `Invalid JSON payload received. Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.`
@@ -226,6 +234,7 @@ func TestAServerWithoutCallIDs(t *testing.T) {
 // TestALostSignature: the first call of each step that came from elsewhere
 // carries the words that stand for one; the models before 3 know none of it.
 func TestALostSignature(t *testing.T) {
+	t.Parallel()
 	step := func(from string, ids ...string) (m []provider.Message) {
 		reply := provider.Message{Role: provider.RoleAssistant, Provider: from, Model: "gemini-3-flash"}
 		for i, id := range ids {
@@ -277,6 +286,7 @@ func TestALostSignature(t *testing.T) {
 // TestAModelThatWantsSignatures: its name does not tell that it does, so the
 // server's word counts, from then on and without a notice: nothing is lost.
 func TestAModelThatWantsSignatures(t *testing.T) {
+	t.Parallel()
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, "functionCall") && !strings.Contains(body, "skip_thought_signature_validator") {
 			return "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly."
@@ -310,6 +320,7 @@ func TestAModelThatWantsSignatures(t *testing.T) {
 // TestARefusedSignature: it is sent once more unchanged, then without the signatures so far; later messages keep
 // theirs.
 func TestARefusedSignature(t *testing.T) {
+	t.Parallel()
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, `"old+/=="`) {
 			return "Corrupted thought signature."
@@ -343,6 +354,7 @@ func TestARefusedSignature(t *testing.T) {
 // TestASignatureThatIsRefusedNowAndThen is sent once more each time: another refusal, of another request, is no reason
 // yet to drop the reasoning. A signature that was not sent cannot be at fault.
 func TestASignatureThatIsRefusedNowAndThen(t *testing.T) {
+	t.Parallel()
 	n := 0
 	s := refusing(t, func(string) string {
 		if n++; n%2 == 1 {
@@ -376,6 +388,7 @@ func TestASignatureThatIsRefusedNowAndThen(t *testing.T) {
 
 // TestARefusedWayToThink is left out from then on.
 func TestARefusedWayToThink(t *testing.T) {
+	t.Parallel()
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, "thinkingLevel") {
 			return "Thinking level HIGH is not supported for this model."
@@ -392,6 +405,7 @@ func TestARefusedWayToThink(t *testing.T) {
 
 // TestAQuotaThatPassesAndOneThatDoesNot.
 func TestAQuotaThatPassesAndOneThatDoesNot(t *testing.T) {
+	t.Parallel()
 	quota := func(message, id, delay string) string {
 		details := ""
 		if id != "" {
@@ -456,6 +470,7 @@ func TestAQuotaThatPassesAndOneThatDoesNot(t *testing.T) {
 
 // TestTextBesideACallIsKept: the signature in the part they share is the call's.
 func TestTextBesideACallIsKept(t *testing.T) {
+	t.Parallel()
 	r := ask(t, parts(`{"text":"I ","thought":false}`,
 		`{"text":"look.","functionCall":{"name":"read","args":{"n":1}},"thoughtSignature":"s"}`))
 	if r.Err != nil {

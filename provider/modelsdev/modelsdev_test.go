@@ -29,6 +29,7 @@ const list = `{
 "elsewhere":{"models":{"x":{"id":"x","tool_call":true,"limit":{"context":"much"}}}}}`
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	from := provider.Source{Name: "models.dev", Date: "2026-12-02"}
 	got, err := modelsdev.Read([]byte(strings.Replace(list, `"much"`, "1", 1)), from)
 	if err != nil {
@@ -69,6 +70,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestWhatIsNoListIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"no JSON": "<html>", "cut off": list[:len(list)/2], "another list": `{"models":{}}`, "an array": `[]`,
 		"a wrong type anywhere": list, "nothing": "",
@@ -91,6 +93,7 @@ func TestWhatIsNoListIsRefused(t *testing.T) {
 }
 
 func TestTheNewestOfAFamilyComesFirst(t *testing.T) {
+	t.Parallel()
 	ids := []string{"gpt-6.1-sol", "gpt-5.5", "o3", "~openai/x"}
 	for i := range ids[1:] {
 		if modelsdev.Order(ids[i], ids[i+1]) >= 0 {

@@ -3,6 +3,7 @@ package ollama
 import "testing"
 
 func TestAddress(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"":                             "http://127.0.0.1:11434",
 		" localhost ":                  "http://localhost:11434",

@@ -14,6 +14,7 @@ var long = strings.Repeat("word ", 2000)
 
 // TestACutPrompt: the request forbids a cut, and a server that still cuts is detected by its counts.
 func TestACutPrompt(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		read []int // per request, each 10 KB longer than the one before

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheWindow(t *testing.T) {
+	t.Parallel()
 	params := func(limit, numCtx string) providertest.Reply {
 		return providertest.JSON(200, `{"capabilities":["tools"],"parameters":"stop \"x\"\nnum_ctx    `+numCtx+
 			`\ntemperature 1","model_info":{"qwen3.context_length":`+limit+
@@ -84,6 +85,7 @@ func TestTheWindow(t *testing.T) {
 // TestADescriptionThatFailsIsAskedForAgain: a server that is busy for a moment
 // must not cost the window, the tools and the reasoning of the whole run.
 func TestADescriptionThatFailsIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	for name, failure := range map[string]providertest.Reply{
 		"busy":    providertest.JSON(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`),
 		"failing": providertest.JSON(500, `{"error":"oops"}`),
@@ -128,6 +130,7 @@ func number(n int) string {
 }
 
 func TestDescribe(t *testing.T) {
+	t.Parallel()
 	s := server(t, providertest.JSON(200,
 		`{"capabilities":["completion","vision"],"remote_host":"https://ollama.com","model_info":{"x.context_length":131072}}`), nil)
 	info, err := provide(s).Describe(t.Context(), "m")
@@ -175,6 +178,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		reply providertest.Reply
 		kind  provider.ErrorKind
@@ -212,6 +216,7 @@ func TestErrors(t *testing.T) {
 
 // TestAServerThatDoesNotRun: the hint names the command that starts it.
 func TestAServerThatDoesNotRun(t *testing.T) {
+	t.Parallel()
 	p := &ollama.Provider{Server: provider.Server{Name: "o", BaseURL: "127.0.0.1:1", Local: true}}
 	r := send(t, p, request(provider.UserText("hi")))
 	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindNetwork ||
@@ -222,6 +227,7 @@ func TestAServerThatDoesNotRun(t *testing.T) {
 
 // TestAnOldReply: no done_reason, no counts.
 func TestAnOldReply(t *testing.T) {
+	t.Parallel()
 	r := ask(t, stream(`{"model":"m","message":{"role":"assistant","content":"a"},"done":false}`,
 		`{"model":"m","done":true}`))
 	if r.Err != nil || r.Text != "a" || r.Done.Stop != provider.StopComplete || r.Done.Usage != (provider.Usage{}) {

@@ -48,6 +48,7 @@ func session() provider.Request {
 }
 
 func TestGoldenRequests(t *testing.T) {
+	t.Parallel()
 	for name, f := range map[string]facts{
 		"able":    {window: 32768, listed: true, tools: true, thinking: true, vision: true},
 		"plain":   {window: 4096, listed: true},
@@ -75,6 +76,7 @@ func TestGoldenRequests(t *testing.T) {
 }
 
 func TestThePrefixHolds(t *testing.T) {
+	t.Parallel()
 	req := session()
 	all := req.Messages
 	var before []byte
@@ -95,6 +97,7 @@ func TestThePrefixHolds(t *testing.T) {
 }
 
 func TestThink(t *testing.T) {
+	t.Parallel()
 	can, levels, cannot := facts{listed: true, thinking: true}, facts{listed: true, thinking: true, levels: true},
 		facts{listed: true}
 	for _, tc := range []struct {
@@ -117,6 +120,7 @@ func TestThink(t *testing.T) {
 
 // TestParameters: a schema that the server cannot read is written in the words that all know.
 func TestParameters(t *testing.T) {
+	t.Parallel()
 	const none = `{"properties":{},"type":"object"}`
 	for in, want := range map[string]string{
 		``: `{"type":"object","properties":{}}`, `true`: none, `null`: none, `[]`: none, `{"type":"object"}`: none,

@@ -102,6 +102,7 @@ func stream(rows ...string) providertest.Reply {
 
 // TestALineLongerThanAScanner: arguments of some megabytes come on one line.
 func TestALineLongerThanAScanner(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 9<<20)
 	r := ask(t, providertest.Ollama(providertest.Call("c", "read", `{"path":"`+long+`"}`)))
 	if r.Err != nil || len(r.Done.Message.Calls()[0].Input) != len(long)+len(`{"path":""}`) {
@@ -111,6 +112,7 @@ func TestALineLongerThanAScanner(t *testing.T) {
 
 // TestAStreamThatJustEnds, also in the middle of a line, is a fault.
 func TestAStreamThatJustEnds(t *testing.T) {
+	t.Parallel()
 	const part = `{"model":"m","message":{"role":"assistant","content":"Hel"},"done":false}`
 	for _, body := range []string{"", part + "\n", part + "\n" + part[:30], part + "\n" + `{"done":tr`} {
 		r := ask(t, providertest.Reply{ContentType: "application/x-ndjson", Body: []byte(body)})
@@ -122,6 +124,7 @@ func TestAStreamThatJustEnds(t *testing.T) {
 
 // TestAPageOfAProxy: not even its status shows that it is no reply.
 func TestAPageOfAProxy(t *testing.T) {
+	t.Parallel()
 	for name, reply := range map[string]providertest.Reply{
 		"page":             providertest.Page(200, "Log in"),
 		"events":           providertest.Stream("data: {}\n\n"),
@@ -140,6 +143,7 @@ func TestAPageOfAProxy(t *testing.T) {
 // TestCallsWithoutIDs, of one name in one reply and the next, get ids that
 // differ and are the same in each run.
 func TestCallsWithoutIDs(t *testing.T) {
+	t.Parallel()
 	for range 2 {
 		call := `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read",` +
 			`"arguments":{"path":"a"}}},{"id":"","function":{"name":"read","arguments":{"path":"b"}}}]},"done":false}`
@@ -172,6 +176,7 @@ func TestCallsWithoutIDs(t *testing.T) {
 // TestACallTheServerCannotRead: as a status, in the stream, and under a key of its own. The first is a slip that
 // another try fixes; the second is reported to the model.
 func TestACallTheServerCannotRead(t *testing.T) {
+	t.Parallel()
 	const raw = `error parsing tool call: raw='{\"command\":\"ls' -la}', err=invalid character`
 	for name, reply := range map[string]providertest.Reply{
 		"status": providertest.JSON(500, `{"error":"`+raw+`"}`),
@@ -219,6 +224,7 @@ func TestACallTheServerCannotRead(t *testing.T) {
 // TestALocalServerMayTakeItsTime: loading a model is silence; there is no
 // limit unless one is set.
 func TestALocalServerMayTakeItsTime(t *testing.T) {
+	t.Parallel()
 	open := make(chan struct{})
 	s := server(t, able(4096), always(providertest.Ollama(providertest.Text("ok")).Hold(0, open)))
 	p := provide(s)
@@ -247,6 +253,7 @@ func TestALocalServerMayTakeItsTime(t *testing.T) {
 // TestAModelThatCannot: tools, reasoning and images are left out by the server's facts of the model, and the user is
 // notified once.
 func TestAModelThatCannot(t *testing.T) {
+	t.Parallel()
 	s := server(t, providertest.OllamaShow(8192, "completion"), always(providertest.Ollama(providertest.Text("ok"))))
 	p := provide(s)
 	req := request(provider.UserText("see", provider.Image{MediaType: "image/png", Data: []byte("PNG")}))
@@ -274,6 +281,7 @@ func TestAModelThatCannot(t *testing.T) {
 
 // TestAnOldServerDoesNotSay: without a model's abilities in its answer they are tried, and learned from the refusal.
 func TestAnOldServerDoesNotSay(t *testing.T) {
+	t.Parallel()
 	s := server(t, providertest.JSON(200, `{"model_info":{"llama.context_length":4096}}`),
 		func(_ int, r providertest.Request) providertest.Reply {
 			switch body := string(r.Body); {
@@ -296,6 +304,7 @@ func TestAnOldServerDoesNotSay(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
+	t.Parallel()
 	s := server(t, able(4096), nil)
 	list, err := provide(s).Models(t.Context())
 	var got []string
@@ -332,6 +341,7 @@ func TestModels(t *testing.T) {
 
 // TestModelsSayWhatTheyCan: from the list if it has them, else by a request for each; models without chat are left out.
 func TestModelsSayWhatTheyCan(t *testing.T) {
+	t.Parallel()
 	s := providertest.Serve(t, &providertest.Handler{Next: func(_ int, r providertest.Request) providertest.Reply {
 		switch {
 		case r.Path == "/api/tags":
@@ -372,6 +382,7 @@ func answers(ctx context.Context, p *ollama.Provider) bool {
 
 // TestTheServerTellsOfItsModels: the windows of one, and the models in memory.
 func TestTheServerTellsOfItsModels(t *testing.T) {
+	t.Parallel()
 	s := providertest.NewServer(t,
 		providertest.JSON(200, `{"model_info":{"qwen3.context_length":40960},`+
 			`"parameters":"stop \"x\"\nnum_ctx 4096\n"}`),
@@ -405,6 +416,7 @@ func TestTheServerTellsOfItsModels(t *testing.T) {
 // TestReasoningInMarks is reasoning, also of a model whose template the server does
 // not know.
 func TestReasoningInMarks(t *testing.T) {
+	t.Parallel()
 	r := ask(t, providertest.Ollama(providertest.Text("<think>h", "m</think>\n\nYes."), providertest.Call("a", "read", "{}")))
 	if r.Err != nil || r.Reasoning != "hm" || r.Text != "Yes." || r.Done.Message.Text() != "Yes." {
 		t.Errorf("thought %q, said %q, %v", r.Reasoning, r.Text, r.Err)

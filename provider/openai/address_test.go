@@ -18,6 +18,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // A key goes to its own vendor and to no one else; where no address is known
 // nothing is sent.
 func TestEachVendorHasItsOwnAddress(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"openai":     "https://api.openai.com/v1/chat/completions",
 		"deepseek":   "https://api.deepseek.com/chat/completions",
@@ -49,6 +50,7 @@ func TestEachVendorHasItsOwnAddress(t *testing.T) {
 }
 
 func TestOpenAIElsewhereIsACompatibleServer(t *testing.T) {
+	t.Parallel()
 	for address, own := range map[string]bool{
 		"": true, "https://api.openai.com/v1": true, "https://eu.api.openai.com/v1": true,
 		"https://me.openai.azure.com/openai/v1": true,

@@ -13,6 +13,7 @@ import (
 // fragment, or give each call an id of its own at one index, must not make the
 // reader look through all it has for each of them.
 func TestManyFragmentsCostInProportion(t *testing.T) {
+	t.Parallel()
 	index := 0
 	cases := map[string]func(c *calls, i int){
 		"a name in each fragment": func(c *calls, i int) {
@@ -56,6 +57,7 @@ func cpuTime(t *testing.T) time.Duration {
 // TestAnEventSpeaksOfTheNewestItems: a reply that begins items without end is not
 // searched whole for each of its events.
 func TestAnEventSpeaksOfTheNewestItems(t *testing.T) {
+	t.Parallel()
 	var d responsesDecoder
 	feed := func(event, id string) (items int) {
 		if _, err := d.Feed(`{"type":"response.` + event + `","item_id":"` + id + `","item":{"type":"function_call","id":"` +

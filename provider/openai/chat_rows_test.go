@@ -57,6 +57,7 @@ func thought(name string) []provider.Message {
 // TestChatLeavesOutWhatIsRefused: no two servers take the same. The lesson of the first refusal holds from then on,
 // with one notice if something is lost.
 func TestChatLeavesOutWhatIsRefused(t *testing.T) {
+	t.Parallel()
 	heat := 0.5
 	for _, tc := range []struct {
 		name, message string
@@ -136,6 +137,7 @@ func TestChatLeavesOutWhatIsRefused(t *testing.T) {
 // TestReasoningAsEachServerWantsIt: DeepSeek wants it with every call, also where there was none; others refuse a field
 // that they do not know. A server behind another name shows its kind by its refusals.
 func TestReasoningAsEachServerWantsIt(t *testing.T) {
+	t.Parallel()
 	ok := providertest.Chat(providertest.Text("ok"))
 	for _, tc := range []struct {
 		name    string
@@ -173,6 +175,7 @@ func TestReasoningAsEachServerWantsIt(t *testing.T) {
 
 // TestThoughtsThatARouterNoLongerTakes are left out, all of them, with one notice; the effort is not at fault.
 func TestThoughtsThatARouterNoLongerTakes(t *testing.T) {
+	t.Parallel()
 	for _, message := range []string{
 		"Provider returned error: messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
 		"Provider returned error: messages.1.content.0: Invalid `signature` in `thinking` block",
@@ -197,6 +200,7 @@ func TestThoughtsThatARouterNoLongerTakes(t *testing.T) {
 // TestTheWordForTheEnd: calls that are whole need none, and one that
 // speaks of calls makes none.
 func TestTheWordForTheEnd(t *testing.T) {
+	t.Parallel()
 	const counted = `!{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":5}}`
 	whole := calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}`)
 	half := calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":"}}`)
@@ -228,6 +232,7 @@ func TestTheWordForTheEnd(t *testing.T) {
 
 // TestALengthBesideAnError is a cut reply: a router reports the limit in both ways.
 func TestALengthBesideAnError(t *testing.T) {
+	t.Parallel()
 	const failure = `"error":{"code":502,"message":"Provider returned error: max_tokens reached"}`
 	for name, end := range map[string][]string{
 		"in one chunk":  {`!{"choices":[{"index":0,"delta":{},"finish_reason":"length"}],` + failure + `}`},
@@ -249,6 +254,7 @@ func TestALengthBesideAnError(t *testing.T) {
 // TestBlanksBeforeAReply that comes as one document: DeepSeek keeps the
 // connection alive with them.
 func TestBlanksBeforeAReply(t *testing.T) {
+	t.Parallel()
 	reply := providertest.JSON(200, "\n\n \r\n\n"+
 		`{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`)
 	for _, reply := range []providertest.Reply{reply, reply.InChunks(1)} {
@@ -260,6 +266,7 @@ func TestBlanksBeforeAReply(t *testing.T) {
 
 // TestWhatIsCutBehindTheEnd is not missed: the answer was complete.
 func TestWhatIsCutBehindTheEnd(t *testing.T) {
+	t.Parallel()
 	for _, rest := range []string{"data: {\"choices\":[],\"usa", "data: {\"choices\":[],\"usa\n\n", "data: [DO", "da"} {
 		reply := stream(`{"content":"x"}`, stop)
 		reply.Body = append(reply.Body, rest...)
@@ -278,6 +285,7 @@ func TestWhatIsCutBehindTheEnd(t *testing.T) {
 // TestErrorsOfARouter: an error in the stream or in a document of
 // status 200 is one, whatever stands beside it; null is none.
 func TestErrorsOfARouter(t *testing.T) {
+	t.Parallel()
 	upstream := `"error":{"code":502,"message":"upstream"}`
 	for name, reply := range map[string]providertest.Reply{
 		"without choices": stream(`{"content":"x"}`, `!{"choices":[],`+upstream+`}`),
@@ -301,6 +309,7 @@ func TestErrorsOfARouter(t *testing.T) {
 // TestChatTellsCallsApart: one index for all, no ids, one id for
 // all, no end of each: two calls are two, with ids of their own.
 func TestChatTellsCallsApart(t *testing.T) {
+	t.Parallel()
 	for name, fragments := range map[string][]string{
 		"one index": {`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}`,
 			`{"index":0,"id":"b","function":{"name":"read","arguments":"{\"n\":2}"}}`},
@@ -338,6 +347,7 @@ func TestChatTellsCallsApart(t *testing.T) {
 
 // TestUsageInAChunkOfItsOwn, without choices, also after [DONE]'s place.
 func TestUsageInAChunkOfItsOwn(t *testing.T) {
+	t.Parallel()
 	for _, chunk := range []string{
 		`!{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}`,
 		`!{"usage":{"prompt_tokens":7,"completion_tokens":2}}`,
@@ -355,6 +365,7 @@ func TestUsageInAChunkOfItsOwn(t *testing.T) {
 // TestASchemaThatIsNotUnderstood: servers that make a grammar of it know few words. The rest still describes the tool's
 // input.
 func TestASchemaThatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
 	schema := `{"$schema":"x","type":"object","properties":{"edits":{"type":"array","description":"What.","items":{"type":"object","properties":{"old":{"type":["string","null"],"not":{}}},"required":["old"],"additionalProperties":false}},"n":{"type":"integer","enum":[1,2]}},"required":["edits"],"not":{"required":["x"]}}`
 	const want = `{"properties":{"edits":{"description":"What.","items":{"properties":{"old":{"type":"string"}},"required":["old"],"type":"object"},"type":"array"},"n":{"enum":[1,2],"type":"integer"}},"required":["edits"],"type":"object"}`
 	for status, message := range map[int]string{400: "failed to parse grammar",
@@ -393,6 +404,7 @@ func TestASchemaThatIsNotUnderstood(t *testing.T) {
 // behind a result only with a word of the model's between, and ids of nine letters
 // and digits. A history that came from elsewhere, or broke off, goes on all the same.
 func TestMistralsOrderAndIDs(t *testing.T) {
+	t.Parallel()
 	req := provider.Request{Options: provider.Options{Model: "m"},
 		Messages: append(thought("elsewhere"), provider.UserText("stop that"))}
 	_, bodies := askChat(t, "compatible", "Unexpected role 'user' after role 'tool'", req)
@@ -441,6 +453,7 @@ var nine = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 // TestACallThatTheServerCannotReadIsToldTheModel: Groq gives the reply up, and the
 // same request would most likely get the same call.
 func TestACallThatTheServerCannotReadIsToldTheModel(t *testing.T) {
+	t.Parallel()
 	const failed = `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=read{\"path\": \"a\"}</function>"}}`
 	for name, reply := range map[string]providertest.Reply{
 		"at once":      providertest.JSON(400, failed),

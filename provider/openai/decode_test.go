@@ -55,6 +55,7 @@ func call(id, input string) provider.ToolCall {
 }
 
 func TestCallsAreToldApart(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		deltas []string
@@ -125,6 +126,7 @@ func TestCallsAreToldApart(t *testing.T) {
 }
 
 func TestWhenAReplyIsComplete(t *testing.T) {
+	t.Parallel()
 	text := `{"content":"x"}`
 	whole := calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}`)
 	half := calls(`{"index":1,"id":"b","function":{"name":"read","arguments":"{\"n\""}}`)
@@ -186,6 +188,7 @@ func TestWhenAReplyIsComplete(t *testing.T) {
 }
 
 func TestReasoningComesInManyFields(t *testing.T) {
+	t.Parallel()
 	thought := func(form, text string) []provider.Part {
 		return []provider.Part{provider.Reasoning{Text: text, Form: form}, provider.Text{Text: "x"}}
 	}
@@ -218,6 +221,7 @@ func TestReasoningComesInManyFields(t *testing.T) {
 }
 
 func TestDetailsOfOpenRouterAreJoinedAndSentBack(t *testing.T) {
+	t.Parallel()
 	reply := stream(
 		`{"reasoning":"I ","reasoning_details":[{"type":"reasoning.text","text":"I ","format":"anthropic-claude-v1","index":0,"signature":null}]}`,
 		`{"reasoning":"think","reasoning_details":[{"type":"reasoning.text","text":"think","index":0}]}`,
@@ -255,6 +259,7 @@ func TestDetailsOfOpenRouterAreJoinedAndSentBack(t *testing.T) {
 }
 
 func TestUsageOfManyServers(t *testing.T) {
+	t.Parallel()
 	cost := 0.0125
 	tests := []struct {
 		name, provider, chunk string
@@ -299,6 +304,7 @@ func TestUsageOfManyServers(t *testing.T) {
 }
 
 func TestAWholeCompletionIsTaken(t *testing.T) {
+	t.Parallel()
 	r := ask(t, "compatible", providertest.JSON(200, " \n"+
 		`{"model":"m2","choices":[{"index":0,"message":{"role":"assistant","content":"x","reasoning_content":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`))
 	if r.Err != nil || r.Text != "x" || r.Reasoning != "hm" || r.Done.Stop != provider.StopToolUse ||
@@ -316,6 +322,7 @@ func TestAWholeCompletionIsTaken(t *testing.T) {
 }
 
 func TestCreditThatRunningRequestsHoldBackIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	body := `{"error":{"code":402,"message":"in flight","metadata":{"limit_source":"openrouter_in_flight_budget"}}}`
 	e := provider.AsError(ask(t, "openrouter", providertest.JSON(402, body).With("Retry-After", "2")).Err)
 	if e == nil || e.Kind != provider.KindRateLimit {

@@ -81,6 +81,7 @@ func describeTests() []describeTest {
 // TestDescribe: servers report the window they give a model, and whether it sees images; the listed maximum of a model
 // that is not loaded is no window.
 func TestDescribe(t *testing.T) {
+	t.Parallel()
 	for _, tc := range describeTests() {
 		wires := map[string]func(*providertest.Server) provider.Describer{
 			"chat": func(s *providertest.Server) provider.Describer {
@@ -120,6 +121,7 @@ func TestDescribe(t *testing.T) {
 
 // TestDescribeOfOpenRouter: its prices are those that it charges.
 func TestDescribeOfOpenRouter(t *testing.T) {
+	t.Parallel()
 	s := pages(t, map[string]providertest.Reply{"/api/v1/models": providertest.JSON(200, `{"data":[{"id":"a/b"},{"id":"new/thing","context_length":50000,
 		"top_provider":{"max_completion_tokens":40000},"pricing":{"prompt":"0.000001","completion":"0.000002"},"supported_parameters":["tools"]}]}`)})
 	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: s.URL + "/api/v1", Key: key, HTTP: s.HTTP},
@@ -134,6 +136,7 @@ func TestDescribeOfOpenRouter(t *testing.T) {
 // TestDescribeIsAskedForAgain where the server could not answer just then: a moment must not cost the window of the
 // whole run. It is not asked again for facts that it reports to lack.
 func TestDescribeIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		first providertest.Reply
 		again bool
@@ -160,6 +163,7 @@ func TestDescribeIsAskedForAgain(t *testing.T) {
 // TestDescribeWithoutAServer is an error each time, and none is remembered: the
 // server may come, and the key may be given.
 func TestDescribeWithoutAServer(t *testing.T) {
+	t.Parallel()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	refused := providertest.Fail(401, "authentication_error", "no")

@@ -50,6 +50,7 @@ func session(name, model string) provider.Request {
 }
 
 func TestGoldenRequests(t *testing.T) {
+	t.Parallel()
 	for name, model := range map[string]string{"openai": "gpt-5.6-sol", "openrouter": "anthropic/claude-sonnet-4.5",
 		"deepseek": "deepseek-v4-pro", "compatible": "tiny"} {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +67,7 @@ func TestGoldenRequests(t *testing.T) {
 }
 
 func TestEffortWords(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		effort provider.Effort
@@ -96,6 +98,7 @@ func TestEffortWords(t *testing.T) {
 // TestMarksOnlyForClaude: OpenRouter passes the marks on, and only Anthropic
 // knows them.
 func TestMarksOnlyForClaude(t *testing.T) {
+	t.Parallel()
 	for model, want := range map[string]bool{"anthropic/claude-opus-5": true, "qwen/qwen3": false} {
 		req := session("openrouter", model)
 		for range 8 {
@@ -115,6 +118,7 @@ func TestMarksOnlyForClaude(t *testing.T) {
 // TestThePrefixHoldsWithMarks: with a Claude behind OpenRouter every content is
 // a list, and marks come and go as the session grows.
 func TestThePrefixHoldsWithMarks(t *testing.T) {
+	t.Parallel()
 	req := session("openrouter", "anthropic/claude-sonnet-4.5")
 	all := req.Messages
 	var before []byte

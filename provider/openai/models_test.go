@@ -16,6 +16,7 @@ func key(context.Context) (string, error) { return "key-0123456789", nil }
 
 // OpenAI's own list is ids only, of everything it sells.
 func TestModelsOfOpenAI(t *testing.T) {
+	t.Parallel()
 	reply := providertest.JSON(200, `{"object":"list","data":[{"id":"gpt-4.1","created":1},{"id":"text-embedding-3-large","created":9},{"id":"gpt-5.5-2026-04-01","created":5},
 		{"id":"gpt-image-2"},{"id":"gpt-9-sol","created":7},{"id":"gpt-4o-mini-tts"},{"id":"sora-3"}]}`)
 	for _, base := range []string{"/v1", "/v1/responses", "/v1/responses/"} {
@@ -44,6 +45,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 
 // OpenRouter says more than any catalogue: it wins.
 func TestModelsOfOpenRouter(t *testing.T) {
+	t.Parallel()
 	srv := providertest.NewServer(t, providertest.JSON(200, `{"data":[
 		{"id":"anthropic/claude-haiku-4.5","name":"Haiku","context_length":123456,"top_provider":{"max_completion_tokens":7777},
 		 "pricing":{"prompt":"0.0000011","completion":"0.0000055","input_cache_read":"0.00000011"},
@@ -75,6 +77,7 @@ func TestModelsOfOpenRouter(t *testing.T) {
 }
 
 func TestModelsOfOtherServers(t *testing.T) {
+	t.Parallel()
 	for name, body := range map[string]string{
 		"vLLM":            `{"data":[{"id":"my-model","max_model_len":4096}]}`,
 		"Mistral":         `{"data":[{"id":"my-model","max_context_length":4096,"capabilities":{"vision":false}}]}`,

@@ -12,6 +12,7 @@ import (
 // TestRefrain feeds chunks of which most are read without decoding, between
 // others that are not.
 func TestRefrain(t *testing.T) {
+	t.Parallel()
 	d := &decoder{fields: []string{"reasoning_content"}}
 	feed := func(delta, rest string) {
 		t.Helper()
@@ -52,6 +53,7 @@ func TestRefrain(t *testing.T) {
 
 // TestRefrainNot are chunks that hold more than text, twice over: their other parts must not be lost.
 func TestRefrainNot(t *testing.T) {
+	t.Parallel()
 	for name, rest := range map[string]string{
 		"usage":     `,"finish_reason":null}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,
 		"timings":   `,"finish_reason":null}],"timings":{"prompt_n":3,"predicted_n":4}}`,

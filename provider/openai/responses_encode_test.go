@@ -57,6 +57,7 @@ func said(parts ...provider.Part) []provider.Message {
 }
 
 func TestResponsesGoldenRequests(t *testing.T) {
+	t.Parallel()
 	for name, model := range map[string]string{"responses": "gpt-5.6-sol", "responses-plain": "gpt-4.1"} {
 		body := encoded(t, responsesSession(model))
 		providertest.Golden(t, name, []byte(body), *update)
@@ -66,6 +67,7 @@ func TestResponsesGoldenRequests(t *testing.T) {
 // TestReasoningGoesBackAsItCame: down to the order of the keys and the way a
 // number is written; only the blanks between them are the encoder's.
 func TestReasoningGoesBackAsItCame(t *testing.T) {
+	t.Parallel()
 	body := encoded(t, responsesSession("gpt-5.6-sol"))
 	const item = `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gAA+/==","novelty":1e1}`
 	if !strings.Contains(body, item+
@@ -81,6 +83,7 @@ func TestReasoningGoesBackAsItCame(t *testing.T) {
 }
 
 func TestResponsesFamilies(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		model  string
 		effort provider.Effort
@@ -133,6 +136,7 @@ func TestResponsesFamilies(t *testing.T) {
 
 // TestBadSchemasAreRewritten: a schema that OpenAI refuses would fail every request of the session.
 func TestBadSchemasAreRewritten(t *testing.T) {
+	t.Parallel()
 	const none = `{"properties":{},"type":"object"}`
 	for in, want := range map[string]string{
 		`{ "type":"object","required":["b"],"properties":{"b":{"type":"array","items":{"type":"string"}},"a":{"enum":[1.50]}}}`: "",
@@ -155,6 +159,7 @@ func TestBadSchemasAreRewritten(t *testing.T) {
 // TestReasoningIsNeverAlone: the API refuses reasoning without the item it
 // led to, and the item without its reasoning.
 func TestReasoningIsNeverAlone(t *testing.T) {
+	t.Parallel()
 	thought := func(id, content string) provider.Reasoning {
 		return provider.Reasoning{Form: formItem, Opaque: `{"type":"reasoning","id":"` +
 			id + `","summary":[],"encrypted_content":` + content + `}`}
@@ -209,6 +214,7 @@ func TestReasoningIsNeverAlone(t *testing.T) {
 // and as an item another one, of a fixed kind. Ids of other providers, and those
 // that gateways make up, go through no door.
 func TestIDsAreKeptApart(t *testing.T) {
+	t.Parallel()
 	long := "call_1|" + strings.Repeat("fc_x+/", 80)
 	for _, tc := range []struct{ name, id, item, wantID, wantItem string }{
 		{"own", "call_a", "fc_a", `"call_id":"call_a"`, `"id":"fc_a"`},
@@ -235,6 +241,7 @@ func TestIDsAreKeptApart(t *testing.T) {
 // TestBadArgumentsGoBackAsAnObject: a call whose arguments were no JSON is
 // in the history permanently.
 func TestBadArgumentsGoBackAsAnObject(t *testing.T) {
+	t.Parallel()
 	body := encoded(t, asked("gpt-5.6-sol",
 		said(provider.ToolCall{ID: "c1", Name: "read", Input: json.RawMessage(`{}`), Raw: `{"path":`})...))
 	if !strings.Contains(body, `"arguments":"{}"`) {
@@ -243,6 +250,7 @@ func TestBadArgumentsGoBackAsAnObject(t *testing.T) {
 }
 
 func TestResponsesOmitsWhatIsRefused(t *testing.T) {
+	t.Parallel()
 	heat := 0.0
 	req := asked("gpt-5.6-sol", provider.UserText("hi"))
 	req.Temperature, req.Effort, req.MaxTokens, req.SessionID, req.System = &heat, provider.EffortHigh,

@@ -24,6 +24,7 @@ func ownCall(id, item string) provider.ToolCall {
 
 // TestReasoningGoesBackWithoutItsStatus: servers write fields into an item that they refuse to read there.
 func TestReasoningGoesBackWithoutItsStatus(t *testing.T) {
+	t.Parallel()
 	for fields, want := range map[string]string{
 		`"status":"completed",`:            ``,
 		`"status":null, "content" : null,`: ``,
@@ -40,6 +41,7 @@ func TestReasoningGoesBackWithoutItsStatus(t *testing.T) {
 // TestNoItemIDGoesTwice: a server refuses the second item of an id. Some give
 // the same ids in each reply, and a history may hold a message twice.
 func TestNoItemIDGoesTwice(t *testing.T) {
+	t.Parallel()
 	history := append(said(thoughtOf("rs_0", ""),
 		provider.Text{Text: "first", Opaque: `{"id":"msg_1","phase":"commentary"}`}, ownCall("c1", "fc_2")),
 		said(thoughtOf("rs_0", ""), ownCall("c2", "fc_3"))...)
@@ -67,6 +69,7 @@ func TestNoItemIDGoesTwice(t *testing.T) {
 // TestAHistoryThatIsRefused: items of its own that a server refuses are dropped, and the conversation goes on; later
 // ones go back as usual.
 func TestAHistoryThatIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name    string
 		refused []providertest.Reply

@@ -95,6 +95,7 @@ func wantParts(t *testing.T, r providertest.Result, want ...provider.Part) {
 // TestOneItemOfMegabytes: an item comes whole on one line when it is
 // done, whatever its size.
 func TestOneItemOfMegabytes(t *testing.T) {
+	t.Parallel()
 	args := `{\"text\":\"` + strings.Repeat("0123456789 ", 200_000) + `\"}`
 	r := askOpenAI(t, respond(begun, fcAdded(0, "c1"),
 		`output_item.done ,"output_index":0,"item":{"type":"function_call","id":"fc_0","call_id":"c1","name":"read","arguments":"`+args+`"}`, completed))
@@ -107,6 +108,7 @@ func TestOneItemOfMegabytes(t *testing.T) {
 // TestFramingOfEveryKindIsRead: comments, carriage returns, events without data and
 // runes that two reads share.
 func TestFramingOfEveryKindIsRead(t *testing.T) {
+	t.Parallel()
 	body := ": keep-alive\r\n\r\nevent: ping\r\n\r\n" +
 		strings.ReplaceAll(string(respond(begun, `output_text.delta ,"output_index":0,"delta":"漢字 😀"`, completed).Body),
 			"\n", "\r\n")
@@ -115,6 +117,7 @@ func TestFramingOfEveryKindIsRead(t *testing.T) {
 
 // TestAStreamThatJustEnds: nothing but a terminal event or [DONE] makes a reply complete, calls that are whole do not.
 func TestAStreamThatJustEnds(t *testing.T) {
+	t.Parallel()
 	whole := respond(begun, fcAdded(0, "c1"), fcDelta(0, "{}"),
 		`output_item.done ,"output_index":0,"item":{"type":"function_call","id":"fc_0","call_id":"c1","name":"read","arguments":"{}"}`)
 	for name, reply := range map[string]providertest.Reply{
@@ -134,12 +137,14 @@ func TestAStreamThatJustEnds(t *testing.T) {
 
 // TestAnErrorOfNullIsNone, in the event and in the response.
 func TestAnErrorOfNullIsNone(t *testing.T) {
+	t.Parallel()
 	wantParts(t, askOpenAI(t, respond(begun, `output_text.delta ,"error":null,"output_index":0,"delta":"x"`,
 		completed)), provider.Text{Text: "x"})
 }
 
 // TestWhatAProxySays: its pages are no replies.
 func TestWhatAProxySays(t *testing.T) {
+	t.Parallel()
 	for status, kind := range map[int]provider.ErrorKind{200: provider.KindProvider, 413: provider.KindContext} {
 		if e := provider.AsError(askOpenAI(t, providertest.Page(status, "Blocked")).Err); e == nil || e.Kind != kind {
 			t.Errorf("%d: %v, want %s", status, e, kind)
@@ -149,6 +154,7 @@ func TestWhatAProxySays(t *testing.T) {
 
 // TestAStallEnds after the silence that is allowed, and not before.
 func TestAStallEnds(t *testing.T) {
+	t.Parallel()
 	s := providertest.NewServer(t, respond(begun).Ends(providertest.Hang))
 	p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP,
 		Idle: 20 * time.Millisecond}}
@@ -162,6 +168,7 @@ func TestAStallEnds(t *testing.T) {
 // TestResponsesTellsCallsApart by the place of their items, whatever
 // their ids are.
 func TestResponsesTellsCallsApart(t *testing.T) {
+	t.Parallel()
 	one, two := call("a", `{"n":1}`), call("b", `{"n":2}`)
 	item := func(event, index, id, callID string) string {
 		return fmt.Sprintf(
@@ -227,6 +234,7 @@ func TestResponsesTellsCallsApart(t *testing.T) {
 
 // TestArgumentsArriveInAnyForm: they count when the item is done, and no word announces calls.
 func TestArgumentsArriveInAnyForm(t *testing.T) {
+	t.Parallel()
 	bad := provider.ToolCall{ID: "a", Name: "read", Input: []byte(`{}`), Raw: `{"n":`}
 	for _, tc := range []struct {
 		name   string
@@ -262,6 +270,7 @@ func TestArgumentsArriveInAnyForm(t *testing.T) {
 // TestWhatWasCut: the calls of a cut reply never run, and where the
 // reasoning took all there was, the reply says so.
 func TestWhatWasCut(t *testing.T) {
+	t.Parallel()
 	incomplete := func(reason string) string {
 		return `incomplete ,"response":{"status":"incomplete","incomplete_details":{"reason":"` +
 			reason + `"},"usage":{"input_tokens":5,"output_tokens":16,"output_tokens_details":{"reasoning_tokens":16}}}`
@@ -284,6 +293,7 @@ func TestWhatWasCut(t *testing.T) {
 
 // TestARefusalIsTold: a refusal is its own kind of end, and its text is no answer.
 func TestARefusalIsTold(t *testing.T) {
+	t.Parallel()
 	item := `output_item.done ,"output_index":0,"item":{"type":"message","id":"msg_1","content":[{"type":"refusal","refusal":"I cannot do that."}]}`
 	for name, events := range map[string][]string{
 		"in pieces": {`refusal.delta ,"output_index":0,"delta":"I cannot "`,
@@ -304,6 +314,7 @@ func TestARefusalIsTold(t *testing.T) {
 
 // TestAFailureMayComeAfter200: code and message stand in one of three places, and decide.
 func TestAFailureMayComeAfter200(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		code, message string
 		kind          provider.ErrorKind
@@ -351,6 +362,7 @@ func TestAFailureMayComeAfter200(t *testing.T) {
 // TestAWaitInWords: a reply that had begun well has no header to say how
 // long to wait; the words do.
 func TestAWaitInWords(t *testing.T) {
+	t.Parallel()
 	for words, want := range map[string]time.Duration{
 		"Limit 30000, Used 22999, Requested 12528. Please try again in 11.054s. Visit https://x": 11054 * time.Millisecond,
 		"Please try again in 28ms.":           28 * time.Millisecond,
@@ -370,6 +382,7 @@ func TestAWaitInWords(t *testing.T) {
 // TestUsageIsCountedAsTheServerCountsIt: cached tokens are counted once, and a server
 // that counts nothing reports nothing.
 func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
+	t.Parallel()
 	for usage, want := range map[string]provider.Usage{
 		`{"input_tokens":130,"input_tokens_details":{"cached_tokens":100,"cache_write_tokens":20},"output_tokens":9,"output_tokens_details":{"reasoning_tokens":4},"total_tokens":139}`: {Input: 10, CacheRead: 100, CacheWrite: 20, Output: 9, Reasoning: 4},
 		`{"input_tokens":13,"output_tokens":9}`:                                                {Input: 13, Output: 9},
@@ -390,6 +403,7 @@ func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
 // TestWhatIsRefusedIsLeftOut: no table knows every model and every account. A field that was refused is left out from
 // then on, with a notice if something is lost; another refusal of the absent field is final.
 func TestWhatIsRefusedIsLeftOut(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ message, field string }{
 		{"Unsupported parameter: 'temperature' is not supported with this model.", `"temperature"`},
 		{"Your organization must be verified to generate reasoning summaries.", `"summary"`},
@@ -431,6 +445,7 @@ func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 // TestACompletedReplyOfFullLengthIsCut: llama.cpp calls a reply completed that
 // ended because it had all the tokens it was asked for.
 func TestACompletedReplyOfFullLengthIsCut(t *testing.T) {
+	t.Parallel()
 	for tokens, want := range map[int]provider.StopReason{20: provider.StopMaxTokens, 3: provider.StopMaxTokens,
 		21: provider.StopComplete, 0: provider.StopComplete} {
 		r := askForAtMost(t, tokens, respond(begun, `output_text.delta ,"output_index":0,"delta":"half of it"`,

@@ -16,6 +16,7 @@ import (
 
 // TestWhoSpeaksResponses: OpenAI does, and servers configured so.
 func TestWhoSpeaksResponses(t *testing.T) {
+	t.Parallel()
 	for address, want := range map[string]string{
 		"":                               "https://api.openai.com/v1/responses",
 		"https://api.openai.com/v1":      "https://api.openai.com/v1/responses",
@@ -57,6 +58,7 @@ func TestWhoSpeaksResponses(t *testing.T) {
 // TestWhatAMessageKeeps: the ids and phases of its items, and reasoning as it
 // was when it was done, not as it began and not as the last event repeats it.
 func TestWhatAMessageKeeps(t *testing.T) {
+	t.Parallel()
 	const done = `{"type":"reasoning", "id":"rs_1","encrypted_content":"whole+/=","summary":[{"type":"summary_text","text":"One."},{"type":"summary_text","text":"Two."}]}`
 	r := askOpenAI(t, respond(begun,
 		`output_item.added ,"output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"part","summary":[]}`,
@@ -86,6 +88,7 @@ func TestWhatAMessageKeeps(t *testing.T) {
 // TestMessagesOfOneReplyStandApart: the model's comment on its way and its answer are two items, which must not run
 // into each other. The server gets them back as it sent them.
 func TestMessagesOfOneReplyStandApart(t *testing.T) {
+	t.Parallel()
 	message := func(n int, phase, text string) []string {
 		return []string{
 			fmt.Sprintf(
@@ -131,6 +134,7 @@ func TestMessagesOfOneReplyStandApart(t *testing.T) {
 
 // TestTextComesOnce, wherever in the reply it is.
 func TestTextComesOnce(t *testing.T) {
+	t.Parallel()
 	item := `"item":{"type":"message","id":"msg_1","content":[{"type":"output_text","text":"Hello, "},{"type":"output_text","text":"you."}]}`
 	output := strings.TrimPrefix(item, `"item":`)
 	last := `completed ,"response":{"status":"completed","output":[` + output + `]}`
@@ -158,6 +162,7 @@ func TestTextComesOnce(t *testing.T) {
 // TestWhatWasNotAskedFor: the server's own tools are reported, and a reply that
 // holds nothing else is no answer.
 func TestWhatWasNotAskedFor(t *testing.T) {
+	t.Parallel()
 	item := func(rest string) string { return `output_item.done ,"item":{` + rest + `}` }
 	search, text := item(`"type":"web_search_call","id":"ws_1"`),
 		item(`"type":"message","id":"msg_1","content":[{"type":"output_text","text":"x"}]`)
@@ -189,6 +194,7 @@ func TestWhatWasNotAskedFor(t *testing.T) {
 // TestTwoHundredTurns: the requests of a long session with reasoning and calls
 // are each a prefix of the next, all good, and grow by the same for each turn.
 func TestTwoHundredTurns(t *testing.T) {
+	t.Parallel()
 	turns := 200
 	if testing.Short() { // half of them cost a quarter
 		turns = 100
@@ -232,6 +238,7 @@ func TestTwoHundredTurns(t *testing.T) {
 
 // TestAHistoryOfChat: a session of Chat Completions continues through Responses, and vice versa.
 func TestAHistoryOfChat(t *testing.T) {
+	t.Parallel()
 	s := providertest.NewServer(t, providertest.Chat(providertest.Reason("hm"), providertest.Call("call_1", "read", `{}`)),
 		providertest.Responses(providertest.Reason("hm"), providertest.Text("ok"),
 			providertest.Call("call_2", "read", `{}`)),

@@ -11,6 +11,7 @@ import (
 // TestWhatIsInAStrangePlaceIsFound: calls in a second choice, numbers that JSON does
 // not have, reasoning in the answer.
 func TestWhatIsInAStrangePlaceIsFound(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		deltas []string
 		want   []provider.Part

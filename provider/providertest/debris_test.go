@@ -10,6 +10,7 @@ import (
 
 // TestACallOfNothingIsNoCall: some parsers leave one behind.
 func TestACallOfNothingIsNoCall(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		b := newBench(t, w, Config{}, w.Build(Text("ok"), Call("c9", "", "{}")))
 		if _, done := b.done(t, question()); len(done.Message.Calls()) != 0 || done.Stop != provider.StopComplete ||
@@ -27,6 +28,7 @@ func TestACallOfNothingIsNoCall(t *testing.T) {
 // TestThousandsOfCallsAreCut, and a name of any length, so that the session
 // stays one that can be resumed.
 func TestThousandsOfCallsAreCut(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		var calls []Item
 		for i := range 1000 {
@@ -56,6 +58,7 @@ func told(r Result, words string) bool {
 // or of which most was never sent, is asked for once more, and taken as it is if
 // it comes again.
 func TestACallThatWasLost(t *testing.T) {
+	t.Parallel()
 	for name, lost := range map[string][]Item{
 		"an open call":  {Text("I look.\n<tool_call>\n{\"name\": \"read\"")},
 		"a parser's":    {Text("\n<tool_call>")},
@@ -102,6 +105,7 @@ func TestACallThatWasLost(t *testing.T) {
 
 // TestAnAnswerIsNotDoubtedLightly: these answers look like a lost call and are none.
 func TestAnAnswerIsNotDoubtedLightly(t *testing.T) {
+	t.Parallel()
 	for name, good := range map[string][]Item{
 		"a call of none":       {Text("<tool_call>\n{}\n</tool_call>")},
 		"an example":           {Text("<tool_call>{\"name\": \"read\"}</tool_call> is how it is written.")},
@@ -130,6 +134,7 @@ func TestAnAnswerIsNotDoubtedLightly(t *testing.T) {
 // TestAKeyTwice: the call is not run, and its kept form has each key once, also where an older session kept it as it
 // came.
 func TestAKeyTwice(t *testing.T) {
+	t.Parallel()
 	for _, args := range []string{`{"path":"a","path":"b"}`, `{"edits":[{"x":1},{"y":{"k":1,"k":1}}]}`,
 		`{"path":"a","p\u0061th":"b"}`} {
 		onEach(t, func(t *testing.T, w Wire) {
@@ -155,6 +160,7 @@ func TestAKeyTwice(t *testing.T) {
 // TestHalvesOfACharacterInTwoPieces are one character; an escaped backslash in
 // front of the same letters is no half of any.
 func TestHalvesOfACharacterInTwoPieces(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		for _, tc := range []struct{ first, second, want string }{
 			{"a HIGH", "LOW b", "a 😀 b"},

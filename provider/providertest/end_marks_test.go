@@ -113,6 +113,7 @@ func endings(w spoken) map[string]ending {
 
 // TestAReplyEndsWithOneMark: a whole reply is taken even where a mark is missing; one that was cut is worth another try.
 func TestAReplyEndsWithOneMark(t *testing.T) {
+	t.Parallel()
 	for _, w := range wires() {
 		for name, end := range endings(w) {
 			t.Run(w.name+"/"+name, func(t *testing.T) {
@@ -130,6 +131,7 @@ func TestAReplyEndsWithOneMark(t *testing.T) {
 
 // TestTwoEqualCutsNameTheMissingMark, since the network does not cut a reply twice at the same place.
 func TestTwoEqualCutsNameTheMissingMark(t *testing.T) {
+	t.Parallel()
 	for _, w := range wires() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()

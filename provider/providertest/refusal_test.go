@@ -51,6 +51,7 @@ func refusalsOfAll() []string {
 // given up after a few tries that differ from one another, and refusals that take
 // turns cannot go on for ever either.
 func TestRefusalsEnd(t *testing.T) {
+	t.Parallel()
 	for _, s := range wires() {
 		t.Run(s.name, func(t *testing.T) {
 			for _, words := range refusalsOfAll() {

@@ -114,6 +114,7 @@ func checkTaken(t *testing.T, h []provider.Message) {
 // each wire: cut anywhere, calls without results and results without calls, ids
 // and payloads of other wires, empty parts, broken text.
 func TestAnyHistoryIsTaken(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	random := rand.New(rand.NewSource(4))
 	for range some(600) {
@@ -129,6 +130,7 @@ func TestAnyHistoryIsTaken(t *testing.T) {
 // TestAHistoryMayBeCutAnywhere: a session that was cut or trimmed at any message is
 // still one that each wire's server takes, and so it is without its beginning.
 func TestAHistoryMayBeCutAnywhere(t *testing.T) {
+	t.Parallel()
 	for _, s := range wires() {
 		h := []provider.Message{provider.UserText("hi")}
 		for n := range 3 {

@@ -17,6 +17,7 @@ import (
 // TestALineOfMegabytes comes through every wire, since one reader serves
 // them all.
 func TestALineOfMegabytes(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		long := strings.Repeat("0123456789 ", some(150_000))
 		b := newBench(t, w, Config{}, w.Build(Text(long), Call("c1", "read", `{"path":`+quote(long)+`}`)))
@@ -30,6 +31,7 @@ func TestALineOfMegabytes(t *testing.T) {
 // TestFramingOfEveryKindIsRead: comments, blank lines, carriage returns, an event
 // without data, and runes that two reads share.
 func TestFramingOfEveryKindIsRead(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		reply := w.Build(Text("漢字 ", "😀"), Call("c1", "read", `{"path":"é"}`))
 		body := strings.ReplaceAll(string(reply.Body), "\n", "\r\n")
@@ -55,6 +57,7 @@ func TestFramingOfEveryKindIsRead(t *testing.T) {
 
 // TestBlanksBeforeADocument: a whole document may come after blank lines.
 func TestBlanksBeforeADocument(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		b := newBench(t, w, Config{}, JSON(503, "\n\n \n"+errorBody("overloaded_error", "busy")))
 		if e := b.fails(t, question(), provider.KindOverloaded); e.Message != "busy" {
@@ -119,6 +122,7 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestSilenceAndNothingElse ends a request: every byte starts the wait
 // again, also comments. A local server may be silent for as long as it likes.
 func TestSilenceAndNothingElse(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		for _, tc := range []struct {
 			first, silence time.Duration
@@ -148,6 +152,7 @@ func TestSilenceAndNothingElse(t *testing.T) {
 
 // TestResetsOverHTTP2, and a server that goes away, are faults that may pass.
 func TestResetsOverHTTP2(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"))
 		for name, reply := range map[string]Reply{"at once": Dropped(), "in the reply": whole.Events(2).Ends(Reset)} {
@@ -170,6 +175,7 @@ func TestResetsOverHTTP2(t *testing.T) {
 
 // TestAStaleConnection: a kept connection that broke is not used again.
 func TestAStaleConnection(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		ok := w.Build(Text("ok"))
 		b := newBench(t, w, Config{}, ok, Dropped(), ok)
@@ -187,6 +193,7 @@ func TestAStaleConnection(t *testing.T) {
 // TestAStreamThatJustEnds is no reply, wherever it ends, and can be
 // asked for again.
 func TestAStreamThatJustEnds(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"), Stop(aMax(w)))
 		for n := range last(w, whole) + 1 {
@@ -207,6 +214,7 @@ func TestAStreamThatJustEnds(t *testing.T) {
 
 // TestAnErrorInTheStream: its own words decide, not the status of 200.
 func TestAnErrorInTheStream(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"))
 		for _, at := range []int{0, last(w, w.Build(Text("Hello", " world"), Stop(aMax(w))))} {
@@ -221,6 +229,7 @@ func TestAnErrorInTheStream(t *testing.T) {
 
 // TestAnErrorOfNullIsNone in any event.
 func TestAnErrorOfNullIsNone(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		reply := w.Build(Text("Hello"))
 		head := "data: {"
@@ -238,6 +247,7 @@ func TestAnErrorOfNullIsNone(t *testing.T) {
 // TestWhatAProxySays: a page is no reply; the error has its first words and a remedy. One made for a request that is
 // too large counts as that.
 func TestWhatAProxySays(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		for status, kind := range map[int]provider.ErrorKind{200: provider.KindProvider, 403: provider.KindProvider,
 			502: provider.KindProvider, 413: provider.KindContext} {
@@ -268,6 +278,7 @@ func TestWhatAProxySays(t *testing.T) {
 // TestCallsAreToldApart: without ids, with one id for all, with the
 // ids of an earlier reply.
 func TestCallsAreToldApart(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		b := newBench(t, w, Config{},
 			w.Build(Call("", "read", `{"path":"1"}`), Call("", "read", `{"path":"2"}`)),
@@ -296,6 +307,7 @@ func TestCallsAreToldApart(t *testing.T) {
 // TestArgumentsArriveInAnyForm: nothing is an empty object, an object in a string is one, an invalid one is reported to
 // the model and does not break the history; calls are run whatever the word for the end is.
 func TestArgumentsArriveInAnyForm(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		for args, want := range map[string]string{``: `{}`, `null`: `{}`, `""`: `{}`, `{"path":"a"}`: `{"path":"a"}`,
 			`"{\"path\":\"a\"}"`: `{"path":"a"}`, `{"path":`: "", `[1]`: "", `"x"`: ""} {
@@ -319,6 +331,7 @@ func TestArgumentsArriveInAnyForm(t *testing.T) {
 // TestACallThatWasCut: a cut call differs from one that is to be run, though its
 // arguments may be whole by chance.
 func TestACallThatWasCut(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		for _, args := range []string{`{"path":"/"}`, `{"path":"/`} {
 			_, done := newBench(t, w, Config{}, w.Build(Call("c1", "read", args), Stop(aMax(w)))).done(t, question())
@@ -332,6 +345,7 @@ func TestACallThatWasCut(t *testing.T) {
 // TestARefusalIsTold is an end of its own; so that its calls never run, it is
 // none that calls for tools.
 func TestARefusalIsTold(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		for word, stop := range w.Stops {
 			if stop != provider.StopRefusal {
@@ -350,6 +364,7 @@ func TestARefusalIsTold(t *testing.T) {
 // TestImagesThatAreRefused separates refused images from other faults, on every wire; a refusal that names no image is
 // no such one.
 func TestImagesThatAreRefused(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		for message, images := range map[string]bool{
 			"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes":                                              true,
@@ -372,6 +387,7 @@ func TestImagesThatAreRefused(t *testing.T) {
 // TestWhatDoesNotPass: a used-up quota and an overflow are
 // final, whatever the status: 429, 500, or 200 with the reply begun.
 func TestWhatDoesNotPass(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"))
 		at := last(w, w.Build(Text("Hello", " world"), Stop(aMax(w))))
@@ -410,6 +426,7 @@ func TestWhatDoesNotPass(t *testing.T) {
 
 // TestUsageIsCountedAsTheServerCountsIt: cached tokens are counted once, and no count is made up if none is reported.
 func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
 		sent := provider.Usage{Input: 100, CacheRead: 2000, CacheWrite: 30, Output: 40, Reasoning: 7}
 		b := newBench(t, w, Config{}, w.Build(Text("ok"), Usage(sent)), w.Build(Text("ok"), NoUsage()))
@@ -424,6 +441,7 @@ func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
 
 // TestCallIDsOfElsewhere fit, whatever they were, and results find them.
 func TestCallIDsOfElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, s := range wires() {
 		w := s.Wire
 		w.Validate = s.takes

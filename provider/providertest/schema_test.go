@@ -77,6 +77,7 @@ func (r schemas) object(depth int) map[string]any {
 // TestAnySchemaIsTaken: a tool of a third party's server must not make each
 // request a refused one, whatever its schema says.
 func TestAnySchemaIsTaken(t *testing.T) {
+	t.Parallel()
 	r := schemas{rand.New(rand.NewSource(7))}
 	for range some(400) {
 		schema, err := provider.Marshal(r.object(4))

@@ -28,6 +28,7 @@ func post(t *testing.T, s *providertest.Server) (*http.Response, []byte, error) 
 }
 
 func TestRepliesGoOutAsScripted(t *testing.T) {
+	t.Parallel()
 	s := providertest.NewServer(t,
 		providertest.Stream("data: a\n\ndata: b\n\n").With("X-A", "1").InChunks(3),
 		providertest.Fail(429, "rate", "slow"),
@@ -62,6 +63,7 @@ func TestRepliesGoOutAsScripted(t *testing.T) {
 }
 
 func TestAGateHoldsTheRest(t *testing.T) {
+	t.Parallel()
 	open := make(chan struct{})
 	s := providertest.NewServer(t, providertest.Stream("before|after").Hold(-6, open))
 	resp, err := s.HTTP.Post(s.URL, "", nil)
@@ -81,6 +83,7 @@ func TestAGateHoldsTheRest(t *testing.T) {
 }
 
 func TestEventsAreCounted(t *testing.T) {
+	t.Parallel()
 	r := providertest.Stream("data: a\n\ndata: b\n\ndata: c\n\n")
 	for n, want := range map[int]string{0: "", 2: "data: a\n\ndata: b\n\n", -1: "data: a\n\ndata: b\n\n",
 		9: "data: a\n\ndata: b\n\ndata: c\n\n"} {
@@ -93,6 +96,7 @@ func TestEventsAreCounted(t *testing.T) {
 // TestToolLoopStandsAlone runs the loop mode as a plain handler, the way a test
 // of the whole program uses it.
 func TestToolLoopStandsAlone(t *testing.T) {
+	t.Parallel()
 	for name, build := range map[string]providertest.Builder{
 		"anthropic": providertest.Anthropic, "chat": providertest.Chat, "responses": providertest.Responses,
 		"gemini": providertest.Gemini, "ollama": providertest.Ollama,
@@ -144,6 +148,7 @@ func TestToolLoopStandsAlone(t *testing.T) {
 }
 
 func TestFloodHasItsSize(t *testing.T) {
+	t.Parallel()
 	for _, build := range []providertest.Builder{providertest.Anthropic, providertest.Chat, providertest.Responses,
 		providertest.Gemini, providertest.Ollama} {
 		flood, end := providertest.Flood(build, 2000, 20), "\n\n"

@@ -15,6 +15,7 @@ var itemID = regexp.MustCompile(`"(rs|msg|fc)_[^"]*"`)
 // two calls on each. Each request must be one that the server takes; one model's reasoning, payloads and IDs do not
 // reach the other, and come back to the first as they were.
 func TestSwitchingBetweenEachTwo(t *testing.T) {
+	t.Parallel()
 	for _, from := range wires() {
 		for _, to := range wires() {
 			if from.name == to.name {

@@ -88,6 +88,7 @@ func geminiTests() []refusalTest {
 }
 
 func TestGeminiWantsSignatures(t *testing.T) {
+	t.Parallel()
 	const user, call, answer = geminiUser, geminiCall, geminiAnswer
 	contents := geminiContents
 	bare, second := strings.Replace(call, `,"thoughtSignature":"s"`, "", 1),

@@ -214,6 +214,7 @@ func chatTests() []refusalTest {
 // TestTheValidatorRefuses: a validator that likes everything would make every
 // other test worthless.
 func TestTheValidatorRefuses(t *testing.T) {
+	t.Parallel()
 	tests := slices.Concat(anthropicTests(), chatTests(), responsesParameterTests(), responsesItemTests(), geminiTests(),
 		ollamaTests())
 	for _, tc := range tests {

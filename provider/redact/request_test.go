@@ -10,6 +10,7 @@ import (
 )
 
 func TestSecretsOfARequest(t *testing.T) {
+	t.Parallel()
 	u, err := url.Parse("https://me:hunter22@h.example/v1?api-version=2024-10-21&api_key=querykey-1&x=plain")
 	if err != nil {
 		t.Fatal(err)

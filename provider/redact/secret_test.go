@@ -27,6 +27,7 @@ func examples() map[string]string {
 }
 
 func TestMask(t *testing.T) {
+	t.Parallel()
 	marks := map[string]bool{}
 	for name, key := range examples() {
 		for _, around := range [][2]string{{"", ""}, {"key=", " and more"}, {`{"k":"`, `"}`}, {"a\n", "\nb"}} {
@@ -48,6 +49,7 @@ func TestMask(t *testing.T) {
 }
 
 func TestMaskLeavesTheRest(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                      "",
 		"plain":                                 "plain",
@@ -79,6 +81,7 @@ var aToken = "gh" + "p_" + strings.Repeat("aB3", 12)
 // Text of daily work that is no secret must reach the model as it stands: the
 // model could not edit it otherwise.
 func TestMaskLeavesNamesAndExamples(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"postgres://postgres:postgres@localhost:5432/db",
 		"postgres://app:my_password@db/app",
@@ -120,6 +123,7 @@ func TestMaskLeavesNamesAndExamples(t *testing.T) {
 }
 
 func TestMaskFindsKeysInTheirPlaces(t *testing.T) {
+	t.Parallel()
 	body := "MIIE" + strings.Repeat("aB3", 20)
 	head, end := "-----BEGIN RSA PRIVATE "+"KEY-----", "-----END RSA PRIVATE KEY-----"
 	cut := head + "\n" + body + "\n" + body
@@ -162,6 +166,7 @@ func TestMaskFindsKeysInTheirPlaces(t *testing.T) {
 
 // Text is masked in several places on its way: the second time changes nothing.
 func TestMaskTwiceIsMaskOnce(t *testing.T) {
+	t.Parallel()
 	texts := []string{"https://me:hunter22@host/", "https://" + aToken + "@host/", "https://" + aToken + ":" +
 		aToken + "@host", "Bearer " + aToken}
 	for _, key := range examples() {
@@ -178,6 +183,7 @@ func TestMaskTwiceIsMaskOnce(t *testing.T) {
 // Output may be megabytes: text that is nearly a key must not be looked at again
 // and again.
 func TestMaskIsLinear(t *testing.T) {
+	t.Parallel()
 	for _, piece := range []string{"-eyJ", "-eyJabcdefghijkl.", "://a:", "://a:b", ":// ", "Bearer ", "bearer  ",
 		"-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN ", "-----END PRIVATE KEY-----\n",
 		strings.Repeat("aB3", 20) + "\n-----END PRIVATE KEY-----\n", encodedBegin,
@@ -214,6 +220,7 @@ func markOf(key string) string { return ownSalt().Mark(key) }
 // A mark tells nothing to whoever has not the salt, and a private key has one mark
 // however its lines are shown.
 func TestAMarkDependsOnTheSalt(t *testing.T) {
+	t.Parallel()
 	one, two := NewSalt(), NewSalt()
 	first, again, other := one.Mark(aToken), one.Mark(aToken), two.Mark(aToken)
 	if first == other || first != again {

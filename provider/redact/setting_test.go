@@ -7,6 +7,7 @@ import (
 
 // A credential in a setting is hidden by its place, whatever it looks like, and nothing else is.
 func TestACredentialInASettingIsHiddenByItsPlace(t *testing.T) {
+	t.Parallel()
 	const key = "plum-tree42"
 	for _, around := range []string{
 		"https://me:§@h.example/v1", "https://§@h.example/v1", "http://h.example/v1?api_key=§", "https://h.example/?x=§&alt=sse",

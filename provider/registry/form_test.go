@@ -42,6 +42,7 @@ var headers = map[provider.Auth]string{
 // TestAServerIsSpokenToAsTheSettingsSay: on each wire, with the key in one header, at
 // the path.
 func TestAServerIsSpokenToAsTheSettingsSay(t *testing.T) {
+	t.Parallel()
 	for _, wire := range provider.Wires() {
 		own := wires[wire]
 		for _, auth := range append(provider.Auths(), "") {
@@ -86,6 +87,7 @@ func TestAServerIsSpokenToAsTheSettingsSay(t *testing.T) {
 
 // TestATokenIsABearerToken where the settings do not name a header.
 func TestATokenIsABearerToken(t *testing.T) {
+	t.Parallel()
 	token := func(key string) bool { return key == "k1" }
 	for auth, want := range map[provider.Auth][2]string{"": {"Bearer k1", ""}, provider.AuthXAPIKey: {"", "k1"}} {
 		s := providertest.NewServer(t, providertest.Anthropic(providertest.Text("ok")))
@@ -99,6 +101,7 @@ func TestATokenIsABearerToken(t *testing.T) {
 // TestExtraFieldsAreMergedIntoTheBody: they come before the history, which still ends
 // the body.
 func TestExtraFieldsAreMergedIntoTheBody(t *testing.T) {
+	t.Parallel()
 	const extra = `{"model_options":{"a":[1,"<"]},"store":true,"stream_options":{"x":1},"generationConfig":{"topK":5}}`
 	for _, wire := range provider.Wires() {
 		t.Run(string(wire), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestEveryRowHasAConstructor(t *testing.T) {
+	t.Parallel()
 	chat := []string{"deepseek", "openrouter", provider.Compatible}
 	for _, name := range provider.Names() {
 		p := New(Settings{Server: provider.Server{Name: name}, CLI: new(cli.CLI)})
@@ -20,6 +21,7 @@ func TestEveryRowHasAConstructor(t *testing.T) {
 }
 
 func TestANameOfTheUsersOwnIsACompatibleServer(t *testing.T) {
+	t.Parallel()
 	p, ok := New(Settings{Server: provider.Server{Name: "mine", BaseURL: "http://localhost:8080/v1"}}).(*openai.Chat)
 	if !ok || p.Name != "mine" || !p.Quirks.MergeUsers {
 		t.Errorf("got %+v", p)
@@ -27,6 +29,7 @@ func TestANameOfTheUsersOwnIsACompatibleServer(t *testing.T) {
 }
 
 func TestALocalServerHasAnAddressWithoutASetting(t *testing.T) {
+	t.Parallel()
 	if got := Address("ollama", ""); got != "http://127.0.0.1:11434" {
 		t.Errorf("got %q", got)
 	}

@@ -56,6 +56,7 @@ func lines(t *testing.T, out []byte) []record {
 }
 
 func TestNoKeyIsLogged(t *testing.T) {
+	t.Parallel()
 	headers := map[string]http.Header{
 		"x-api-key":     {"X-Api-Key": {key}},
 		"bearer":        {"Authorization": {"Bearer " + key}},
@@ -89,6 +90,7 @@ func TestNoKeyIsLogged(t *testing.T) {
 
 // TestAKeyInThePathIsMasked where it looks like one: some gateways want it there.
 func TestAKeyInThePathIsMasked(t *testing.T) {
+	t.Parallel()
 	long := key + strings.Repeat("x", 20)
 	var out bytes.Buffer
 	if err := post(t, answering(&Log{JSON: &out}, "no such page: /"+long+"/v1"), "https://h.example/"+long+"/v1",
@@ -102,6 +104,7 @@ func TestAKeyInThePathIsMasked(t *testing.T) {
 }
 
 func TestTheLogTellsWhatPassed(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	l := &Log{JSON: &out}
 	reply := "data: žluť 漢字\n\ndata: b"
@@ -126,6 +129,7 @@ func TestTheLogTellsWhatPassed(t *testing.T) {
 }
 
 func TestBodiesHaveALimit(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	l := &Log{JSON: &out}
 	sent := "x" + strings.Repeat("漢", logLimit/3+10)
@@ -168,6 +172,7 @@ func TestBodiesHaveALimit(t *testing.T) {
 
 // A text like a key is masked whole even where the limit of a line cuts it.
 func TestAKeyAtTheLimitOfARequestIsMasked(t *testing.T) {
+	t.Parallel()
 	long := key + strings.Repeat("x", 20)
 	for _, shown := range []int{1, len(key), len(long) - 1} { // of the key, before the limit
 		var out bytes.Buffer
@@ -183,6 +188,7 @@ func TestAKeyAtTheLimitOfARequestIsMasked(t *testing.T) {
 }
 
 func TestWhatBreaksIsLogged(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	hc := &http.Client{Transport: &recording{log: &Log{JSON: &out},
 		next: roundTripper(func(*http.Request) (*http.Response, error) {
@@ -197,6 +203,7 @@ func TestWhatBreaksIsLogged(t *testing.T) {
 }
 
 func TestRecordMasksWhatLooksLikeAKey(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	long := key + strings.Repeat("x", 20)
 	(&Log{JSON: &out}).Record("body", `{"output":"KEY=`+long+`"}`)
@@ -206,6 +213,7 @@ func TestRecordMasksWhatLooksLikeAKey(t *testing.T) {
 }
 
 func TestRecordTellsWhatPassedElsewhere(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	(&Log{}).Record("request", "into nothing")
 	l := &Log{JSON: &out}
@@ -226,6 +234,7 @@ type full struct{ writes int }
 func (f *full) Write([]byte) (int, error) { f.writes++; return 0, errors.New("no space left") }
 
 func TestALogThatCannotBeWrittenIsToldOnce(t *testing.T) {
+	t.Parallel()
 	disk := &full{}
 	var told []string
 	l := &Log{JSON: disk, Text: func(s string) { told = append(told, s) }}
@@ -240,6 +249,7 @@ func TestALogThatCannotBeWrittenIsToldOnce(t *testing.T) {
 }
 
 func TestTheTextRecordCanBeSwitched(t *testing.T) {
+	t.Parallel()
 	var told []string
 	l := &Log{Text: func(s string) { told = append(told, s) }}
 	hc := answering(l, "x\n")
@@ -258,6 +268,7 @@ func TestTheTextRecordCanBeSwitched(t *testing.T) {
 // TestKeysInBodiesAreMasked: a tool may have read somebody else's key, and a
 // person may have pasted the request's own.
 func TestKeysInBodiesAreMasked(t *testing.T) {
+	t.Parallel()
 	other := "gh" + "p_" + strings.Repeat("aB3", 12)
 	var out bytes.Buffer
 	var text strings.Builder
@@ -287,6 +298,7 @@ func TestKeysInBodiesAreMasked(t *testing.T) {
 
 // TestABrokenReplyIsLogged finds the part that came and the error in the log.
 func TestABrokenReplyIsLogged(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	l := &Log{JSON: &out}
 	hc := &http.Client{Transport: &recording{log: l, next: roundTripper(func(r *http.Request) (*http.Response, error) {

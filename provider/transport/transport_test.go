@@ -62,6 +62,7 @@ func client(t *testing.T, o Options, env proxyFunc) *http.Client {
 func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
 
 func TestCAFile(t *testing.T) {
+	t.Parallel()
 	srv, caFile := secure(t)
 	hc, err := New(Options{CAFile: caFile})
 	if err != nil {
@@ -91,6 +92,7 @@ func TestCAFile(t *testing.T) {
 }
 
 func TestOfflineRefusesPublicAddresses(t *testing.T) {
+	t.Parallel()
 	near := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/away" {
 			http.Redirect(w, r, "http://192.0.2.1:9/", http.StatusFound)
@@ -119,6 +121,7 @@ func TestOfflineRefusesPublicAddresses(t *testing.T) {
 }
 
 func TestOfflineKeepsLookupsInTheHouse(t *testing.T) {
+	t.Parallel()
 	g := &guard{dialer: &net.Dialer{}, nameServer: "192.0.2.1:53"}
 	for _, host := range []string{"gpu-box.local", "models.home.arpa", "gpu-box"} {
 		_, err := g.DialContext(t.Context(), "tcp", host+":443")
@@ -133,6 +136,7 @@ func TestOfflineKeepsLookupsInTheHouse(t *testing.T) {
 // TestOfflineAsksNobodyForAPublicName: not even a name server in the house, which
 // would pass the question on.
 func TestOfflineAsksNobodyForAPublicName(t *testing.T) {
+	t.Parallel()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +161,7 @@ func TestOfflineAsksNobodyForAPublicName(t *testing.T) {
 }
 
 func TestOfflineConnectsToNearAddressesOnly(t *testing.T) {
+	t.Parallel()
 	g := &guard{}
 	for address, want := range map[string]bool{
 		"192.0.2.1:443": false, "[::ffff:192.0.2.1]:443": false, "[2001:db8::1]:443": false, "[::ffff:10.1.2.3]:1": true,
@@ -171,6 +176,7 @@ func TestOfflineConnectsToNearAddressesOnly(t *testing.T) {
 
 // TestOfflineTakesNoProxyOut: a proxy in the house connects to anything.
 func TestOfflineTakesNoProxyOut(t *testing.T) {
+	t.Parallel()
 	asked := ""
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
 		r *http.Request) {
@@ -185,6 +191,7 @@ func TestOfflineTakesNoProxyOut(t *testing.T) {
 }
 
 func TestProxyErrorsNameTheFixAndNoPassword(t *testing.T) {
+	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host == "closed.example:443" {
 			w.WriteHeader(http.StatusForbidden)
@@ -221,6 +228,7 @@ func TestProxyErrorsNameTheFixAndNoPassword(t *testing.T) {
 }
 
 func TestLocal(t *testing.T) {
+	t.Parallel()
 	for host, want := range map[string]bool{
 		"localhost": true, "LOCALHOST.": true, "a.localhost": true, "127.0.0.1": true, "::1": true, "0.0.0.0": true,
 		"192.168.1.9": true,

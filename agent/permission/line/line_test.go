@@ -22,6 +22,7 @@ func shown(read line.Line) (list []string) {
 }
 
 func TestALineIsReadIntoItsCommands(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]string{
 		"ls -la && cat 'a b' | wc":     {"ls -la @/p", "cat 'a b' @/p", "wc @/p"},
 		"cd sub && cat a; pwd":         {"cd sub @/p", "cat a @/p/sub", "pwd @/p/sub,/p"},
@@ -43,6 +44,7 @@ func TestALineIsReadIntoItsCommands(t *testing.T) {
 }
 
 func TestAProblemSaysWhyTheShellMayTakeALineInAnotherWay(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ text, shell, locale, want string }{
 		{"ls", "", "", ""}, {"ls", "fish", "", "how fish parses"}, {"ls 'x", "", "", "could not be parsed"},
 		{"ls", "", "zh_CN.GBK", "zh_CN.GBK"}, {"ls <<< x", "sh", "", "could not be parsed"}, {"ls\u00a0x", "", "", "could not be parsed"},
@@ -55,6 +57,7 @@ func TestAProblemSaysWhyTheShellMayTakeALineInAnotherWay(t *testing.T) {
 }
 
 func TestCommandsAreDescribedByTheirWords(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		text, destroys string
 		writes         string

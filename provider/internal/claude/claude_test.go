@@ -8,6 +8,7 @@ import (
 )
 
 func TestThinkingByFamily(t *testing.T) {
+	t.Parallel()
 	const (
 		none     = `{}`
 		disabled = `{"thinking":{"type":"disabled"}}`
@@ -67,6 +68,7 @@ func TestThinkingByFamily(t *testing.T) {
 }
 
 func TestBudgets(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		max    int
 		effort provider.Effort

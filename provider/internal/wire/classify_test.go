@@ -87,6 +87,7 @@ var serversSay = []serverSays{
 }
 
 func TestClassifyByWhatServersSay(t *testing.T) {
+	t.Parallel()
 	for _, tc := range serversSay {
 		t.Run(tc.name, func(t *testing.T) {
 			d, ok := parseDetail([]byte(tc.body))
@@ -102,6 +103,7 @@ func TestClassifyByWhatServersSay(t *testing.T) {
 }
 
 func TestARefusalForBytesSaysSo(t *testing.T) {
+	t.Parallel()
 	for body, want := range map[string]bool{
 		`{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`:                   true,
 		`{"error":{"message":"Payload Too Large"}}`:                                                             true,
@@ -116,6 +118,7 @@ func TestARefusalForBytesSaysSo(t *testing.T) {
 }
 
 func TestFailureTellsErrorsFromNone(t *testing.T) {
+	t.Parallel()
 	for _, none := range []string{``, `null`, `{}`, `{"error":null}`, `{"error":{}}`, `{"choices":[]}`, `<html>`} {
 		if e := Failure([]byte(none)); e != nil {
 			t.Errorf("%s: %v", none, e)
@@ -134,6 +137,7 @@ func TestFailureTellsErrorsFromNone(t *testing.T) {
 }
 
 func TestRetryWords(t *testing.T) {
+	t.Parallel()
 	head := func(kv ...string) http.Header {
 		h := http.Header{}
 		for i := 0; i < len(kv); i += 2 {
@@ -184,6 +188,7 @@ func TestRetryWords(t *testing.T) {
 }
 
 func TestTheMoreTellingWordCounts(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		status int
@@ -240,6 +245,7 @@ func TestTheMoreTellingWordCounts(t *testing.T) {
 // TestACallTheServerCannotReadIsTriedAgain: the request is as it should be, the
 // model's call was not; Groq calls that a bad request.
 func TestACallTheServerCannotReadIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	d, ok := parseDetail(
 		[]byte(
 			`{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=read{}"}}`))
@@ -269,6 +275,7 @@ func TestErrorsInErrorsCostNoMore(t *testing.T) {
 }
 
 func TestDecodeLeavesOutWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
 	var v struct {
 		A string
 		N int
@@ -286,6 +293,7 @@ func TestDecodeLeavesOutWhatDoesNotFit(t *testing.T) {
 
 // TestAnErrorInsideAMessageIsTheOneToShow: Ollama passes its runner's on as text.
 func TestAnErrorInsideAMessageIsTheOneToShow(t *testing.T) {
+	t.Parallel()
 	const runner = `{\"error\":{\"code\":400,\"message\":\"request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it\",\"type\":\"exceed_context_size_error\",\"n_prompt_tokens\":4390,\"n_ctx\":4096}}`
 	for _, body := range []string{`{"error":"` + runner + `"}`, `{"error":"POST predict: ` + runner + `"}`,
 		`{"error":{"message":"` + runner + `"}}`} {

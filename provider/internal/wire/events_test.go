@@ -22,6 +22,7 @@ func read(r io.Reader) (events []string, err error) {
 }
 
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, in string
 		want     []string
@@ -63,6 +64,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestAFaultDiscardsThePendingEvent(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("connection reset")
 	for _, in := range []string{"data: a\n\ndata: b", "data: a\n\n{\n\"error\": {"} {
 		got, err := read(strings.NewReader(in))
@@ -81,6 +83,7 @@ func TestAFaultDiscardsThePendingEvent(t *testing.T) {
 // TestAnEventComesAtOnce: the reader must not wait for the next event before it
 // hands on this one.
 func TestAnEventComesAtOnce(t *testing.T) {
+	t.Parallel()
 	pr, pw := io.Pipe()
 	defer pr.Close()
 	written := make(chan struct{})
@@ -108,6 +111,7 @@ func TestAnEventComesAtOnce(t *testing.T) {
 // TestAFloodOfNothingCostsInProportion: keep-alives of all kinds, in small
 // reads. A reader that looks at them again with each read takes minutes.
 func TestAFloodOfNothingCostsInProportion(t *testing.T) {
+	t.Parallel()
 	const size = 2 << 20
 	for _, piece := range []string{"\n", "\r", "\r\n", " \n", ": x\n", ": x\n\n", "event: x\n\n", "data\n\n", "x"} {
 		start := time.Now()
@@ -140,6 +144,7 @@ func (r *stepReader) Read(p []byte) (int, error) {
 // An event that came whole is handed on before anything more is read, also when
 // the beginning of the next came with it: packets end where they like.
 func TestAWholeEventDoesNotWait(t *testing.T) {
+	t.Parallel()
 	for name, pieces := range map[string][]string{
 		"half an event":      {"data: a\n\ndata: ", "b\n\n"},
 		"half a blank line":  {"data: a\r\n\r\ndata: b\r\n", "\r\n"},
@@ -165,6 +170,7 @@ func TestAWholeEventDoesNotWait(t *testing.T) {
 }
 
 func TestExtent(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]bool{
 		``: false, ` `: false, `{`: false, `{}`: true, ` { } `: true, `{"a":"}"`: false, `{"a":"}"}`: true,
 		`{"a":"\"}"`: false, `{"a":"\\"}`: true,

@@ -77,6 +77,7 @@ func ask(ctx context.Context, e Endpoint, address string) (text string, done boo
 }
 
 func TestTransportFaultsNameTheFix(t *testing.T) {
+	t.Parallel()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the test makes handshakes fail
 	secure.StartTLS()
@@ -150,6 +151,7 @@ func (p *pool) CloseIdleConnections() { p.emptied++ }
 // TestAFaultEmptiesThePool: where one kept connection is stale, the others
 // are too, and would take a try each.
 func TestAFaultEmptiesThePool(t *testing.T) {
+	t.Parallel()
 	p := &pool{}
 	if _, _, err := ask(t.Context(), Endpoint{Server: provider.Server{Name: "p", HTTP: &http.Client{Transport: p}}}, "https://api.example/v1"); p.emptied != 1 || !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("emptied %d times: %v", p.emptied, err)
@@ -200,6 +202,7 @@ func piped(write func(w io.Writer)) *http.Client {
 }
 
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	pause := func(d time.Duration) func(io.Writer) {
 		return func(w io.Writer) {
 			io.WriteString(w, "data: a\n\n")
@@ -252,6 +255,7 @@ func TestSilence(t *testing.T) {
 }
 
 func TestASlowReaderIsNotTheServersSilence(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := Endpoint{Server: provider.Server{HTTP: piped(func(w io.Writer) {
 			for _, event := range []string{"data: a\n\n", "data: b\n\n", "data: end\n\n"} {
@@ -271,6 +275,7 @@ func TestASlowReaderIsNotTheServersSilence(t *testing.T) {
 // TestTheEndOfACompleteReplyIsNotWaitedForLong: keep-alives after the terminal
 // event must not keep the turn from ending.
 func TestTheEndOfACompleteReplyIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		_, done, err := ask(t.Context(), Endpoint{Server: provider.Server{HTTP: piped(func(w io.Writer) {
@@ -291,6 +296,7 @@ func TestTheEndOfACompleteReplyIsNotWaitedForLong(t *testing.T) {
 
 // TestTheBodyIsReadToItsEnd: only then can the connection be used again.
 func TestTheBodyIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
 	for wait, want := range map[time.Duration]bool{drainGrace / 2: true, 2 * drainGrace: false} {
 		synctest.Test(t, func(t *testing.T) {
 			hc := piped(func(w io.Writer) {
@@ -329,6 +335,7 @@ func (b *watchedEnd) Read(p []byte) (int, error) {
 }
 
 func TestTheCallersCauseIsKept(t *testing.T) {
+	t.Parallel()
 	cause := errors.New("a cap was reached")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
@@ -339,6 +346,7 @@ func TestTheCallersCauseIsKept(t *testing.T) {
 }
 
 func TestKey(t *testing.T) {
+	t.Parallel()
 	give := func(key string, err error) func(context.Context) (string, error) {
 		return func(context.Context) (string, error) { return key, err }
 	}
@@ -365,6 +373,7 @@ func TestKey(t *testing.T) {
 }
 
 func TestJoin(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		base, want string
 		path       []string
@@ -390,6 +399,7 @@ func TestJoin(t *testing.T) {
 }
 
 func TestTooLargeAnEventHasAName(t *testing.T) {
+	t.Parallel()
 	endless := io.MultiReader(strings.NewReader("data: "), io.LimitReader(repeat('x'), MaxEvent+1))
 	var last error
 	for _, err := range Events(endless) {
@@ -409,6 +419,7 @@ func (r repeat) Read(p []byte) (int, error) {
 
 // TestAReplyWithoutEndEnds: a server caught in a loop must not fill the memory.
 func TestAReplyWithoutEndEnds(t *testing.T) {
+	t.Parallel()
 	event := "data: " + strings.Repeat("x", 1<<10) + "\n\n"
 	hc := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(&looped{text: event}), Request: r}, nil
@@ -458,6 +469,7 @@ func (l *looped) Read(p []byte) (int, error) {
 
 // TestABrokenConnectionIsSaidInWords: the error names the side that broke it, and no ports.
 func TestABrokenConnectionIsSaidInWords(t *testing.T) {
+	t.Parallel()
 	local, remote := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 35150}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
 	for want, why := range map[string]error{
 		"the connection was reset by model.test:8080":              syscall.ECONNRESET,

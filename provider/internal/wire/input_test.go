@@ -9,6 +9,7 @@ import (
 )
 
 func TestNewCall(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string][2]string{
 		"":                            {`{}`, ""},
 		"null":                        {`{}`, ""},
@@ -38,6 +39,7 @@ func TestNewCall(t *testing.T) {
 }
 
 func TestUniqueIDs(t *testing.T) {
+	t.Parallel()
 	history := []provider.Message{{Parts: []provider.Part{provider.ToolCall{ID: "a"}, provider.ToolCall{ID: "call_2"}}}}
 	calls := []provider.ToolCall{{ID: "b"}, {ID: "a"}, {}, {ID: "b"}, {ID: "c"}}
 	UniqueIDs(calls, history)
@@ -51,6 +53,7 @@ func TestUniqueIDs(t *testing.T) {
 }
 
 func TestIDs(t *testing.T) {
+	t.Parallel()
 	m := IDsOf("own", provider.Request{}, 10)
 	for _, tc := range []struct{ id, from, want string }{
 		{"functions.read:0", "own", "functions.read:0"},
@@ -71,6 +74,7 @@ func TestIDs(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{"read": "read", "": "unknown", "functions.read file": "functions_read_file",
 		"mcp__a__b-c": "mcp__a__b", "ža": "_a"} {
 		limit := 64

@@ -67,6 +67,7 @@ func (s *closer) read(r *bufio.Reader) bool {
 // TestAKeptConnectionThatTheServerClosed costs nothing: the request goes out on a
 // fresh one, and is answered once.
 func TestAKeptConnectionThatTheServerClosed(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +103,7 @@ func TestAKeptConnectionThatTheServerClosed(t *testing.T) {
 // TestARequestThatTheServerWorkedOnIsNotRepeatedSilently: a server that dies over a
 // request is no closed connection.
 func TestARequestThatTheServerWorkedOnIsNotRepeatedSilently(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &closer{works: 10 * time.Second}
 		dials := 0

@@ -117,6 +117,7 @@ var lessons = []struct {
 
 // TestEachRefusalTeachesWhatItSays takes every row of the table once: the parts left out, and the notice to the user.
 func TestEachRefusalTeachesWhatItSays(t *testing.T) {
+	t.Parallel()
 	covered := make([]bool, len(refusals))
 	for _, tc := range lessons {
 		d := detail{Message: tc.message, Code: tc.code}
@@ -143,6 +144,7 @@ func TestEachRefusalTeachesWhatItSays(t *testing.T) {
 
 // TestWhatMakesNoOtherRequestIsNotLearned: a refusal that comes again is final.
 func TestWhatMakesNoOtherRequestIsNotLearned(t *testing.T) {
+	t.Parallel()
 	x := exchange(Chat)
 	e := &provider.Error{Kind: provider.KindInvalid, Status: 400, Message: "temperature: no"}
 	if ok, _ := x.learn(e, x.Memory.Of("m")); !ok {
@@ -156,6 +158,7 @@ func TestWhatMakesNoOtherRequestIsNotLearned(t *testing.T) {
 // TestNamedToolsFallBackOneByOne: first to the plain form of the schema, then they
 // are left out, and the user is notified.
 func TestNamedToolsFallBackOneByOne(t *testing.T) {
+	t.Parallel()
 	x := exchange(Gemini)
 	for i, tc := range []struct {
 		named      string

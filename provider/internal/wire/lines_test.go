@@ -11,6 +11,7 @@ import (
 )
 
 func TestLines(t *testing.T) {
+	t.Parallel()
 	long := `"` + strings.Repeat("x", 200_000) + `"`
 	for _, tc := range []struct {
 		name, in string
@@ -47,6 +48,7 @@ func TestLines(t *testing.T) {
 }
 
 func TestAFaultDiscardsThePendingLine(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("connection reset")
 	var got []string
 	for line, err := range Lines(io.MultiReader(strings.NewReader("{}\n{}"), iotest.ErrReader(broken))) {
@@ -74,6 +76,7 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 func TestALineHasALimit(t *testing.T) {
+	t.Parallel()
 	for _, err := range Lines(endless{}) {
 		if !errors.Is(err, ErrEventTooLarge) {
 			t.Errorf("%v", err)

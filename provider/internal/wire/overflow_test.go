@@ -10,6 +10,7 @@ import (
 // TestEveryServersWordsForAnOverflow: with whatever status and code they come, and
 // inside a stream as well.
 func TestEveryServersWordsForAnOverflow(t *testing.T) {
+	t.Parallel()
 	for _, words := range []string{
 		"prompt is too long: 213462 tokens > 200000 maximum",
 		"Input is too long for requested model.",

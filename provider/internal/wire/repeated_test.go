@@ -15,6 +15,7 @@ func chunkOf(text string) string {
 }
 
 func TestRefrain(t *testing.T) {
+	t.Parallel()
 	var r Repeated
 	for i, text := range []string{"The", " quick"} {
 		if got, _, ok := r.Text(chunkOf(text)); ok {
@@ -48,6 +49,7 @@ func TestRefrain(t *testing.T) {
 }
 
 func TestRefrainUnsure(t *testing.T) {
+	t.Parallel()
 	for name, events := range map[string][][2]string{ // data and text
 		"one event":         {{chunkOf("a"), "a"}},
 		"the text is twice": {{`{"a":"x","b":"x"}`, "x"}, {`{"a":"y","b":"y"}`, "y"}},
@@ -68,6 +70,7 @@ func TestRefrainUnsure(t *testing.T) {
 }
 
 func TestRefrainGivesUp(t *testing.T) {
+	t.Parallel()
 	var r Repeated
 	for i := range maxMisses + 1 {
 		r.Learn(fmt.Sprintf(`{"pad":%d,"content":"a"}`, i), "a", 0)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestAddressesInErrorsHoldNoPassword(t *testing.T) {
+	t.Parallel()
 	for _, base := range []string{"https://me:hun/ter22@h.example/v1", "https://me:hunter22@h example",
 		"https://me:hunter22@[::1"} {
 		_, err := Join(base, "v1")
@@ -34,6 +35,7 @@ func TestAddressesInErrorsHoldNoPassword(t *testing.T) {
 
 // TestACauseIsNoWayOut: an error without words of its own shows its cause's.
 func TestACauseIsNoWayOut(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("cannot send: key-0123456789")
 	prepare := func(context.Context) (Request, error) {
 		return Request{URL: "http://h.example/", Secret: "key-0123456789"}, nil
@@ -49,6 +51,7 @@ func TestACauseIsNoWayOut(t *testing.T) {
 }
 
 func TestABadHeaderIsASetting(t *testing.T) {
+	t.Parallel()
 	prepare := func(context.Context) (Request, error) {
 		return Request{URL: "http://127.0.0.1:1/", Header: http.Header{"X-A": {"two\nlines"}}}, nil
 	}

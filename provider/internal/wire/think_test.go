@@ -7,6 +7,7 @@ import (
 
 // TestReasoningInMarksIsReasoning wherever the pieces are cut.
 func TestReasoningInMarksIsReasoning(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][2]string{
 		"<think>hm, a < b</think>\n\nYes. </think>": {"hm, a < b", "Yes. </think>"},
 		"\n <think>\nhm\n</think>Yes.":              {"\nhm\n", "Yes."},

@@ -4,6 +4,7 @@ import "testing"
 
 // TestTheNumbersOfAnOverflow: the window is the number that the server calls its maximum, whatever the order.
 func TestTheNumbersOfAnOverflow(t *testing.T) {
+	t.Parallel()
 	for words, want := range map[string][2]int{
 		"prompt is too long: 212230 tokens > 200000 maximum":                                                                                     {200000, 212230},
 		"The model returned the following errors: prompt is too long: 212230 tokens > 200000 maximum":                                            {200000, 212230},
