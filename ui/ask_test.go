@@ -16,6 +16,7 @@ import (
 
 // Only an explicit yes approves; after any other text the question repeats.
 func TestSixtyAnswersToAQuestion(t *testing.T) {
+	t.Parallel()
 	type reply struct {
 		a agent.Answer
 		m meaning
@@ -62,6 +63,7 @@ func TestSixtyAnswersToAQuestion(t *testing.T) {
 
 // The question is the last line, and Enter alone is no.
 func TestTheQuestionIsTheLastLine(t *testing.T) {
+	t.Parallel()
 	k, answers, _ := startAsking(t, nil)
 	rows := strings.Split(strings.TrimRight(strings.ReplaceAll(k.status.String(), "\r\n", "\n"), "\n"), "\n")
 	if last := rows[len(rows)-1]; !strings.HasSuffix(last, "[y,n,a,A,e,p,q,?] (n) ") {
@@ -81,6 +83,7 @@ func TestTheQuestionIsTheLastLine(t *testing.T) {
 
 // Keys and words that are no answer ask again, with the list of those there are.
 func TestOnlyAYesApproves(t *testing.T) {
+	t.Parallel()
 	k, answers, _ := startAsking(t, nil)
 	k.clock.advance(quiet)
 	for _, keys := range []string{"1", "\t", "\x1b[A", "\x1b[Z", "yay", "ok", " "} {
@@ -104,6 +107,7 @@ func TestOnlyAYesApproves(t *testing.T) {
 
 // Words after n, a and A reach the agent; no answer is kept in the history.
 func TestAnswersWithWords(t *testing.T) {
+	t.Parallel()
 	for keys, want := range map[string]agent.Answer{
 		"n take the other": {Reason: "take the other"},
 		"a bash(rm:*)":     {Verdict: agent.YesForSession, Rule: "bash(rm:*)"},
@@ -123,6 +127,7 @@ func TestAnswersWithWords(t *testing.T) {
 
 // Pasted text approves nothing, in brackets or with more behind its Enter.
 func TestPastedTextNeverApproves(t *testing.T) {
+	t.Parallel()
 	for name, parts := range map[string][]string{
 		"more in one read":       {"y\rand more"},
 		"two lines in one read":  {"y\ry\r"},
@@ -155,6 +160,7 @@ func TestPastedTextNeverApproves(t *testing.T) {
 
 // A slow line delivers all keys in one read, with the Enter.
 func TestAnAnswerAndItsEnterInOneRead(t *testing.T) {
+	t.Parallel()
 	for keys, want := range map[string]agent.Verdict{
 		"y\r": agent.Yes, "always\r": agent.YesForSession, "\x1b[Cy\r": agent.Yes, "x\x7fyes\r": agent.Yes,
 	} {
@@ -175,6 +181,7 @@ func TestAnAnswerAndItsEnterInOneRead(t *testing.T) {
 
 // Ctrl-D, Ctrl-C and a hang-up are no.
 func TestEndsMeanNo(t *testing.T) {
+	t.Parallel()
 	t.Run("ctrl-d", func(t *testing.T) {
 		k, answers, errs := startAsking(t, nil)
 		k.clock.advance(quiet)
@@ -213,6 +220,7 @@ func TestEndsMeanNo(t *testing.T) {
 // The sentence that is being typed when the question comes is no answer, nor
 // any part of it.
 func TestTypeAheadIsNoAnswer(t *testing.T) {
+	t.Parallel()
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ready, goOn := make(chan struct{}, 1), make(chan struct{})
 	ask := asking("rm -r build", answers, errs)
@@ -277,6 +285,7 @@ func (k *talk) asksAgain(answers chan agent.Answer, enter string) {
 
 // A line that was entered before the question is the next message.
 func TestEnteredTypeAheadIsAMessage(t *testing.T) {
+	t.Parallel()
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ready, goOn := make(chan struct{}, 2), make(chan struct{}, 2)
 	ask := asking("rm -r build", answers, errs)
@@ -315,6 +324,7 @@ func script(t *testing.T, body string) string {
 }
 
 func TestEditTheCommand(t *testing.T) {
+	t.Parallel()
 	editor := script(t, `stty size >/dev/null; printf 'rm -r "build/tmp"\n' >"$1"; stty raw -echo`)
 	k, answers, _ := startAsking(t,
 		func(o *Options) { o.Environ = []string{"EDITOR=" + editor, "PATH=" + os.Getenv("PATH")} })
@@ -329,6 +339,7 @@ func TestEditTheCommand(t *testing.T) {
 }
 
 func TestEditWithoutEditor(t *testing.T) {
+	t.Parallel()
 	k, answers, _ := startAsking(t, nil)
 	k.answerWith("e")
 	k.expect("command: rm -r build")
@@ -338,6 +349,7 @@ func TestEditWithoutEditor(t *testing.T) {
 
 // The pager gets the whole text and, where the user set nothing, options of its own.
 func TestAPagerShowsWhatIsLong(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	pager := script(t, `{ echo "LESS=$LESS LV=$LV"; cat; } >`+out)
 	k, answers, _ := startAsking(t, func(o *Options) {
@@ -360,6 +372,7 @@ func TestAPagerShowsWhatIsLong(t *testing.T) {
 }
 
 func TestQuestionHelpAsksAgain(t *testing.T) {
+	t.Parallel()
 	k, answers, _ := startAsking(t, nil)
 	k.answerWith("?")
 	k.expect("Enter alone means no")

@@ -26,6 +26,7 @@ func screenshot(t testing.TB) string {
 }
 
 func TestImagesAreAttached(t *testing.T) {
+	t.Parallel()
 	shot := screenshot(t)
 	// the third as macOS names them
 	const one, two, three = "week.png", "a b/it's (2).PNG", "Screenshot at 3.45\u202fPM.png"
@@ -93,6 +94,7 @@ func TestImagesAreAttached(t *testing.T) {
 // That holds for the full path the user gave, of an image, and for nothing a
 // repository or a page could have put there.
 func TestAnImageThatTheUserNamesMayBeAnywhere(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, nil)
 	out := reaching(t, map[string]string{"out.png": screenshot(t), "text.png": "secret text\n", "notes.txt": "n\n",
 		".env.png": screenshot(t)}).env.Dir

@@ -42,6 +42,7 @@ func reaching(t testing.TB, tree map[string]string) fileAccess {
 }
 
 func TestAtWords(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]string{
 		"":                                nil,
 		"see @week.go and @lib/":          {"week.go", "lib/"},
@@ -88,6 +89,7 @@ func FuzzEscapeAt(f *testing.F) {
 
 // A word that names a file brings it along; the text stays as it was typed.
 func TestTypedPathsAreAttached(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, map[string]string{"week.go": "package cart\n\nvar Days = 7\n", "lib/a b.txt": "one\n",
 		"lib/c.txt": "", "x.bin": "\x00\x01"})
 	e := a.expand(t.Context(), "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin", nil)
@@ -112,6 +114,7 @@ func TestTypedPathsAreAttached(t *testing.T) {
 }
 
 func TestExpandLeavesWhatIsNoFile(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, map[string]string{"week.go": "x\n", "decorated": ""})
 	for text, want := range map[string]string{
 		"mail me@week.go":               "",
@@ -138,6 +141,7 @@ func TestExpandLeavesWhatIsNoFile(t *testing.T) {
 
 // A typed name of a missing file is reported, and sent as text; pasted names are data.
 func TestAMissingFileIsSaid(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, map[string]string{"week.go": "x\n"})
 	for text, want := range map[string]string{
 		"look at @nofile.x, please":    "@nofile.x: there is no such file; it is sent as text",
@@ -158,6 +162,7 @@ func TestAMissingFileIsSaid(t *testing.T) {
 }
 
 func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, map[string]string{".env": "KEY=hunter2", "logo.png": "\x89PNG\r\n\x1a\n", "sub/in.txt": "in\n",
 		"id_rsa": "hunter2"})
 	elsewhere := t.TempDir()
@@ -193,6 +198,7 @@ func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
 }
 
 func TestExpandHasLimits(t *testing.T) {
+	t.Parallel()
 	tree := map[string]string{}
 	var small, large []string
 	for i := range maxAttached + 1 {
@@ -222,6 +228,7 @@ func TestExpandHasLimits(t *testing.T) {
 }
 
 func TestExpandQuotesNames(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, map[string]string{"a\u202eog.txt": "x\n"})
 	e := a.expand(t.Context(), "@a\u202eog.txt", nil)
 	if len(e.Parts) != 1 || strings.Contains(e.Parts[0].(provider.Text).Text, "\u202e") {
@@ -231,6 +238,7 @@ func TestExpandQuotesNames(t *testing.T) {
 
 // A resource in the prompt of a headless run is not read, and that is said.
 func TestAResourceThatIsNotAttachedIsNamed(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, map[string]string{})
 	a.own = false
 	var config mcp.Config

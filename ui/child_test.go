@@ -198,6 +198,7 @@ func exitOf(t *testing.T, command *exec.Cmd) int {
 
 // TERM and HUP end the conversation with the terminal as it was found.
 func TestSignalsGiveTheTerminalBack(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		signal syscall.Signal
 		turn   bool
@@ -244,6 +245,7 @@ func TestSignalsGiveTheTerminalBack(t *testing.T) {
 // goroutine that reads keys, while drawing, in a command. The terminal is as it
 // was, and the message begins a row.
 func TestAPanicGivesTheTerminalBack(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ typed, end, message string }{
 		{"panic", "\r", "the turn broke"}, {"half", "\r", "the answer broke"}, {"tab", "\t", "the completer broke"},
 		{"size", "\t", "the size broke"}, {"/config", "\r", "in a command"},
@@ -276,6 +278,7 @@ func TestAPanicGivesTheTerminalBack(t *testing.T) {
 
 // QUIT ends artoo by that signal, on a sane terminal, and prints no dump.
 func TestQuitGivesTheTerminalBack(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"key in a turn", "signal at the prompt"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()

@@ -41,6 +41,7 @@ func answering(t *testing.T, c choices, lines ...string) (index int, shown strin
 }
 
 func TestOneIsChosenByNumberOrPartOfItsName(t *testing.T) {
+	t.Parallel()
 	c := someChoices("claude-opus-5", "claude-sonnet-5", "claude-sonnet-5-5", "gpt-6-sol")
 	for _, test := range []struct {
 		name  string
@@ -66,6 +67,7 @@ func TestOneIsChosenByNumberOrPartOfItsName(t *testing.T) {
 }
 
 func TestTheListToChooseFromIsNumbered(t *testing.T) {
+	t.Parallel()
 	c := someChoices("claude-opus-5", "claude-sonnet-5", "evil\x1b[2J-sonnet")
 	_, shown, _ := answering(t, c, "sonnet", "claude-opsu-5", "zzz", "")
 	for _, want := range []string{"the models:\n", "  1   claude-opus-5 ", "  *2  claude-sonnet-5 ", "^[[2J-sonnet",
@@ -82,6 +84,7 @@ func TestTheListToChooseFromIsNumbered(t *testing.T) {
 
 // A router has hundreds of models; the present one is shown wherever it stands in the list.
 func TestALongListIsCut(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for i := range 100 {
 		names = append(names, "model-"+strconv.Itoa(i))
@@ -103,6 +106,7 @@ func TestALongListIsCut(t *testing.T) {
 }
 
 func TestChooseWantsAnAnswer(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{"2\n": "openai", "ANTH\n": "anthropic", "o\nopenai\nrest": "openai", "\n": "", "": ""} {
 		s := screen.New(screen.Options{Out: io.Discard, Err: io.Discard, Profile: screen.Plain})
 		got, err := Choose(t.Context(), strings.NewReader(in), s, "Whose key?", []string{"anthropic", "openai"})

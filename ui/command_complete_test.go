@@ -29,6 +29,7 @@ func completed(t *Terminal, text string) []string {
 // Names of commands, their arguments, and files behind an @ are proposed where
 // they may stand, and nowhere else.
 func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
+	t.Parallel()
 	now := newManual().now
 	a, earlier := busyAgent(t, now)
 	dir := a.Env().Dir

@@ -27,6 +27,7 @@ func desktop(t *testing.T, tools ...string) (dir, out string) {
 }
 
 func TestCopyTakesTheToolOfTheDesktop(t *testing.T) {
+	t.Parallel()
 	all := []string{"wl-copy", "xclip", "xsel", "clip.exe"}
 	for _, test := range []struct {
 		name  string
@@ -72,6 +73,7 @@ func TestCopyTakesTheToolOfTheDesktop(t *testing.T) {
 }
 
 func TestCopyToolThatFails(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "xclip"), []byte("#!/bin/sh\nexit 4\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -87,6 +89,7 @@ func TestCopyToolThatFails(t *testing.T) {
 // The terminal is asked only when the user says so, and no text of the answer can end
 // the sequence.
 func TestCopyByTheTerminal(t *testing.T) {
+	t.Parallel()
 	answer := "code\x1b]0;title\a \x1b\\ end"
 	start := func(answer string) *talk {
 		k := startPTY(t, &sender{}, func(o *Options) {

@@ -21,6 +21,7 @@ func withEditor(variables ...string) func(*Options) {
 // An unsaved or empty message, or one from an editor that fails, is not sent, and the
 // text comes back; a saved one is a message, even if it looks like a command.
 func TestOnlyWhatIsSavedIsSent(t *testing.T) {
+	t.Parallel()
 	writing := script(t, `printf '/quit\nis a command\n' >"$1"`)
 	emptying := script(t, `: >"$1"`)
 	blank := script(t, `printf ' \n\n' >"$1"`)
@@ -67,6 +68,7 @@ func TestOnlyWhatIsSavedIsSent(t *testing.T) {
 }
 
 func TestTheLineIsEdited(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, withEditor("EDITOR="+script(t, `printf ' and more\n' >>"$1"`)))
 	k.expect("you: ")
 	if err := k.term.act(t.Context(), prompt.Line{Action: prompt.Compose, Text: "a line\nof two"}); err != nil {
@@ -78,6 +80,7 @@ func TestTheLineIsEdited(t *testing.T) {
 
 // Without an editor that could run, the message comes back.
 func TestWithoutAnEditorTheTextComesBack(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile, o.Environ = screen.Plain, []string{"VISUAL=vim"} })
 	k.expect("you: ")
 	k.send("/edit some text\n")
@@ -90,6 +93,7 @@ func TestWithoutAnEditorTheTextComesBack(t *testing.T) {
 }
 
 func TestTheProgramsOfThePersonSeeNoKey(t *testing.T) {
+	t.Parallel()
 	const said = `"$OPENAI_API_KEY,$ARTOO_API_KEY,$WORK,$MINE"`
 	k := startPTY(t, &sender{}, func(o *Options) {
 		withEditor("EDITOR="+script(t, `echo editor `+said+` >"$1"`), "OPENAI_API_KEY=seen", "ARTOO_API_KEY=seen",

@@ -8,6 +8,7 @@ import (
 )
 
 func TestCommandsNameServersPrompts(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string][2]string{"mcp:s:greet": {"s", "greet"}, "mcp:s": {"s", ""}, "mcp:b:s:greet": {"b:s", "greet"}} {
 		if server, prompt, ok := mcpPrompt(typed); !ok || server != want[0] || prompt != want[1] {
 			t.Errorf("%s: %q %q %t", typed, server, prompt, ok)
@@ -35,6 +36,7 @@ func TestCommandsNameServersPrompts(t *testing.T) {
 
 // A prompt's text is the server's, and is sent as such.
 func TestAServersPromptIsFramed(t *testing.T) {
+	t.Parallel()
 	text, parts := promptMessage("s", "greet", []mcp.Message{{Role: "user", Content: mcp.Content{Kind: mcp.Text, Text: "Greet Ada."}},
 		{Role: "assistant", Content: mcp.Content{Kind: mcp.Text, Text: "Hello."}}, {Content: mcp.Content{Kind: mcp.Image, Data: []byte{1}}}})
 	want := "The prompt greet of the MCP server s, as the server gives it:\n\nGreet Ada.\n\n(an answer that the prompt gives:)\nHello."

@@ -13,6 +13,7 @@ import (
 
 // The text that the editor saves becomes the memory, unless the file was changed meanwhile.
 func TestTheEditorChangesMemory(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct{ editor, says, want string }{
 		"added":      {script(t, `echo '- two' >>"$1"`), "memory is changed", "- one\n- two\n"},
 		"no newline": {script(t, `printf '%s' '- two' >"$1"`), "memory is changed", "- two\n"},

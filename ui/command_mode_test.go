@@ -25,6 +25,7 @@ func shownRows(shown string) []string {
 }
 
 func TestModesAreChangedAndPrinted(t *testing.T) {
+	t.Parallel()
 	const ask, edits, plan = "approval: ask: edits after a question, other commands after a question",
 		"approval: edits: edits unasked, other commands after a question",
 		"approval: plan: only reading; everything else is refused"
@@ -51,6 +52,7 @@ func TestModesAreChangedAndPrinted(t *testing.T) {
 }
 
 func TestAModeThatCannotHoldHereIsRefused(t *testing.T) {
+	t.Parallel()
 	shown, _ := say(t, func(o *Options) { o.Agent.Policy().NoProject = "this is the home directory" }, "/approval edits", "/approval next")
 	want := []string{"/approval: this is the home directory, so every write and run is asked",
 		"approval: plan: only reading; everything else is refused"}
@@ -62,6 +64,7 @@ func TestAModeThatCannotHoldHereIsRefused(t *testing.T) {
 // The prompt names every mode except the default, in every profile, as soon as it changes,
 // and further lines stand below the first.
 func TestThePromptNamesTheMode(t *testing.T) {
+	t.Parallel()
 	for _, profile := range []screen.Profile{screen.Rich, screen.Plain, screen.Spoken} {
 		k := startPTY(t, &sender{}, func(o *Options) { o.Profile = profile })
 		for _, step := range [][2]string{
@@ -78,6 +81,7 @@ func TestThePromptNamesTheMode(t *testing.T) {
 }
 
 func TestShiftTabGoesThroughTheModes(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, busy(t))
 	k.expect("you: ")
 	k.send("half")
@@ -97,6 +101,7 @@ func TestShiftTabGoesThroughTheModes(t *testing.T) {
 }
 
 func TestShiftTabIsHeard(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Spoken })
 	k.expect("you: ")
 	k.send("\x1b[Z")
@@ -107,6 +112,7 @@ func TestShiftTabIsHeard(t *testing.T) {
 }
 
 func TestRulesOfTheSessionAreDropped(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string]string{
 		"/permissions rm 2":            "dropped: allow bash(ls)",
 		"/permissions rm bash(ls)":     "dropped: allow bash(ls)",

@@ -33,6 +33,7 @@ func callingTurn(file string) func(context.Context, string, agent.Callbacks) (*a
 }
 
 func TestOutShowsWholeOutputs(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "out.txt")
 	if err := os.WriteFile(file, []byte("all of it\n\x1b]0;t\a\nto the end\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -69,6 +70,7 @@ func TestOutShowsWholeOutputs(t *testing.T) {
 }
 
 func TestOutSaysWhenAFileIsGone(t *testing.T) {
+	t.Parallel()
 	k := startLines(t, &sender{play: callingTurn("/nowhere/out.txt")}, nil)
 	k.send("go\n")
 	k.expect("exit 1")
@@ -79,6 +81,7 @@ func TestOutSaysWhenAFileIsGone(t *testing.T) {
 }
 
 func TestOutUsesThePager(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "paged")
 	pager := script(t, "cat >"+out)
 	k := startPTY(t, &sender{play: callingTurn("")},
@@ -95,6 +98,7 @@ func TestOutUsesThePager(t *testing.T) {
 
 // The kept outputs are bounded, however many and long they are.
 func TestOutputsAreBounded(t *testing.T) {
+	t.Parallel()
 	var o outputs
 	for i := range 3 * maxOutputs {
 		o.add(output{object: fmt.Sprint(i), text: "short"})

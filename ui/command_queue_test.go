@@ -46,6 +46,7 @@ func (k *talk) typeBlind(text string) {
 }
 
 func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
+	t.Parallel()
 	k, goOn := waitingTurn(t, nil)
 	for _, text := range []string{"two", "three", "four", "five"} {
 		k.typeBlind(text)
@@ -86,6 +87,7 @@ func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
 // A message that is sent now reaches the model before the turn ends and leaves the
 // queue; a command does not, nor does a message that comes after the end of the turn.
 func TestQueueNowReachesTheModelDuringTheTurn(t *testing.T) {
+	t.Parallel()
 	step, inTurn := make(chan struct{}), make(chan struct{}, 8)
 	var steered []string
 	k := startPTY(t, &sender{steered: func(ctx context.Context, m agent.Message, cb agent.Callbacks) {
@@ -136,6 +138,7 @@ func TestQueueNowReachesTheModelDuringTheTurn(t *testing.T) {
 }
 
 func TestQueueAtThePrompt(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string]string{
 		"/queue": "nothing waits", "/queue drop all": "dropped 0 lines", "/queue edit 1": `no line "1" waits`,
 		"/queue now": "now works only during a turn",
@@ -148,6 +151,7 @@ func TestQueueAtThePrompt(t *testing.T) {
 
 // Lines of a script keep their order: /queue is one of them there.
 func TestQueueOfAScript(t *testing.T) {
+	t.Parallel()
 	k := startLines(t, &sender{}, nil)
 	k.send("/queue\nlater\n\n/queue drop all\n")
 	k.eof()
@@ -157,6 +161,7 @@ func TestQueueOfAScript(t *testing.T) {
 
 // A queued line keeps its meaning when its time comes.
 func TestQueuedCommandsRunInTheirTurn(t *testing.T) {
+	t.Parallel()
 	made := filepath.Join(t.TempDir(), "made")
 	k, goOn := waitingTurn(t, func(o *Options) { o.Environ = []string{"SHELL=/bin/sh", "PATH=" + os.Getenv("PATH")} })
 	for _, text := range []string{"!echo ran >" + made, "/out", "two"} {
@@ -176,6 +181,7 @@ func TestQueuedCommandsRunInTheirTurn(t *testing.T) {
 
 // On a simple terminal a line cannot be put into the prompt: it stays.
 func TestQueueOnASimpleTerminal(t *testing.T) {
+	t.Parallel()
 	goOn, inTurn := make(chan struct{}), make(chan struct{}, 8)
 	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		inTurn <- struct{}{}

@@ -64,6 +64,7 @@ func runLines(t *testing.T, change func(*Options), lines ...string) (shown strin
 
 // bash knows the statuses of a whole pipeline, whose last command may hide that another one failed.
 func TestAFailedPartOfAPipelineIsNamed(t *testing.T) {
+	t.Parallel()
 	bash := func(o *Options) { o.Environ = []string{"SHELL=" + shell.Find(nil), "PATH=" + os.Getenv("PATH")} }
 	shown, sent := runLines(t, bash, "!(exit 3) | cat", "x")
 	want := "exit status 0 of cat; (exit 3): 3"
@@ -73,6 +74,7 @@ func TestAFailedPartOfAPipelineIsNamed(t *testing.T) {
 }
 
 func TestShellCommandsGoAlongWithTheNextMessage(t *testing.T) {
+	t.Parallel()
 	const shared = "\n+ I ran a command myself. It and its output:\n\n$ "
 	for _, test := range []struct {
 		name   string
@@ -126,6 +128,7 @@ func TestShellCommandsGoAlongWithTheNextMessage(t *testing.T) {
 }
 
 func TestShellOutputIsSafeAndBounded(t *testing.T) {
+	t.Parallel()
 	shown, sent := runLines(t, func(o *Options) { o.Agent.Env().ResultMax = 400 },
 		`!printf '\033[31mred\033[0m \033]0;title\007\033]52;c;eA==\007ok\n10%%\r100%%\n\342\200\256\n'`, "x")
 	if strings.ContainsAny(shown, "\x1b\r") || !strings.Contains(shown, "red ok\n100%\n<U+202E>\n") {
@@ -147,6 +150,7 @@ func TestShellOutputIsSafeAndBounded(t *testing.T) {
 }
 
 func TestShellCommandsRunInTheProject(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, sent := runLines(t, func(o *Options) { o.Agent.Env().Dir = dir }, "!ls -d $PWD; touch here", "x")
 	if want := "x\n+ I ran a command myself in " + dir + "."; len(sent) != 1 || !strings.HasPrefix(sent[0], want) {
@@ -210,6 +214,7 @@ func TestShellCommandIsInterrupted(t *testing.T) {
 func shellPiece() string { return strings.Repeat("a line of the output\n", 5000) }
 
 func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
+	t.Parallel()
 	k := startLines(t, &sender{}, nil)
 	k.expect("you: ")
 	r, w, err := os.Pipe()
@@ -237,6 +242,7 @@ func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
 }
 
 func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *testing.T) {
+	t.Parallel()
 	discarded := make(chan struct{})
 	k := startLines(t, &sender{},
 		func(o *Options) { o.Discard = func() (bool, error) { close(discarded); return true, nil } })
@@ -272,6 +278,7 @@ func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *test
 
 // A process left in the background does not delay the prompt.
 func TestShellCommandInTheBackground(t *testing.T) {
+	t.Parallel()
 	shown, _ := runLines(t, nil, "!sleep 600 & echo began $!")
 	if !strings.Contains(shown, "exit status 0; it will be sent") {
 		t.Errorf("shown %q", shown)
@@ -288,6 +295,7 @@ func TestShellCommandInTheBackground(t *testing.T) {
 // On a terminal the command has it for its input, in the modes it was found in,
 // and they come back.
 func TestShellCommandHasTheTerminal(t *testing.T) {
+	t.Parallel()
 	for _, profile := range []screen.Profile{screen.Rich, screen.Plain} {
 		w := &wholeMessages{}
 		k := startPTY(t, &sender{}, func(o *Options) {
@@ -335,6 +343,7 @@ func (k *talk) waited(d time.Duration) {
 
 // A line that was pasted, or stands in a block, is no command.
 func TestCommandsCountOnlyWhereTheyAreTyped(t *testing.T) {
+	t.Parallel()
 	w := &wholeMessages{}
 	k := startPTY(t, &sender{}, func(o *Options) {
 		o.Sender, o.Environ = w, []string{"SHELL=/bin/sh", "PATH=" + os.Getenv("PATH")}

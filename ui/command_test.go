@@ -36,6 +36,7 @@ func busy(t testing.TB) func(*Options) {
 }
 
 func TestCommandTable(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, c := range commands() {
 		for _, name := range append([]string{c.name}, c.aliases...) {
@@ -66,6 +67,7 @@ func TestCommandTable(t *testing.T) {
 
 // Every command is in the manual, with its other names.
 func TestCommandsAreDocumented(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../docs/conversation.md")
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +86,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 
 // TestCommandsOfProgramsAreDocumented compares the list of commands that programs can send with the page's.
 func TestCommandsOfProgramsAreDocumented(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../docs/headless.md")
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +108,7 @@ func TestCommandsOfProgramsAreDocumented(t *testing.T) {
 // A name that is not known is answered with the nearest one, and neither run
 // nor sent.
 func TestUnknownCommandsAreNotSent(t *testing.T) {
+	t.Parallel()
 	for typed, nearest := range map[string]string{"/quti": "/quit", "/hlep": "/help", "/modle x": "/model",
 		"/sesions": "/sessions", "/permisions": "/permissions"} {
 		shown, sent := say(t, nil, typed, "after")
@@ -124,6 +128,7 @@ func TestUnknownCommandsAreNotSent(t *testing.T) {
 }
 
 func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string]string{
 		"/undo 2":          "/undo: this session keeps no undo journal",
 		"/rewind":          "/rewind: nothing was said yet",
@@ -146,6 +151,7 @@ func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 
 // A sentence that happens to begin as a command takes no session away.
 func TestCommandsWithoutArgumentsTakeNone(t *testing.T) {
+	t.Parallel()
 	for _, typed := range []string{"/clear the table in README", "/exit code 2?", "/tools of it"} {
 		a := answered(t, "kept")
 		shown, sent := say(t, func(o *Options) { o.Agent = a }, typed, "after")
@@ -157,6 +163,7 @@ func TestCommandsWithoutArgumentsTakeNone(t *testing.T) {
 }
 
 func TestLeaving(t *testing.T) {
+	t.Parallel()
 	for _, word := range []string{"quit", "exit", "/quit", "/exit", "/bye", " quit "} {
 		if _, sent := say(t, nil, word, "more"); sent != nil {
 			t.Errorf("%q did not leave: sent %q", word, sent)
@@ -171,6 +178,7 @@ func TestLeaving(t *testing.T) {
 
 // The pages of the help fit a terminal of 80x24, and say all there is.
 func TestHelpFitsAScreen(t *testing.T) {
+	t.Parallel()
 	var all []string
 	for _, c := range commands() {
 		if c.run != nil {
@@ -224,6 +232,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 }
 
 func TestCommandsShow(t *testing.T) {
+	t.Parallel()
 	now := newManual().now
 	for command, wants := range map[string][]string{
 		"/sessions": {"1  ONE", "2 hours ago", "4 messages", "fix the test", "3 days ago", "2 messages", "^[[2J"},
@@ -277,6 +286,7 @@ func TestCommandsShow(t *testing.T) {
 
 // A session that was left can be gone back to, and a copy of one that was begun.
 func TestTheOldSessionIsNamed(t *testing.T) {
+	t.Parallel()
 	a := projectIn(t, nil, true)
 	old := a.SessionID()
 	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/fork", "/clear")
@@ -291,6 +301,7 @@ func TestTheOldSessionIsNamed(t *testing.T) {
 }
 
 func TestResumedIsShownFirst(t *testing.T) {
+	t.Parallel()
 	store := conversation.Store{Dir: t.TempDir()}
 	s := store.Create(conversation.Header{Provider: "demo", Model: "demo"})
 	appendAll(t, conversation.New(conversation.Config{}, s), provider.UserText("why?"),
@@ -318,6 +329,7 @@ func TestResumedIsShownFirst(t *testing.T) {
 }
 
 func TestFirstMessage(t *testing.T) {
+	t.Parallel()
 	k := startLines(t, &sender{}, func(o *Options) { o.First = "/quit is what?" })
 	k.send("then this\n")
 	k.eof()
@@ -326,6 +338,7 @@ func TestFirstMessage(t *testing.T) {
 }
 
 func TestFailuresAreShownAndTheConversationGoesOn(t *testing.T) {
+	t.Parallel()
 	k := startLines(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		if text == "one" {
 			return &agent.Response{}, &agent.Failure{Kind: agent.KindOverloaded, Hint: "again later", Err: errTest}
@@ -342,6 +355,7 @@ func TestFailuresAreShownAndTheConversationGoesOn(t *testing.T) {
 
 // A conversation has no flags, so hints name commands in their place.
 func TestHintsNameCommandsInAConversation(t *testing.T) {
+	t.Parallel()
 	k := startLines(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
 		return &agent.Response{}, &agent.Failure{Kind: agent.KindOverloaded,
 			Hint: "choose another with --model, or with --provider, or -v to see the request", Err: errTest}
@@ -355,6 +369,7 @@ func TestHintsNameCommandsInAConversation(t *testing.T) {
 // A session that is not kept knows its tokens and not how many requests they
 // took: nothing is said of those.
 func TestCostWithoutACountOfRequests(t *testing.T) {
+	t.Parallel()
 	free := 0.0
 	spent := provider.Usage{Input: 1200, Output: 300}
 	for want, info := range map[string]conversation.Totals{

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheQuestionWhetherToGoOnIsAnswerable(t *testing.T) {
+	t.Parallel()
 	q := agent.Question{Kind: agent.QuestionSteps, Reason: "50 steps are used; go on for 50 more?"}
 	if got, want := screen.GoOn(q), "approve: 50 steps are used; go on for 50 more? [y,n] (n) "; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -18,6 +19,7 @@ func TestTheQuestionWhetherToGoOnIsAnswerable(t *testing.T) {
 }
 
 func TestCompactIsNeverRefused(t *testing.T) {
+	t.Parallel()
 	shown, _ := say(t, func(o *Options) { o.Agent = testAgent(t) }, "/compact", "/compact all of it", "/uncompact")
 	if strings.Count(shown, "nothing to compact yet: recent steps") != 2 ||
 		!strings.Contains(shown, "no compaction to undo") {
@@ -26,6 +28,7 @@ func TestCompactIsNeverRefused(t *testing.T) {
 }
 
 func TestCompactShowsWhatItDidAndIsTakenBack(t *testing.T) {
+	t.Parallel()
 	a := testAgent(t)
 	model := a.Model()
 	model.Provider = &fake.Provider{Steps: []fake.Step{

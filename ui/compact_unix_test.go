@@ -32,6 +32,7 @@ func fullAgent(t *testing.T, steps ...fake.Step) (*agent.Agent, *fake.Provider) 
 // The question at a full budget takes nothing but its choices, and no line that was
 // typed before it.
 func TestTheUserIsAskedAtAFullBudget(t *testing.T) {
+	t.Parallel()
 	a, model := fullAgent(t, fake.Say("## Goal\ng\n## Decisions\nd\n## Files\nf\n## State\ns\n## Next\nn"), fake.Say("gone on"))
 	k := startPTY(t, &sender{play: sendTo(a)}, nil)
 	k.expect("you: ")
@@ -54,6 +55,7 @@ func TestTheUserIsAskedAtAFullBudget(t *testing.T) {
 
 // Enter, and Ctrl-D, trim; Ctrl-C stops the turn and leaves everything as it was.
 func TestNoSummaryWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	for name, key := range map[string]string{"Enter": "\r", "Ctrl-D": "\x04", "Ctrl-C": "\x03"} {
 		t.Run(name, func(t *testing.T) {
 			a, model := fullAgent(t, fake.Say("gone on"))

@@ -27,6 +27,7 @@ func results(t *testing.T, a fileAccess, text string) []string {
 // Files are completed where an @ word begins, as git sees them, and spaces are
 // escaped.
 func TestFileNamesAreCompleted(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, map[string]string{
 		".gitignore": "*.log\n", ".env": "", ".github/x.yml": "", "app.log": "", "apple/tree.go": "", "a b.txt": "",
 		"internal/cart/week.go":      "",
@@ -80,6 +81,7 @@ func TestFileNamesAreCompleted(t *testing.T) {
 // Names start in the working directory, and reach the directories above it within
 // the project.
 func TestFileNamesFromBelow(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, map[string]string{"go.mod": "", "cmd/main.go": ""})
 	a.env.Dir = filepath.Join(a.env.Dir, "cmd")
 	for text, want := range map[string][]string{"@m|": {"@main.go "}, "@../g|": {"@../go.mod "}, "@go|": {"@main.go "},
@@ -92,6 +94,7 @@ func TestFileNamesFromBelow(t *testing.T) {
 
 // When the time is over, the names found by then are proposed.
 func TestFileNamesEndInTime(t *testing.T) {
+	t.Parallel()
 	a := reaching(t, map[string]string{"a.go": ""})
 	if c := a.complete("@a.go", 5, 1); len(c.Candidates) > 1 {
 		t.Errorf("%+v", c)

@@ -46,6 +46,7 @@ func childAsk() int {
 // Beside a pipe every answer has the meaning that it has in a conversation. Input that
 // waited before the question is discarded; the end of the input means no.
 func TestQuestionsOnTheControllingTerminal(t *testing.T) {
+	t.Parallel()
 	const prompt, list = "[y,n,a,A,e,p,q,?] (n) ", "please answer y, n, a, A, e, p, q or ?"
 	for _, c := range []struct {
 		name  string
@@ -97,6 +98,7 @@ func TestQuestionsOnTheControllingTerminal(t *testing.T) {
 // A pager at the end of the pipe takes keys one by one. Keys for it answer no
 // question, whether it had the terminal before or takes it meanwhile.
 func TestAPagersKeysAreNoAnswers(t *testing.T) {
+	t.Parallel()
 	const taken = "another program has the terminal"
 	nobody := fmt.Sprintf(`verdict="no" reason="" rule="" input= err=%v.`, agent.ErrNobody)
 	keysOneByOne := func(k *talk) {

@@ -10,6 +10,7 @@ import (
 // No field of a server's form gets a value by accident: Enter alone gives none, a suggestion
 // has to be named, and cancel always cancels.
 func TestFieldsOfForms(t *testing.T) {
+	t.Parallel()
 	text := mcp.Field{Name: "name", Type: mcp.TextField, Default: "Bob", Required: true}
 	number := mcp.Field{Name: "age", Type: mcp.IntegerField}
 	yes := mcp.Field{Name: "sure", Type: mcp.BooleanField, Default: true}

@@ -12,6 +12,7 @@ import (
 )
 
 func TestInitHasTheModelWriteTheFileWithApproval(t *testing.T) {
+	t.Parallel()
 	for answer, written := range map[string]bool{"y": true, "n": false} {
 		model := &fake.Provider{Steps: []fake.Step{
 			fake.Call("c", "write", `{"path":"AGENTS.md","content":"# shop\n"}`), fake.Say("done"), fake.Say("as you like"),

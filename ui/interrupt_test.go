@@ -41,6 +41,7 @@ func TestCtrlCStopsTheTurn(t *testing.T) {
 
 // While a server starts the first Ctrl-C is for that start alone.
 func TestCtrlCSkipsTheStartOfAServer(t *testing.T) {
+	t.Parallel()
 	starting, release, goesOn := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -82,6 +83,7 @@ func TestCtrlCSkipsTheStartOfAServer(t *testing.T) {
 
 // A turn that does not listen cannot keep the user.
 func TestATurnThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
 	started, release := make(chan struct{}), make(chan struct{})
 	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
 		close(started)
@@ -107,6 +109,7 @@ func TestATurnThatDoesNotEnd(t *testing.T) {
 
 // Esc by itself is Ctrl-C in a turn.
 func TestEscapeInAConversation(t *testing.T) {
+	t.Parallel()
 	began := make(chan struct{}, 1)
 	k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
 		began <- struct{}{}
@@ -126,6 +129,7 @@ func TestEscapeInAConversation(t *testing.T) {
 // A key that interrupts the prompt brings its text back afterwards, with any text
 // typed right after the key.
 func TestShiftTabInAConversation(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("draft")
@@ -139,6 +143,7 @@ func TestShiftTabInAConversation(t *testing.T) {
 
 // Ctrl-C clears a line, then says how to leave, then leaves, if it comes within two seconds.
 func TestCtrlCAtThePrompt(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("some text")
@@ -165,6 +170,7 @@ func TestCtrlCAtThePrompt(t *testing.T) {
 
 // Ctrl-D deletes within a line, does nothing in a turn, and leaves on an empty line.
 func TestCtrlDLeaves(t *testing.T) {
+	t.Parallel()
 	inTurn, goOn := make(chan struct{}), make(chan struct{})
 	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		close(inTurn)
@@ -192,6 +198,7 @@ func TestCtrlDLeaves(t *testing.T) {
 
 // A terminal that goes away ends the conversation, and its unfinished line is not sent.
 func TestHangUpSendsNoHalfLine(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("rm it")
@@ -206,6 +213,7 @@ func TestHangUpSendsNoHalfLine(t *testing.T) {
 
 // Text typed in a turn is shown only once entered, in one line; that line is sent next, the rest stands at the prompt.
 func TestTypingDuringATurn(t *testing.T) {
+	t.Parallel()
 	inTurn, goOn := make(chan struct{}, 2), make(chan struct{})
 	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		inTurn <- struct{}{}
@@ -242,6 +250,7 @@ func TestTypingDuringATurn(t *testing.T) {
 
 // After a turn that did not end well, the queued lines stand at the prompt, not sent.
 func TestQueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"interrupt", "error"} {
 		inTurn := make(chan struct{}, 2)
 		fail := make(chan struct{})
@@ -295,6 +304,7 @@ func TestQueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 
 // A command typed at a prompt to which a queued line came back runs by itself; the line comes back after it.
 func TestACommandIsNotJoinedToAQueuedLine(t *testing.T) {
+	t.Parallel()
 	inTurn := make(chan struct{}, 2)
 	k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
 		inTurn <- struct{}{}
@@ -320,6 +330,7 @@ func TestACommandIsNotJoinedToAQueuedLine(t *testing.T) {
 // A line that was queued keeps its meaning: a command stays one, and pasted text
 // stays text.
 func TestQueuedCommandsKeepTheirMeaning(t *testing.T) {
+	t.Parallel()
 	inTurn, goOn := make(chan struct{}, 4), make(chan struct{})
 	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
 		inTurn <- struct{}{}
@@ -346,6 +357,7 @@ func TestQueuedCommandsKeepTheirMeaning(t *testing.T) {
 // A Ctrl-C that comes after Enter, but before the turn has begun, stops it all
 // the same; one that comes before Enter does not.
 func TestCtrlCBeforeTheTurnBegins(t *testing.T) {
+	t.Parallel()
 	for _, early := range []bool{true, false} {
 		commanded, goOn := make(chan struct{}), make(chan struct{})
 		stopped := make(chan bool, 1)
@@ -379,6 +391,7 @@ func TestCtrlCBeforeTheTurnBegins(t *testing.T) {
 // A Ctrl-C right after Enter stops the turn that has not begun yet: attached files
 // are read first.
 func TestCtrlCWhileFilesAreRead(t *testing.T) {
+	t.Parallel()
 	causes := make(chan error, 1)
 	var k *talk
 	k = startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {

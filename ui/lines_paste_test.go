@@ -15,6 +15,7 @@ import (
 // Lines that come at once were pasted: they are one message, and text. Those of a
 // script are messages each.
 func TestAPasteOnASimpleTerminalIsOneMessage(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Plain })
 	k.expect("you: ")
 	text := "/quit" + strings.Repeat("\n!echo a line of it", 20)
@@ -33,6 +34,7 @@ func TestAPasteOnASimpleTerminalIsOneMessage(t *testing.T) {
 
 // A paste while a turn runs is one message too.
 func TestAPasteDuringATurnOnASimpleTerminalIsOneMessage(t *testing.T) {
+	t.Parallel()
 	gate := make(chan struct{})
 	s := &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		cb.OnText("answer to " + text + "\n")
@@ -59,6 +61,7 @@ func TestAPasteDuringATurnOnASimpleTerminalIsOneMessage(t *testing.T) {
 // A terminal that hands over whole lines keeps so many bytes of one and drops the
 // rest: a cut line is not sent.
 func TestALineThatTheTerminalCutsIsNotSent(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Plain })
 	k.expect("you: ")
 	k.send(strings.Repeat("x", 5000) + "\n")

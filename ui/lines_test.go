@@ -45,6 +45,7 @@ func (k *talk) eof() {
 }
 
 func TestLinesOneLineIsOneMessage(t *testing.T) {
+	t.Parallel()
 	k := startLines(t, &sender{}, nil)
 	k.send("one\r\ntwo\n\n  \n\"\"\"\nthree\n/quit\n\"\"\"\nfour \\\nfive\n")
 	k.eof()
@@ -72,6 +73,7 @@ func startLinesAsking(t *testing.T) (k *talk, answers chan agent.Answer, errs ch
 // All lines are there before the question is: they are messages, and the end
 // of the input is no.
 func TestLinesWaitingLinesAreNoAnswers(t *testing.T) {
+	t.Parallel()
 	k, answers, errs := startLinesAsking(t)
 	k.send("do it\ny\nyes\n")
 	k.eof()
@@ -85,6 +87,7 @@ func TestLinesWaitingLinesAreNoAnswers(t *testing.T) {
 
 // The same without an end: the next line that comes is the answer.
 func TestLinesTheNextLineAnswers(t *testing.T) {
+	t.Parallel()
 	k, answers, _ := startLinesAsking(t)
 	k.send("do it\ny\nA\n")
 	k.expect("[y,n,a,A,e,p,q,?] (n) ")
@@ -98,6 +101,7 @@ func TestLinesTheNextLineAnswers(t *testing.T) {
 
 // A line that had begun before the question is not its answer.
 func TestLinesHalfALineIsNoAnswer(t *testing.T) {
+	t.Parallel()
 	k, answers, _ := startLinesAsking(t)
 	k.send("do it\nye")
 	k.expect("[y,n,a,A,e,p,q,?] (n) ")
@@ -110,6 +114,7 @@ func TestLinesHalfALineIsNoAnswer(t *testing.T) {
 }
 
 func TestLinesHalfALineIsNotSent(t *testing.T) {
+	t.Parallel()
 	k := startLines(t, &sender{}, nil)
 	k.send("one\nrm it")
 	k.eof()
@@ -121,6 +126,7 @@ func TestLinesHalfALineIsNotSent(t *testing.T) {
 // A plain terminal: type-ahead is a message, Ctrl-D at a question is no and not
 // the end.
 func TestPlainTerminalQuestions(t *testing.T) {
+	t.Parallel()
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ready, goOn := make(chan struct{}, 4), make(chan struct{}, 4)
 	ask := asking("rm -r build", answers, errs)
@@ -190,6 +196,7 @@ func startPlainAsking(t *testing.T) (k *talk, answers chan agent.Answer, goOn ch
 // A terminal that gives whole lines keeps the one that was begun. A yes that was
 // begun before the question is none with an Enter after it.
 func TestALineBegunBeforeTheQuestionIsForgotten(t *testing.T) {
+	t.Parallel()
 	k, answers, goOn := startPlainAsking(t)
 	k.send("yes")
 	k.expect("yes") // the terminal has it, and shows it
@@ -201,6 +208,7 @@ func TestALineBegunBeforeTheQuestionIsForgotten(t *testing.T) {
 
 // A line that ends in the moment a question appears was not typed for it.
 func TestALineThatComesAtOnceIsAMessage(t *testing.T) {
+	t.Parallel()
 	k, answers, goOn := startPlainAsking(t)
 	goOn <- struct{}{}
 	k.expect("(n) ")
@@ -215,6 +223,7 @@ func TestALineThatComesAtOnceIsAMessage(t *testing.T) {
 
 // A line that others follow at once was pasted.
 func TestAPasteOfLinesApprovesNothing(t *testing.T) {
+	t.Parallel()
 	k, answers, goOn := startPlainAsking(t)
 	goOn <- struct{}{}
 	k.expect("(n) ")
@@ -240,6 +249,7 @@ func TestAPlainPromptStandsAgainAfterAStop(t *testing.T) {
 }
 
 func TestPlainTerminalCtrlDInATurn(t *testing.T) {
+	t.Parallel()
 	ready, goOn := make(chan struct{}, 4), make(chan struct{}, 4)
 	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
 		ready <- struct{}{}
@@ -262,6 +272,7 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 // A line that a script wrote before it could have seen the question is no answer,
 // even if it is still in the pipe at that moment.
 func TestLinesWhatIsInThePipeIsNoAnswer(t *testing.T) {
+	t.Parallel()
 	answers, errs := make(chan agent.Answer, 1), make(chan error, 1)
 	ask := asking("rm -r build", answers, errs)
 	var k *talk
@@ -295,6 +306,7 @@ func TestLinesWhatIsInThePipeIsNoAnswer(t *testing.T) {
 // Lines as Windows programs write them lose their carriage return, and none is
 // ever written.
 func TestInputMayHaveCarriageReturns(t *testing.T) {
+	t.Parallel()
 	k := startLines(t, &sender{}, nil)
 	k.send("one\r\n\"\"\"\r\ntwo\r\nthree\r\n\"\"\"\r\nfo\rur\r\n")
 	k.eof()
@@ -309,6 +321,7 @@ func TestInputMayHaveCarriageReturns(t *testing.T) {
 // Here a person has a whole conversation with a question in it. Each prompt is there
 // before anything is typed.
 func TestAConversationInComint(t *testing.T) {
+	t.Parallel()
 	answers, errs := make(chan agent.Answer, 1), make(chan error, 1)
 	ask := asking("make", answers, errs)
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {

@@ -42,6 +42,7 @@ func offered(t *testing.T, change func(*Options)) (k *talk, taken *[]string) {
 
 // After the first long turn notifications are offered, once, and the answer is kept.
 func TestNotificationsAreOfferedOnce(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		answers []string
 		want    string
@@ -70,6 +71,7 @@ func TestNotificationsAreOfferedOnce(t *testing.T) {
 // The offer is not in the way: a message that was begun goes on after it, one that was
 // queued goes first, and a line that is no answer comes back.
 func TestTheOfferIsNotInTheWay(t *testing.T) {
+	t.Parallel()
 	k, taken := offered(t, nil)
 	k.enter("long")
 	k.expect("answer: which one? [1-4] (no) ")

@@ -43,6 +43,7 @@ func notifier(t *testing.T, change func(*NotifyOptions)) (*Notifier, *sink, *man
 // Each kind writes its own sequence and nothing else, once for each call; where
 // stderr is no terminal, and when it is off, nothing is written.
 func TestEachKindOfNotification(t *testing.T) {
+	t.Parallel()
 	const question = "artoo: a question waits in shop"
 	for _, c := range []struct {
 		how     string
@@ -78,6 +79,7 @@ func TestEachKindOfNotification(t *testing.T) {
 // A question notifies once, however often it repeats; a turn notifies when it took
 // more than ten seconds and was not stopped.
 func TestWhenItCalls(t *testing.T) {
+	t.Parallel()
 	var k *talk
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ask := asking("rm -r build", answers, errs)
@@ -130,6 +132,7 @@ func TestWhenItCalls(t *testing.T) {
 // tmux and screen do not pass notifications on: they get a bell, found by the
 // environment alone.
 func TestMultiplexersGetABell(t *testing.T) {
+	t.Parallel()
 	for _, variable := range []string{"TMUX=/tmp/x,1,0", "STY=1.pts", "TERM=screen-256color", "TERM=tmux-256color",
 		"TERM=screen"} {
 		name, value, _ := strings.Cut(variable, "=")
@@ -154,6 +157,7 @@ func TestMultiplexersGetABell(t *testing.T) {
 // The text is bounded and holds nothing that ends or begins a sequence,
 // whatever the directory is called and whatever the locale.
 func TestTheTextIsSafe(t *testing.T) {
+	t.Parallel()
 	for _, dir := range []string{
 		"/a/" + strings.Repeat("long", 100), "/a/" + strings.Repeat("日本", 200), "/a/x\x1b]0;title\ay", "/a/x\x9c\x07y",
 		"/a/a\nb", "/a/x;y", "/a/\u202egpj", "/", "", "/a/grö\u00dfe", "/a/\u0085\u009c",
@@ -183,6 +187,7 @@ func TestTheTextIsSafe(t *testing.T) {
 // A command gets the text as one argument that no shell reads, an empty input,
 // a group of its own, and a terminal it cannot write to.
 func TestACommandRunsWithoutAShell(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	program := script(t, `echo noise; echo noise >&2
 { for a in "$@"; do printf '%s\n' "[$a]"; done; cat; ps -o pgid= -p $$ || cut -d ' ' -f 5 /proc/$$/stat; } >`+out+`.part && mv `+out+`.part `+out)
@@ -214,6 +219,7 @@ func TestACommandRunsWithoutAShell(t *testing.T) {
 // A command that does not end is killed after five seconds with its children; its
 // failure is reported once.
 func TestACommandHasFiveSeconds(t *testing.T) {
+	t.Parallel()
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := syscall.Mkfifo(alive, 0o600); err != nil {
 		t.Fatal(err)
@@ -251,6 +257,7 @@ func TestACommandHasFiveSeconds(t *testing.T) {
 
 // A command that cannot be run is reported once, in a warning, and stops nothing.
 func TestAnErrorIsToldOnce(t *testing.T) {
+	t.Parallel()
 	n, err := NewNotifier(NotifyOptions{How: "/nowhere/notify", TTY: true})
 	if err != nil {
 		t.Fatal(err)
@@ -271,6 +278,7 @@ func TestAnErrorIsToldOnce(t *testing.T) {
 }
 
 func TestNotifyCommandLines(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string][]string{
 		"notify-send": {"notify-send"}, " a  b\tc ": {"a", "b", "c"}, `a "b c" 'd e'`: {"a", "b c", "d e"},
 		`a ''`: {"a", ""},

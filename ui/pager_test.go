@@ -49,6 +49,7 @@ func between(t *testing.T, change func(*Options), f func(ctx context.Context, k 
 // is none, as is any where fd 1 is no terminal, on a simple one, and for a
 // screen reader.
 func TestWhatDecidesThePager(t *testing.T) {
+	t.Parallel()
 	k := between(t, nil, func(context.Context, *talk) {})
 	for _, c := range []struct {
 		name    string
@@ -92,6 +93,7 @@ func TestWhatDecidesThePager(t *testing.T) {
 // A pager that is left early is no error; one that fails leaves the text on the
 // screen and says why.
 func TestLeavingThePagerEarly(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("a line of many\n", 100_000)
 	for pager, c := range map[string]struct {
 		fails, printed bool
@@ -138,6 +140,7 @@ func staying(t *testing.T) string {
 // Processes that a pager or a clipboard's tool leaves behind do not delay the
 // conversation, however much of the text they did not read.
 func TestWhatAChildLeavesBehindIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("a line of many\n", 100_000)
 	var err error
 	between(t, func(o *Options) { o.Pager = staying(t) }, func(_ context.Context, k *talk) { err = k.term.children.page(text) })
@@ -194,6 +197,7 @@ func TestAChildHasTheTerminalToItself(t *testing.T) {
 
 // Of a composed message only the text that the editor wrote is to be sent.
 func TestOnlyWhatWasSavedIsSent(t *testing.T) {
+	t.Parallel()
 	writes := func(text string) string { return script(t, `printf '`+text+`' >"$1"`) }
 	for name, c := range map[string]struct {
 		environ []string
@@ -237,6 +241,7 @@ func TestOnlyWhatWasSavedIsSent(t *testing.T) {
 
 // Without an editor of the user's own it is vi.
 func TestViWhereNoneIsSet(t *testing.T) {
+	t.Parallel()
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "vi"), []byte("#!/bin/sh\necho by vi >\"$1\"\n"), 0o700); err != nil {
 		t.Fatal(err)

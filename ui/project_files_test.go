@@ -36,6 +36,7 @@ func projectIn(t *testing.T, tree map[string]string, kept bool) *agent.Agent {
 
 // The session in use is written whole, kept or not, and no file is replaced.
 func TestTheSessionIsExported(t *testing.T) {
+	t.Parallel()
 	for _, kept := range []bool{true, false} {
 		a := projectIn(t, map[string]string{"old.md": "mine"}, kept)
 		path := filepath.Join(a.Env().Dir, "new.html")
@@ -56,6 +57,7 @@ func TestTheSessionIsExported(t *testing.T) {
 }
 
 func TestFilesAreCompleted(t *testing.T) {
+	t.Parallel()
 	term := &Terminal{opt: Options{Agent: projectIn(t, map[string]string{"a b.txt": "", "apple/x": ""}, false)}}
 	for text, want := range map[string][]string{
 		"@a": {`@a\ b.txt `, "@apple/"}, `@"a`: {`@"a b.txt" `, `@"apple/`}, "@": {`@a\ b.txt `, "@apple/"},
@@ -74,6 +76,7 @@ func TestFilesAreCompleted(t *testing.T) {
 // Files named in a typed line come with its message; those in a paste do not, and a
 // note says so.
 func TestPastedPathsAreData(t *testing.T) {
+	t.Parallel()
 	d := projectIn(t, map[string]string{"week.go": "package cart\n"}, false)
 	opt := func(o *Options) { o.Agent = d }
 	shown, sent := say(t, opt, "why @week.go?", "mail me@week.go", `\@week.go`)
@@ -105,6 +108,7 @@ func TestPastedPathsAreData(t *testing.T) {
 // A terminal without bracketed paste types the path of a dropped file, which
 // begins as a command does.
 func TestADroppedImageIsNoCommand(t *testing.T) {
+	t.Parallel()
 	d := projectIn(t, map[string]string{"week.png": screenshot(t)}, false)
 	message := d.Env().Dir + "/week.png what is it?"
 	shown, sent := say(t, func(o *Options) { o.Agent = d }, message, "/export "+d.Env().Dir+"/week.png")

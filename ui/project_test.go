@@ -52,6 +52,7 @@ func saying(t *testing.T, a *agent.Agent, text string) {
 }
 
 func TestStatusAndContext(t *testing.T) {
+	t.Parallel()
 	a := newProject(t, fake.Call("c1", "ls", `{"path":"."}`), fake.Say("an answer"))
 	saying(t, a, "a question")
 	var shown strings.Builder
@@ -103,6 +104,7 @@ func TestStatusAndContext(t *testing.T) {
 // A copy to which nothing was added yet can be exported, though it has no
 // file: the first words are in the session it came from.
 func TestAFreshForkIsExported(t *testing.T) {
+	t.Parallel()
 	a := newProject(t, fake.Say("first answer"))
 	saying(t, a, "one")
 	if _, _, err := a.Fork(0); err != nil {

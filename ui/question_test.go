@@ -107,6 +107,7 @@ func sendTo(a *agent.Agent) func(context.Context, string, agent.Callbacks) (*age
 // asked again, one refused with a reason, one ends the turn. Each decision is
 // printed.
 func TestQuestionsComeOneByOne(t *testing.T) {
+	t.Parallel()
 	var ran []string
 	a, model := agentWith(func(_ context.Context, _ *tool.Env,
 		command string) string {
@@ -155,6 +156,7 @@ func TestQuestionsComeOneByOne(t *testing.T) {
 // call it covers is not asked. A rule that is none, or speaks of something
 // else, approves nothing and prints no decision.
 func TestALastingYesNamesItsRule(t *testing.T) {
+	t.Parallel()
 	var ran []string
 	var saved []string
 	save := func(rule string) error { saved = append(saved, rule); return nil }
@@ -197,6 +199,7 @@ func TestALastingYesNamesItsRule(t *testing.T) {
 // The same holds in plain lines: a line that is no answer repeats the question with
 // the list, and only a line that comes after the question counts.
 func TestLinesAskAgainToo(t *testing.T) {
+	t.Parallel()
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	k := startLines(t, &sender{play: asking("rm -r build", answers, errs)}, nil)
 	k.expect("you: ")
@@ -223,6 +226,7 @@ func TestLinesAskAgainToo(t *testing.T) {
 
 // The partial answer of an interrupted turn is in the next request.
 func TestThePartialAnswerIsKept(t *testing.T) {
+	t.Parallel()
 	endless := fake.Say("three words so", " far", " and on")
 	endless.Gate, endless.GateAfter = fake.NewGate(), 3
 	a, model := agentWith(nil, endless, fake.Say("well"))
@@ -295,6 +299,7 @@ func TestACommandThatTrapsTheInterrupt(t *testing.T) {
 
 // While the turn still stops, a second Ctrl-C reaches the command as well.
 func TestTheSecondCtrlCInTheTurn(t *testing.T) {
+	t.Parallel()
 	running, stopping, killed := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	k := startPTY(t, &sender{kill: func() { close(killed) },
 		play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
@@ -316,6 +321,7 @@ func TestTheSecondCtrlCInTheTurn(t *testing.T) {
 
 // Each 5 dollars of the session get one line, as the requests add up.
 func TestCostIsToldAtEachFiveDollars(t *testing.T) {
+	t.Parallel()
 	a := testAgent(t)
 	spend := func(usd float64) { // the session costs that much more
 		m := a.Model()
@@ -358,6 +364,7 @@ func TestCostIsToldAtEachFiveDollars(t *testing.T) {
 
 // A call cannot be allowed before all of it was shown: a pager shows the rest first.
 func TestNothingUnseenIsAllowed(t *testing.T) {
+	t.Parallel()
 	command := strings.Repeat("echo x\n", 300) + "rm -rf /\n" + strings.Repeat("echo y\n", 300)
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	k := startPTY(t, &sender{play: asking(command, answers, errs)}, func(o *Options) { o.Pager = "cat" })
@@ -378,6 +385,7 @@ func TestNothingUnseenIsAllowed(t *testing.T) {
 
 // The keys of the terminal and the words of programs are the same answers.
 func TestKeysAndWordsAreTheSameAnswers(t *testing.T) {
+	t.Parallel()
 	changed := agent.Question{Kind: agent.QuestionApproval}
 	changed.Call.Access.Changed = "now"
 	for _, q := range []agent.Question{

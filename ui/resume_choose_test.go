@@ -53,6 +53,7 @@ func someSessions(t *testing.T, texts ...string) (*agent.Agent, []string) {
 // Without an argument, or with words, /resume lists sessions and goes on with the one
 // that is chosen.
 func TestASessionIsChosen(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		command string
 		typed   []string
@@ -93,6 +94,7 @@ func TestASessionIsChosen(t *testing.T) {
 
 // A list without headless runs says that there are some.
 func TestHeadlessRunsAreListedOnRequest(t *testing.T) {
+	t.Parallel()
 	a, ids := someSessions(t, "-a headless thing", "bake a cake")
 	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/sessions")
 	if strings.Contains(shown, ids[0]) || !strings.Contains(shown, ids[1]) ||

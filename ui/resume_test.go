@@ -5,6 +5,7 @@ import (
 )
 
 func TestTailKeepsCodeCode(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, text, want string
 		n, before        int

@@ -25,6 +25,7 @@ func newTestScreen(out, err io.Writer, profile screen.Profile, now func() time.T
 
 // The line that may change is wiped from its own row alone.
 func TestResizeKeepsLinesAboveTheSpinner(t *testing.T) {
+	t.Parallel()
 	for _, rewraps := range []bool{true, false} {
 		for how, sizes := range [][]int{{199, 150, 120, 90, 60, 30, 20, 30, 60, 100, 150, 200}, {41, 200, 20, 120, 33, 80, 20, 200}, {41}} {
 			term := prompttest.New(200, 12)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestHelpIsAskedForWithoutASlash(t *testing.T) {
+	t.Parallel()
 	page := func(shown string) string { // without the prompts around it
 		_, rest, _ := strings.Cut(shown, "\n\n")
 		text, _, _ := strings.Cut(rest, "\nyou: ")
@@ -33,6 +34,7 @@ func TestHelpIsAskedForWithoutASlash(t *testing.T) {
 }
 
 func TestCommandsThatNeedSomethingFirstNameIt(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string]string{
 		"/resume 1": "no session number 1; /resume without a number lists them",
 		"/login":    "artoo login",
@@ -45,6 +47,7 @@ func TestCommandsThatNeedSomethingFirstNameIt(t *testing.T) {
 }
 
 func TestOnlyANearNameIsGuessed(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string]string{
 		"hlep": "help", "modle": "model", "statsu": "status", "sesions": "sessions", "quti": "quit",
 		"foo": "", "xyz": "", "banana": "", "deploy": "", "h": "", strings.Repeat("x", 50): "",
@@ -56,6 +59,7 @@ func TestOnlyANearNameIsGuessed(t *testing.T) {
 }
 
 func TestEveryCommandIsAmongWhatTabProposesForASlash(t *testing.T) {
+	t.Parallel()
 	term := &Terminal{opt: Options{Agent: testAgent(t)}}
 	proposed := map[string]bool{}
 	for _, c := range term.completions("/", 1).Candidates {
@@ -71,6 +75,7 @@ func TestEveryCommandIsAmongWhatTabProposesForASlash(t *testing.T) {
 // A typing error must not send the next message to a model that does not exist: the
 // user has to confirm an unlisted name.
 func TestAModelThatIsNotListedIsAskedAbout(t *testing.T) {
+	t.Parallel()
 	find := func(name string) (FoundModel, error) {
 		switch name {
 		case "nowhere":
@@ -133,6 +138,7 @@ func TestAModelThatIsNotListedIsAskedAbout(t *testing.T) {
 }
 
 func TestModelAloneLetsOneBeChosen(t *testing.T) {
+	t.Parallel()
 	for answer, want := range map[string]string{"2": "anthropic/claude-sonnet-5", "opus": "anthropic/claude-opus-5",
 		"claude": "anthropic/claude-opus-5-5", "": "anthropic/claude-opus-5-5", "zzz\n": "anthropic/claude-opus-5-5"} {
 		var a *agent.Agent

@@ -19,6 +19,7 @@ import (
 // In the spoken profile the question is a sentence that ends with the meaning of
 // Enter; the answers are the same.
 func TestQuestionsAreSpoken(t *testing.T) {
+	t.Parallel()
 	for keys, want := range map[string]agent.Verdict{"\r": agent.No, "yes": agent.Yes, "a": agent.YesForSession} {
 		answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 		k := startPTY(t, &sender{play: asking("rm -r build", answers, errs)},

@@ -18,6 +18,7 @@ import (
 )
 
 func TestTheStatusMayBeACommand(t *testing.T) {
+	t.Parallel()
 	usd := 0.25
 	info := screen.StatusInfo{Model: "m", Usage: provider.Usage{Input: 1200, Output: 5}, CostUSD: &usd, Context: 7,
 		Outcome: screen.OutcomeDone}
@@ -48,6 +49,7 @@ func TestTheStatusMayBeACommand(t *testing.T) {
 
 // A command that hangs, or a child of it, delays the prompt for two seconds at most.
 func TestAStatusCommandHasTwoSeconds(t *testing.T) {
+	t.Parallel()
 	clock := newManual()
 	l, err := NewStatusLine(`sh -c 'sleep 1000 & sleep 1000'`, nil, os.Environ(), prompt.Clock{Now: clock.Now, After: clock.After})
 	if err != nil {
@@ -64,6 +66,7 @@ func TestAStatusCommandHasTwoSeconds(t *testing.T) {
 
 // The end of the answer is not held back until the user's command has run.
 func TestTheAnswerIsWholeBeforeAStatusCommandRuns(t *testing.T) {
+	t.Parallel()
 	play := func(_ context.Context, _ string, cb agent.Callbacks) (*agent.Response, error) {
 		cb.OnText("all of the answer")
 		return &agent.Response{Text: "all of the answer"}, nil

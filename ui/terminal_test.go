@@ -19,6 +19,7 @@ import (
 
 // The answer goes to one stream and all the rest to the other.
 func TestAnswersAndChromeAreApart(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.enter("why?")
@@ -33,6 +34,7 @@ func TestAnswersAndChromeAreApart(t *testing.T) {
 
 // With stdout in a pipe the editor works on the terminal, and the pipe holds the answer alone.
 func TestNoEscapeEntersThePipe(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect(pasteOn + "you: ")
 	k.send("a\x1b[D\x1b[C\x01\x05b")
@@ -56,6 +58,7 @@ func termios(t *testing.T, f *os.File) unix.Termios {
 
 // In the plain profile the modes stay as they are and no escape is written.
 func TestPlainTouchesNothing(t *testing.T) {
+	t.Parallel()
 	var before unix.Termios
 	k := startPTY(t, &sender{}, func(o *Options) {
 		o.Profile = screen.Plain
@@ -90,6 +93,7 @@ func TestPlainTouchesNothing(t *testing.T) {
 
 // The Delete key never leaves, and Home and End work as tmux sends them.
 func TestDeleteOnAnEmptyLineDoesNothing(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("\x1b[3~")
@@ -101,6 +105,7 @@ func TestDeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 
 // At the prompt too they neither enter the text nor submit it.
 func TestUnboundKeysAtThePrompt(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("a\x00\x18\x18\x1c\x1eb")
@@ -117,6 +122,7 @@ func TestUnboundKeysAtThePrompt(t *testing.T) {
 
 // On and off alternate, and off is the last word.
 func TestPasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect(pasteOn)
 	k.enter("one")
@@ -137,6 +143,7 @@ func TestPasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
 
 // No line end within a paste, nor one glued to it, submits.
 func TestPasteWaitsForEnter(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send(pasteBegin + "a\rb\r\nc\x1b[31m\n" + pasteEnd + " x\n")
@@ -153,6 +160,7 @@ func TestPasteWaitsForEnter(t *testing.T) {
 
 // A megabyte is shown as a label and sent whole.
 func TestBigPasteCostsLittle(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	big := strings.Repeat("0123456789abcdef\n", 1<<16) // 1 MB
@@ -183,6 +191,7 @@ func TestBigPasteCostsLittle(t *testing.T) {
 
 // All ways to write a newline, typed key by key.
 func TestALineMayHaveSeveralLines(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, keys, want string }{
 		{"backslash", "a\\|\r|b", "a\nb"},
 		{"ctrl-j", "a\nb", "a\nb"},
@@ -203,6 +212,7 @@ func TestALineMayHaveSeveralLines(t *testing.T) {
 
 // A pasted /quit is sent, not obeyed.
 func TestPastedCommandsAreText(t *testing.T) {
+	t.Parallel()
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send(pasteBegin + "/quit" + pasteEnd)
@@ -214,6 +224,7 @@ func TestPastedCommandsAreText(t *testing.T) {
 // A prompt that nobody types at writes nothing, and has set no timer that would
 // wake the process up.
 func TestAnIdlePromptIsIdle(t *testing.T) {
+	t.Parallel()
 	for _, profile := range []screen.Profile{screen.Rich, screen.Plain, screen.Spoken} {
 		k := startPTY(t, &sender{}, func(o *Options) { o.Profile = profile })
 		k.expect("you: ")
@@ -236,6 +247,7 @@ func TestAnIdlePromptIsIdle(t *testing.T) {
 }
 
 func TestSizesThatAreNone(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{}, {1, 1}, {20, 5}} {
 		k := startPTY(t, &sender{}, func(o *Options) {
 			o.Size = func() (int, int) { return size[0], size[1] }

@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheDiffOfASessionIsBoundedAndNamesWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
 	var changes []journal.Change
 	for i := range 12 {
 		text := strings.Repeat("a line of file "+strconv.Itoa(i)+"\n", 50_000)

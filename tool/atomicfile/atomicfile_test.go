@@ -33,6 +33,7 @@ func content(t *testing.T, dir string) map[string]string {
 }
 
 func TestAFileIsMadeAndReplaced(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "settings.toml")
 	for i, mode := range []fs.FileMode{0o600, 0o644} {
 		text := []byte{byte('a' + i)}
@@ -48,6 +49,7 @@ func TestAFileIsMadeAndReplaced(t *testing.T) {
 }
 
 func TestALinkIsKept(t *testing.T) {
+	t.Parallel()
 	home, dotfiles := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(dotfiles, "settings"), []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
@@ -66,6 +68,7 @@ func TestALinkIsKept(t *testing.T) {
 }
 
 func TestAFailureLeavesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "taken")
 	if err := os.MkdirAll(filepath.Join(path, "by a directory"), 0o700); err != nil {
@@ -87,6 +90,7 @@ func TestAFailureLeavesNothing(t *testing.T) {
 
 // A file that a killed Write leaves can be found by its name.
 func TestTemporaryNamesFitTheirPattern(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"credentials.toml", "history", "AGENTS.md", ".hidden"} {
 		f, err := os.CreateTemp(t.TempDir(), Temporary(name))
 		if err != nil {

@@ -36,6 +36,7 @@ func answer(t *testing.T, call, with uint32) {
 
 // A write that does not reach the disk is an error, and the file keeps its content.
 func TestAWriteThatDoesNotReachTheDiskFails(t *testing.T) {
+	t.Parallel()
 	if !inChild(t) {
 		return
 	}

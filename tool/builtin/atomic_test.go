@@ -15,6 +15,7 @@ import (
 )
 
 func TestWriteFileAtomic(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"old": "old", "dir/x": "x"})
 	w.link("old", "link")
 	w.link(w.path("dir/new"), "link-new")
@@ -36,6 +37,7 @@ func TestWriteFileAtomic(t *testing.T) {
 }
 
 func TestAFileWithOtherNamesStaysOneFile(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"a": "one\ntwo\nthree\n", "d/x": ""})
 	for _, name := range []string{"b", "d/c"} {
 		if err := os.Link(w.path("a"), w.path(name)); err != nil {
@@ -75,6 +77,7 @@ func TestAFileWithOtherNamesStaysOneFile(t *testing.T) {
 }
 
 func TestWriteFileAtomicExpectsAContent(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		path     string
 		expected []byte
@@ -99,6 +102,7 @@ func TestWriteFileAtomicExpectsAContent(t *testing.T) {
 
 // Of changes that begin with one content only one is made: the others would be lost.
 func TestOfWritersSideBySideOneWins(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "0"})
 	for round := range 20 {
 		expected := files.StateWith([]byte(w.content("f")))
@@ -123,6 +127,7 @@ func TestOfWritersSideBySideOneWins(t *testing.T) {
 }
 
 func TestWriteFileAtomicLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"a": "a", "dir/x": "x"})
 	f := w.env.Files
 	stale := files.State{Size: 99}
@@ -159,6 +164,7 @@ func longName() string {
 
 // Readers see the old content or the new, never a part of one.
 func TestWriteFileAtomicIsAtomic(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": ""})
 	contents := map[string]bool{"": true}
 	var versions [][]byte
@@ -203,6 +209,7 @@ func TestWriteFileAtomicIsAtomic(t *testing.T) {
 
 // Of several writers that expect the same old file one wins.
 func TestWriteFileAtomicExpect(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, nil)
 	var wg sync.WaitGroup
 	var mu sync.Mutex

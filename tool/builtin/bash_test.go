@@ -43,6 +43,7 @@ func command(line string) string {
 var took = regexp.MustCompile(`\d+\.\ds`)
 
 func TestBash(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"sub/f": ""})
 	for _, test := range []struct {
 		name, input, want, summary string
@@ -85,6 +86,7 @@ func TestBash(t *testing.T) {
 }
 
 func TestBashPlan(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"sub/f": "", ".ssh/f": ""})
 	access, _, err := call(t, quickShell(t), env, `{"command":"ls","cwd":"sub"}`)
 	if err != nil {
@@ -118,6 +120,7 @@ func TestBashPlan(t *testing.T) {
 }
 
 func TestBashDescription(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[string]string{"/bin/bash": "bash -c", "/bin/sh": "sh -c"} {
 		d := Bash(BashOptions{Path: path}).Description
 		if len(d) >= 700 || !strings.Contains(d, want) {
@@ -131,6 +134,7 @@ func TestBashDescription(t *testing.T) {
 }
 
 func TestBashWithSh(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	s := commandShell{BashOptions: BashOptions{Path: "/bin/sh"}, waits: shell.DefaultWaits()}
 	sh := tool.New(tool.Def{Name: "bash", Kind: tool.KindRun}, s.plan, s.run)
@@ -141,6 +145,7 @@ func TestBashWithSh(t *testing.T) {
 
 // Profiles and the environment's own start-up files must not be read.
 func TestBashReadsNoProfiles(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	gittest.WriteTree(t, home, map[string]string{".bashrc": "echo rc\n", ".profile": "echo profile\n",
 		".bash_profile": "echo profile\n", "env": "echo env\n"})
@@ -155,6 +160,7 @@ func TestBashReadsNoProfiles(t *testing.T) {
 // A call may ask to run unconfined only where commands are confined and someone can
 // answer. An option that is not offered is accepted, and has no effect.
 func TestUnconfinedIsOfferedWhereItCanBeGranted(t *testing.T) {
+	t.Parallel()
 	for _, o := range []BashOptions{{}, {Ask: true}, {Confined: true}, {Confined: true, Ask: true}} {
 		o.Path = "/bin/sh"
 		made, offers := Bash(o), o.Confined && o.Ask
@@ -171,6 +177,7 @@ func TestUnconfinedIsOfferedWhereItCanBeGranted(t *testing.T) {
 }
 
 func TestBashNamesTheTimeAfterWhichACommandGoesOn(t *testing.T) {
+	t.Parallel()
 	for timeout, want := range map[time.Duration]string{0: "after 120s.", 90 * time.Second: "after 90s.",
 		1500 * time.Millisecond: "after 1.5s."} {
 		if d := Bash(BashOptions{Path: "/bin/sh", Timeout: timeout}).Description; !strings.Contains(d, want) {
@@ -180,6 +187,7 @@ func TestBashNamesTheTimeAfterWhichACommandGoesOn(t *testing.T) {
 }
 
 func TestBashSaysWhatWasWithheld(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	env.Environ, env.Withheld = environ.ChildEnviron(append(os.Environ(), "MY_SERVICE_TOKEN=hunter2", "OTHER_TOKEN=x"),
 		environ.Withholding{Pass: []string{"OTHER_TOKEN"}})
@@ -200,6 +208,7 @@ func TestBashSaysWhatWasWithheld(t *testing.T) {
 }
 
 func TestBashLiveOutput(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	screen := &gate{text: "first\n", file: filepath.Join(env.Dir, "gate")}
 	input := json.RawMessage(command(`echo first; until test -e gate; do :; done; echo second`))
@@ -241,6 +250,7 @@ func TestBashTimeout(t *testing.T) {
 }
 
 func TestBashManyBytes(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	_, result, screen, err := callLive(context.Background(), t, quickShell(t),
 		env, command("yes 0123456789 | head -c 3000000"))
@@ -256,6 +266,7 @@ func TestBashManyBytes(t *testing.T) {
 }
 
 func TestBashSideBySide(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	done := make(chan string)
 	for i := range 8 {

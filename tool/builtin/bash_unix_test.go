@@ -211,6 +211,7 @@ func TestBashStopsWhatLeftItsSession(t *testing.T) {
 }
 
 func TestBashSignals(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	got := mustCall(t, quickShell(t), env, command("kill -SEGV $$"))
 	if got.Text != "[no output]\n[killed by signal SIGSEGV]\n" || !got.IsError ||
@@ -224,6 +225,7 @@ func TestBashSignals(t *testing.T) {
 }
 
 func TestBashCancelledBeforehand(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -238,6 +240,7 @@ func TestBashCancelledBeforehand(t *testing.T) {
 
 // A process that could not be stopped is not reported as stopped.
 func TestBashSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	for want, end := range map[string]shell.Result{
 		"[2 processes are still running and could not be stopped: they may belong to another user]\n": {Left: 2,
 			Held: true},

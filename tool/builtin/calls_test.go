@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "write the files of testdata anew")
 
 // TestWrongCallsAreTakenOrAnswered plays calls in the shapes of other programs' tools.
 func TestWrongCallsAreTakenOrAnswered(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join("testdata", "calls.txt")
 	data, err := os.ReadFile(path)
 	if err != nil {

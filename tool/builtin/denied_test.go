@@ -12,6 +12,7 @@ import (
 
 // A file that a confined command must not see is found under every name it has.
 func TestDeniedFilesAreFoundUnderEveryName(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

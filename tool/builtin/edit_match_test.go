@@ -15,6 +15,7 @@ import (
 )
 
 func TestAnEditThatDiffersOnlyInItsFormIsDoneInTheFilesOwn(t *testing.T) {
+	t.Parallel()
 	const (
 		blanks = "blanks at the ends of lines"
 		indent = "indentation"
@@ -73,6 +74,7 @@ func TestAnEditThatDiffersOnlyInItsFormIsDoneInTheFilesOwn(t *testing.T) {
 }
 
 func TestAnEditIsNeverAGuess(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ name, file, old, new, why string }{
 		{"two places", "\ta\nx\n\t\ta\n", "    a \n", "b\n", "there 2 times except for indentation, on lines 1, 3"},
 		{"two places but for blanks", "a \nb\na\t\nb\n", "a\nb\n", "c\n", "there 2 times except for blanks at the ends of lines"},
@@ -175,6 +177,7 @@ func (f formed) inPlace(now string) bool {
 // Whatever the form of the file and of the edit: either nothing changes, or
 // nothing but the lines that were meant.
 func TestAnEditChangesNoByteOutsideOfItsPlace(t *testing.T) {
+	t.Parallel()
 	done := 0
 	holds := func(f formed) bool {
 		if edit.IsBlank(f.old) { // it may be a part of any line
@@ -201,6 +204,7 @@ func TestAnEditChangesNoByteOutsideOfItsPlace(t *testing.T) {
 }
 
 func TestAnEditKeepsModeAndLinks(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"real/f": ""})
 	w.link("real/f", "link")
 	if err := os.Chmod(w.path("real/f"), 0o750); err != nil {

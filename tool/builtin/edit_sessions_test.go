@@ -89,6 +89,7 @@ func (s *editSession) checkSeen(now []string) {
 
 // TestSessionsOfEditsAsPatches has git apply the changes of many sessions.
 func TestSessionsOfEditsAsPatches(t *testing.T) {
+	t.Parallel()
 	sessions := 200
 	if testing.Short() {
 		sessions = 20

@@ -22,6 +22,7 @@ func Day(week int) int {
 `
 
 func TestAFailedListOfEditsSaysThatNothingWasApplied(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "one\ntwo\n"})
 	first := in{"old_string": "one", "new_string": "1"}
 	w.fails(Edit(), in{"path": "f", "edits": []in{first, {"old_string": "three", "new_string": "3"}}}, "edit 2 of 2",
@@ -32,6 +33,7 @@ func TestAFailedListOfEditsSaysThatNothingWasApplied(t *testing.T) {
 }
 
 func TestEdit(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"week.go": weekGo})
 	access, result, err := w.call(Edit(), in{"path": "week.go", "old_string": "return day / 7",
 		"new_string": "// Days count from 1.\n\treturn (day - 1) / 7"})
@@ -79,6 +81,7 @@ func TestEdit(t *testing.T) {
 }
 
 func TestEditMany(t *testing.T) {
+	t.Parallel()
 	edit := func(old, replacement string) in { return in{"old_string": old, "new_string": replacement} }
 	for _, test := range []struct {
 		name, old string
@@ -106,6 +109,7 @@ func TestEditMany(t *testing.T) {
 }
 
 func TestEditRefuses(t *testing.T) {
+	t.Parallel()
 	edit := func(old, replacement string) in { return in{"old_string": old, "new_string": replacement} }
 	for _, test := range []struct {
 		name  string
@@ -153,6 +157,7 @@ func TestEditRefuses(t *testing.T) {
 }
 
 func TestEditFiles(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "a\n", "bin": "a\x00", "d/x": "", "odd": "\xff\xfeab\x00"})
 	edit := func(path string) in { return in{"path": path, "old_string": "a", "new_string": "b"} }
 	w.fails(Edit(), edit("g"), "does not exist", "near it:", "f", "write creates files")
@@ -174,6 +179,7 @@ func TestEditFiles(t *testing.T) {
 }
 
 func TestEditShowsRegions(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": numbered(1, 100)})
 	text := w.ok(Edit(), in{"path": "f", "edits": []in{
 		{"old_string": "line 10\n", "new_string": "ten\n"}, {"old_string": "line 50\n", "new_string": ""},
@@ -193,6 +199,7 @@ func TestEditShowsRegions(t *testing.T) {
 // TestOtherEncoding is a file in Latin-1: its bytes survive, and UTF-8 never
 // gets among them.
 func TestOtherEncoding(t *testing.T) {
+	t.Parallel()
 	const latin = "caf\xe9 one\ntwo\n"
 	tests := []struct {
 		name  string

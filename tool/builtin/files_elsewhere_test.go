@@ -6,6 +6,7 @@ import (
 )
 
 func TestAMissNamesTheOneFileOfThatNameElsewhere(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"pkg/deep/only.go": "x", "a/twice.go": "", "b/twice.go": "",
 		"keys/.env": "TOKEN=1", ".gitignore": "ignored/\n", "ignored/hidden.go": ""})
 	w.fails(Read(), in{"path": "only.go"}, "only.go: does not exist", "the only file of that name is pkg/deep/only.go")

@@ -8,6 +8,7 @@ import (
 // A formatter that the model ran itself must not cost it a second reading: the changes are shown, and an edit whose
 // place is unchanged is made.
 func TestAnEditBesideWhatAnOwnCommandChanged(t *testing.T) {
+	t.Parallel()
 	const read, formatted = "package p\n\nvar a  = 1\n\nfunc f() {\n\treturn\n}\n",
 		"package p\n\nvar a = 1\n\nfunc f() {\n\treturn\n}\n"
 	w := newFileWorld(t, map[string]string{"f.go": read})
@@ -45,6 +46,7 @@ func TestAnEditBesideWhatAnOwnCommandChanged(t *testing.T) {
 
 // Changes by others between reading and editing may have any reason: the model looks at them first.
 func TestAFileThatOthersChangedIsReadAgain(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "one\ntwo\nthree\n"})
 	edit := in{"path": "f", "old_string": "three", "new_string": "3"}
 	w.ok(Read(), in{"path": "f"})
@@ -72,6 +74,7 @@ func TestAFileThatOthersChangedIsReadAgain(t *testing.T) {
 }
 
 func TestWriteKeepsWhatWasNeverShown(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": numbered(1, 100), "wide": "a\n" + strings.Repeat("x", 5000) + "\nb\n",
 		"one": "x", "n.ipynb": `{"cells":[]}`})
 	replace := in{"path": "f", "content": "new\n"}
@@ -97,6 +100,7 @@ func TestWriteKeepsWhatWasNeverShown(t *testing.T) {
 
 // The model's known lines of a file move with its own edits.
 func TestWhatWasSeenMovesWithAnEdit(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": numbered(1, 100)})
 	w.ok(Read(), in{"path": "f", "offset": 50})
 	w.ok(Edit(), in{"path": "f", "old_string": "line 10\n", "new_string": "ten\nand a half\n"})

@@ -146,6 +146,7 @@ func (w *fileWorld) fails(made tool.Tool, input any, words ...string) {
 type in = map[string]any
 
 func TestResolve(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"a.txt": "a", "sub/b.txt": "b", "other/c.txt": "c", ".git/config": ""})
 	w.link("sub", "rel")
 	w.link(w.path("sub"), "abs")
@@ -226,6 +227,7 @@ func TestResolve(t *testing.T) {
 }
 
 func TestResolveRefusesNonsense(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, nil)
 	w.link("loop-b", "loop-a")
 	w.link("loop-a", "loop-b")
@@ -237,6 +239,7 @@ func TestResolveRefusesNonsense(t *testing.T) {
 }
 
 func TestGrants(t *testing.T) {
+	t.Parallel()
 	var read, write string
 	w := newFileWorld(t, map[string]string{"a": "a"}, func(cfg *files.Config) {
 		base := filepath.Dir(cfg.Root)
@@ -277,6 +280,7 @@ func TestGrants(t *testing.T) {
 }
 
 func TestOpenFilesErrors(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
@@ -303,6 +307,7 @@ func TestOpenFilesErrors(t *testing.T) {
 // A link that is put in place of a file after it was judged must not be
 // followed: out of the project by os.Root, inside by looking again.
 func TestOpenAfterSwap(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"a.txt": "a", ".env": "TOKEN=1", "dir/x": "x"})
 	judge := func(path string) files.Place {
 		t.Helper()
@@ -366,6 +371,7 @@ func (w *fileWorld) readFile(path string, limit int64) ([]byte, error) {
 }
 
 func TestFilesReading(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"b": "12345", "a/x": "", "c": ""})
 	w.link("b", "link")
 	f := w.env.Files
@@ -403,6 +409,7 @@ func TestFilesReading(t *testing.T) {
 }
 
 func TestState(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"a": "1"})
 	if _, ok := w.env.Files.Seen.Of(w.path("a")); ok {
 		t.Error("remembered before it was read")

@@ -24,6 +24,7 @@ import (
 )
 
 func TestModesAreKept(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []fs.FileMode{0o644, 0o600, 0o755, 0o666, 0o200} {
 		w := newFileWorld(t, map[string]string{"f": "x\n"})
 		if err := os.Chmod(w.path("f"), mode); err != nil {
@@ -48,6 +49,7 @@ func TestModesAreKept(t *testing.T) {
 }
 
 func TestSetUserIDIsNotKept(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "x\n"})
 	if err := os.Chmod(w.path("f"), fs.ModeSetuid|0o755); err != nil {
 		t.Fatal(err)
@@ -61,6 +63,7 @@ func TestSetUserIDIsNotKept(t *testing.T) {
 }
 
 func TestOwnerIsKept(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "x"})
 	uid, gid := os.Getuid(), os.Getgid()
 	if uid == 0 {
@@ -98,6 +101,7 @@ func TestNewFilesObeyUmask(t *testing.T) {
 }
 
 func TestReadOnlyFile(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "x\n"})
 	if err := os.Chmod(w.path("f"), 0o444); err != nil {
 		t.Fatal(err)
@@ -113,6 +117,7 @@ func TestReadOnlyFile(t *testing.T) {
 // Root may write to a read-only directory, others may not; nobody leaves
 // anything behind.
 func TestReadOnlyDirectory(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"d/f": "x\n"})
 	if err := os.Chmod(w.path("d"), 0o555); err != nil {
 		t.Fatal(err)
@@ -227,12 +232,14 @@ func TestSpecialFiles(t *testing.T) {
 }
 
 func TestDevicesAreNotRead(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, nil, func(cfg *files.Config) { cfg.ReadDirs = []string{"/dev"} })
 	w.fails(Read(), in{"path": "/dev/zero"}, "device")
 }
 
 // The loop shows a change, asks, and then runs it: a file that has changed meanwhile must not be overwritten.
 func TestChangeBetweenPlanAndRun(t *testing.T) {
+	t.Parallel()
 	for name, swap := range map[string]func(w *fileWorld){
 		"content": func(w *fileWorld) { w.put(w.path("f"), "x\nother\n") },
 		"link inside": func(w *fileWorld) {

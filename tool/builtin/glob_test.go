@@ -31,6 +31,7 @@ func globEnv(t *testing.T) *tool.Env {
 }
 
 func TestGlob(t *testing.T) {
+	t.Parallel()
 	env := globEnv(t)
 	for _, test := range []struct{ name, input, want, summary string }{
 		{"every depth, newest first", `{"pattern":"**/*.go"}`, "src/deep/b.go\na.go\nsrc/a.go\nodd/b[1].go\n", "4 files"},
@@ -56,6 +57,7 @@ func TestGlob(t *testing.T) {
 }
 
 func TestGlobErrors(t *testing.T) {
+	t.Parallel()
 	env := globEnv(t)
 	for _, test := range []struct{ input, want string }{
 		{`{"pattern":"  "}`, "the pattern is empty"},
@@ -73,6 +75,7 @@ func TestGlobErrors(t *testing.T) {
 }
 
 func TestGlobAccess(t *testing.T) {
+	t.Parallel()
 	env := globEnv(t)
 	access, _, err := call(t, Glob(), env, `{"pattern":"deep/*.go","path":"src"}`)
 	if err != nil {
@@ -90,6 +93,7 @@ func TestGlobAccess(t *testing.T) {
 }
 
 func TestGlobLimit(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for i := range globLimit + 7 {
 		files[fmt.Sprintf("d/%03d.txt", i)] = ""
@@ -108,6 +112,7 @@ func TestGlobLimit(t *testing.T) {
 }
 
 func TestGlobHidesSecretsAndLinksOut(t *testing.T) {
+	t.Parallel()
 	outside := t.TempDir()
 	gittest.WriteTree(t, outside, map[string]string{"x.txt": ""})
 	env := treeEnv(t, map[string]string{".env": "K=1", "a/.env": "", "in.txt": "", "odd\nname.txt": ""})
@@ -122,6 +127,7 @@ func TestGlobHidesSecretsAndLinksOut(t *testing.T) {
 
 // An index can name files below a directory that has become a link.
 func TestGlobAndGrepOfAnIndexThatLies(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"d/x.txt": "hello\n", "e.txt": "hello\n"})
 	gittest.Repo(t, env.Dir)
 	gittest.Git(t, env.Dir, "add", ".")

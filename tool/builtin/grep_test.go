@@ -35,6 +35,7 @@ func grepEnv(t *testing.T) *tool.Env {
 }
 
 func TestGrep(t *testing.T) {
+	t.Parallel()
 	env := grepEnv(t)
 	for _, test := range []struct{ name, input, want, summary string }{
 		{"plain", `{"pattern":"Alpha"}`, "a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\n", "2 hits"},
@@ -83,6 +84,7 @@ func TestGrep(t *testing.T) {
 }
 
 func TestGrepErrors(t *testing.T) {
+	t.Parallel()
 	env := grepEnv(t)
 	for _, test := range []struct{ input, want string }{
 		{`{"pattern":""}`, "pattern is empty"},
@@ -111,6 +113,7 @@ func TestGrepErrors(t *testing.T) {
 }
 
 func TestGrepAccess(t *testing.T) {
+	t.Parallel()
 	env := grepEnv(t)
 	access, _, err := call(t, Grep(), env, `{"pattern":"time.Now","path":"b"}`)
 	if err != nil {
@@ -126,6 +129,7 @@ func TestGrepAccess(t *testing.T) {
 }
 
 func TestGrepLongLine(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("ä", 3000) + "needle" + strings.Repeat("b", 3000)
 	got := mustCall(t, Grep(), treeEnv(t, map[string]string{"min.js": long}), `{"pattern":"needle"}`)
 	if len(got.Text) > 560 || !strings.Contains(got.Text, "äneedleb") ||
@@ -135,6 +139,7 @@ func TestGrepLongLine(t *testing.T) {
 }
 
 func TestGrepUTF16AndBOM(t *testing.T) {
+	t.Parallel()
 	encode := func(s string, big bool) string {
 		var b []byte
 		for _, u := range utf16.Encode([]rune("\ufeff" + s)) {
@@ -158,6 +163,7 @@ func TestGrepUTF16AndBOM(t *testing.T) {
 
 // As in ripgrep, the text before the first NUL byte counts.
 func TestGrepStopsWhereAFileBecomesBinary(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("some line of text\n", 1000)
 	env := treeEnv(t, map[string]string{"late.dat": "needle\n" + text + "needle \x00\nneedle\n",
 		"far.dat": text + strings.Repeat(text, 40) + "needle\n\x00needle\n", "no.dat": text + "\x00needle\n",
@@ -178,6 +184,7 @@ func TestGrepStopsWhereAFileBecomesBinary(t *testing.T) {
 
 // Nothing of a denied file is reported, not even its existence.
 func TestGrepTellsNothingOfDeniedFiles(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{".env": "needle=1\n", "a.env/x": "needle\n", "b.txt": "hay\n",
 		"c/prod.env": "needle\n", "k.pem": "needle\n-----BEGIN PRIVATE " + "KEY-----\n",
 		"late.env": "needle\n" + strings.Repeat("x\n", 9000) + "\x00"})
@@ -200,6 +207,7 @@ func TestGrepTellsNothingOfDeniedFiles(t *testing.T) {
 }
 
 func TestGrepBigFiles(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"small.txt": "needle\n"})
 	f, err := os.Create(filepath.Join(env.Dir, "big.log"))
 	if err != nil {
@@ -232,6 +240,7 @@ func TestGrepBigFiles(t *testing.T) {
 
 // The session's output directory lies outside the project.
 func TestGrepReadDir(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	gittest.WriteTree(t, out, map[string]string{"call-1.txt": "one\nneedle\n"})
 	files, err := files.Open(files.Config{Root: t.TempDir(), ReadDirs: []string{out}})
@@ -247,6 +256,7 @@ func TestGrepReadDir(t *testing.T) {
 }
 
 func TestGrepFifoDoesNotBlock(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a": "x\n", "fifo": ""})
 	gittest.Repo(t, env.Dir)
 	gittest.Git(t, env.Dir, "add", ".")
@@ -259,6 +269,7 @@ func TestGrepFifoDoesNotBlock(t *testing.T) {
 // A limit that is reached within a batch of files gives the same lines whatever
 // the workers did first.
 func TestGrepIsStable(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	var want strings.Builder
 	for i := range 600 {
@@ -282,6 +293,7 @@ func TestGrepIsStable(t *testing.T) {
 }
 
 func TestGrepStopsAtItsLimit(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a": strings.Repeat("x\n", 100), "b": "x\n"})
 	got := mustCall(t, Grep(), env, `{"pattern":"x"}`)
 	if got.Summary != "the first 100 hits" ||
@@ -295,6 +307,7 @@ func TestGrepStopsAtItsLimit(t *testing.T) {
 }
 
 func TestGrepSaysThatNoFileFits(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a.go": "needle", "b/c.go": "needle"})
 	for input, want := range map[string]string{
 		`{"pattern":"needle","glob":"*.rs"}`:              "no file was searched: the glob *.rs fits none of the 2 files in .\n",
@@ -309,6 +322,7 @@ func TestGrepSaysThatNoFileFits(t *testing.T) {
 }
 
 func TestGrepAnswersFitIntoAPage(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&b, "needle number %d in a line of some length\n", i)
@@ -327,6 +341,7 @@ func TestGrepAnswersFitIntoAPage(t *testing.T) {
 }
 
 func TestGrepRefusesPatternsThatWouldTakeMinutes(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("(a|b)", 20_000)
 	env := treeEnv(t, map[string]string{"min.js": strings.Repeat("ab", 1<<20)})
 	if _, _, err := call(t, Grep(), env, fmt.Sprintf(`{"pattern":%q}`, long)); err == nil ||
@@ -340,6 +355,7 @@ func TestGrepRefusesPatternsThatWouldTakeMinutes(t *testing.T) {
 }
 
 func TestGrepTakesTooLong(t *testing.T) {
+	t.Parallel()
 	var c grepCall
 	if got := c.result(search.Hits{TimedOut: true}, maxGrepText).Text; !strings.Contains(got,
 		"(stopped after 30s: not every file was searched;") {
@@ -348,6 +364,7 @@ func TestGrepTakesTooLong(t *testing.T) {
 }
 
 func TestGrepCancelled(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a": "x\n"})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -361,6 +378,7 @@ func TestGrepCancelled(t *testing.T) {
 
 // One line can be longer than the part searched at a time.
 func TestGrepEnormousLine(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a": strings.Repeat("ab ", 1<<20) + "needle\nnext\n" +
 		strings.Repeat("c", 1<<19) + "\nneedle\n"})
 	got := mustCall(t, Grep(), env, `{"pattern":"needle","context":3}`).Text
@@ -371,6 +389,7 @@ func TestGrepEnormousLine(t *testing.T) {
 }
 
 func TestSearchToolsAreSmall(t *testing.T) {
+	t.Parallel()
 	total := 0
 	for _, tool := range []tool.Tool{Glob(), Grep(), Bash(BashOptions{Path: "/bin/bash"})} {
 		total += len(tool.Name) + len(tool.Description) + len(tool.Schema())

@@ -115,6 +115,7 @@ func mustRead(t testing.TB, data []byte, kind string) (picture, image.Image) {
 }
 
 func TestSmallImagesKeepTheirPixels(t *testing.T) {
+	t.Parallel()
 	plain := asPNG(t, halves(40, 20))
 	p, img := mustRead(t, plain, "image/png")
 	if p.size() != "40x20" || !bytes.Equal(asPNG(t, img), plain) {
@@ -135,6 +136,7 @@ func TestSmallImagesKeepTheirPixels(t *testing.T) {
 // TestAWebPIsWrittenAsEveryServerReads: llama.cpp cannot decode it, and refuses
 // the whole conversation from then on.
 func TestAWebPIsWrittenAsEveryServerReads(t *testing.T) {
+	t.Parallel()
 	for data, kind := range map[string]string{webpLossy: "image/jpeg", webpLossless: "image/png"} {
 		was, err := webp.Decode(bytes.NewReader(unbase64(t, data)))
 		if err != nil {
@@ -152,6 +154,7 @@ func TestAWebPIsWrittenAsEveryServerReads(t *testing.T) {
 }
 
 func TestLargeImagesAreScaledDown(t *testing.T) {
+	t.Parallel()
 	p, img := mustRead(t, asPNG(t, halves(2000, 100)), "image/png")
 	if p.size() != "2000x100 shown at 1568x78" || p.MediaType != "image/png" {
 		t.Errorf("%s %s", p.size(), p.MediaType)
@@ -173,6 +176,7 @@ func TestLargeImagesAreScaledDown(t *testing.T) {
 }
 
 func TestPhotographsAreTurnedUpright(t *testing.T) {
+	t.Parallel()
 	photo := asJPEG(t, halves(64, 32))
 	red := map[uint16]image.Point{1: {2, 16}, 2: {61, 16}, 3: {61, 16}, 4: {2, 16}, 5: {16, 2}, 6: {16, 2},
 		7: {16, 61}, 8: {16, 61}}
@@ -194,6 +198,7 @@ func TestPhotographsAreTurnedUpright(t *testing.T) {
 
 // The first frame of an animation is shown.
 func TestFirstFrames(t *testing.T) {
+	t.Parallel()
 	frames := &gif.GIF{}
 	for _, c := range []color.Color{color.RGBA{R: 255, A: 255}, color.RGBA{B: 255, A: 255}} {
 		frame := image.NewPaletted(image.Rect(0, 0, 8, 4), color.Palette{c})
@@ -223,6 +228,7 @@ func TestFirstFrames(t *testing.T) {
 
 // Images that would exhaust the memory, or break the conversation, are refused with words.
 func TestImagesThatCannotBeShown(t *testing.T) {
+	t.Parallel()
 	bomb := asPNG(t, halves(1, 1))
 	binary.BigEndian.PutUint32(bomb[16:], 1<<17)
 	binary.BigEndian.PutUint32(bomb[20:], 1<<17)
@@ -275,6 +281,7 @@ func FuzzImage(f *testing.F) {
 
 // The least image tells how colours and transparency mix.
 func TestShrinkIsTheMeanOfAnArea(t *testing.T) {
+	t.Parallel()
 	img := image.NewNRGBA(image.Rect(5, 7, 7, 9))
 	img.Set(5, 7, color.NRGBA{200, 0, 0, 255})
 	img.Set(6, 7, color.NRGBA{100, 40, 0, 255})
@@ -291,6 +298,7 @@ func TestShrinkIsTheMeanOfAnArea(t *testing.T) {
 // Whatever the sizes: one colour stays as it is to the edges, and the image as
 // a whole gets neither brighter nor darker.
 func TestShrinkKeepsTheWhole(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		w, h := 1+r.IntN(90), 1+r.IntN(90)
@@ -326,6 +334,7 @@ func mean(pix []uint8) float64 {
 // An image that keeps its size keeps its pixels, and an edge between two areas
 // stays where it is.
 func TestShrinkKeepsPlaces(t *testing.T) {
+	t.Parallel()
 	img := image.NewRGBA(image.Rect(0, 0, 300, 100))
 	for i := range img.Pix {
 		if x := i / 4 % 300; x >= 100 || i%4 == 3 {
@@ -345,6 +354,7 @@ func TestShrinkKeepsPlaces(t *testing.T) {
 
 // Turning moves pixels and changes none: the inverse of a turn gives back the image.
 func TestUprightKeepsEveryPixel(t *testing.T) {
+	t.Parallel()
 	img := image.NewRGBA(image.Rect(0, 0, 3, 2))
 	for i := range img.Pix {
 		img.Pix[i] = uint8(i*7) | uint8(i%4/3*255)

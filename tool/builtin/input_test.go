@@ -13,6 +13,7 @@ import (
 // TestBrokenInputIsMended is about slips that models make: those that can mean only one
 // thing are taken, and nothing else is touched.
 func TestBrokenInputIsMended(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		tool     tool.Tool
 		in, want string
@@ -49,6 +50,7 @@ func TestBrokenInputIsMended(t *testing.T) {
 }
 
 func TestCheckWords(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		tool tool.Tool
 		in   string
@@ -95,6 +97,7 @@ func TestCheckWords(t *testing.T) {
 
 // TestMendedInputRuns is the way a call takes: input that Check lets pass must be read by Plan and Run alike.
 func TestMendedInputRuns(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a.txt": "one\ntwo\nthree\n"})
 	for _, in := range []string{
 		`{"path":"a.txt","offset":"2","limit":1.0}`,
@@ -133,6 +136,7 @@ func checkMade(t *testing.T, calls []madeCall) {
 }
 
 func TestReadsAndListsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
+	t.Parallel()
 	checkMade(t, []madeCall{
 		{"Read", `{"file_path":"a"}`, `{"path":"a"}`},
 		{"read_file", `{"filePath":"a"}`, `{"path":"a"}`},
@@ -158,6 +162,7 @@ func TestReadsAndListsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
 }
 
 func TestSearchesThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
+	t.Parallel()
 	checkMade(t, []madeCall{
 		{"Glob", `{"glob":"*.go"}`, `{"pattern":"*.go"}`},
 		{"glob", `{"glob_pattern":"*.go","dir":"x"}`, `{"path":"x","pattern":"*.go"}`},
@@ -173,6 +178,7 @@ func TestSearchesThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
 }
 
 func TestWritesAndEditsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
+	t.Parallel()
 	checkMade(t, []madeCall{
 		{"Write", `{"file_path":"a","content":"x"}`, `{"content":"x","path":"a"}`},
 		{"create_file", `{"path":"a","file_text":"x"}`, `{"content":"x","path":"a"}`},
@@ -203,6 +209,7 @@ func TestWritesAndEditsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
 }
 
 func TestCommandsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
+	t.Parallel()
 	checkMade(t, []madeCall{
 		{"Bash", `{"cmd":"ls"}`, `{"command":"ls"}`},
 		{"run_shell_command", `{"command":"ls","description":"lists"}`, `{"command":"ls"}`},
@@ -222,6 +229,7 @@ func TestCommandsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
 }
 
 func TestATimeoutInMillisecondsIsToldOfAsSuch(t *testing.T) {
+	t.Parallel()
 	env := &tool.Env{}
 	for asked, want := range map[float64]string{
 		120: "2m0s", 1800: "30m0s",

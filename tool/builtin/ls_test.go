@@ -12,6 +12,7 @@ import (
 )
 
 func TestLs(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"b.txt": "12345", "a/x": "", ".hidden": "", ".git/config": "",
 		".gitignore": "b.txt\n", "empty/x": ""})
 	w.link("b.txt", "link")
@@ -46,6 +47,7 @@ func TestLs(t *testing.T) {
 }
 
 func TestLsMany(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, nil)
 	for i := range listEntries + 5 {
 		w.put(w.path(fmt.Sprintf("f%05d", i)), "")

@@ -28,6 +28,7 @@ var mapTree = map[string]string{
 }
 
 func TestMapShowsDefinitionsByFileTheMostImportantFirst(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, mapTree)
 	sum := "cart/sum.go\n  3: func (c *Cart) Sum(of Item) int\n  5: type Item struct{}\n"
 	for name, row := range map[string]struct{ input, want string }{
@@ -56,6 +57,7 @@ func TestMapShowsDefinitionsByFileTheMostImportantFirst(t *testing.T) {
 }
 
 func TestMapReadsOnlyFilesThatOtherToolsMayRead(t *testing.T) {
+	t.Parallel()
 	contents := map[string]string{
 		".gitignore": "gen/\n", "gen/a.go": "func Ignored()\n", "own/b.go": "func Denied()\n", "c.go": "func Shown()\n",
 		"binary.go": "func Binary()\n\x00\x01", "huge.go": "func Huge()\n" + strings.Repeat("// text\n", mapFile/8),
@@ -72,6 +74,7 @@ func TestMapReadsOnlyFilesThatOtherToolsMayRead(t *testing.T) {
 }
 
 func TestMapKeepsItsBudget(t *testing.T) {
+	t.Parallel()
 	tree := map[string]string{"a/many.go": "package one\n"}
 	for i := range 300 {
 		tree[fmt.Sprintf("dir%d/file%d.go", i, i)] = fmt.Sprintf("func Function%d(argument string) (result string, err error) {\n", i)
@@ -92,6 +95,7 @@ func TestMapKeepsItsBudget(t *testing.T) {
 }
 
 func TestMapEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, mapTree)
 	why := errors.New("the user stopped it")
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -103,6 +107,7 @@ func TestMapEndsWithItsContext(t *testing.T) {
 
 // A file is looked through again only when its content is another one, whatever its name and time.
 func TestMapKeepsWhatItFoundByContent(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, mapTree)
 	m := newMapper()
 	find := func() map[string]any {

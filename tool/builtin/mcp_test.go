@@ -53,6 +53,7 @@ func namesOfTools(tools []tool.Tool) (names []string) {
 
 // Whatever is configured, the two tools stay small, and nothing is started for them.
 func TestManyServersCostLittleBeforeUse(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 10, 13, 40} {
 		var servers []extension.Server
 		for i := range n {
@@ -88,6 +89,7 @@ func TestManyServersCostLittleBeforeUse(t *testing.T) {
 
 // A set of tools that fits becomes functions; so do those that the user wants as such.
 func TestToolsThatFitBecomeFunctions(t *testing.T) {
+	t.Parallel()
 	m := manager(t, []extension.Server{{Name: "s", Direct: []string{"fail"}}}, "s")
 	all, _ := MCP(m, 20_000, nothing)
 	if got := namesOfTools(all); len(got) != 12 || !slices.Contains(got, "mcp__s__echo") || slices.Contains(got, CallTool) {
@@ -104,6 +106,7 @@ func TestToolsThatFitBecomeFunctions(t *testing.T) {
 }
 
 func TestFindingServersTools(t *testing.T) {
+	t.Parallel()
 	m := manager(t, []extension.Server{{Name: "s", About: "echoes"}, {Name: "other"}}, "s")
 	find := findTool(m.Servers(), m)
 	run := func(input string) string {
@@ -134,6 +137,7 @@ func TestFindingServersTools(t *testing.T) {
 }
 
 func TestCallsOfServersTools(t *testing.T) {
+	t.Parallel()
 	m := manager(t, []extension.Server{{Name: "s"}}, "s")
 	var kept []string
 	env := &tool.Env{MCP: m, KeepFile: func(name, extension string, data []byte) (string, error) {
@@ -183,6 +187,7 @@ func TestCallsOfServersTools(t *testing.T) {
 
 // Providers refuse a whole request for a function whose schema is a choice at its root.
 func TestSchemasThatNoProviderTakesAreNoFunctions(t *testing.T) {
+	t.Parallel()
 	for schema, want := range map[string]bool{
 		`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}}}`: true,
 		`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`:  false,
@@ -197,6 +202,7 @@ func TestSchemasThatNoProviderTakesAreNoFunctions(t *testing.T) {
 
 // The lists of a server's tools hold for the one that reads its resources, too.
 func TestResourcesAreReadAsTheListsSay(t *testing.T) {
+	t.Parallel()
 	const call = `{"tool":"mcp__s__resource","arguments":{"uri":"test://one"}}`
 	for _, c := range []struct {
 		tools, read     []string

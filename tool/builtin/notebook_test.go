@@ -50,6 +50,7 @@ const ranNotebook = `{
 `
 
 func TestACellOfANotebookIsReplaced(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"n.ipynb": ranNotebook})
 	w.ok(Read(), in{"path": "n.ipynb"})
 	access, result, err := w.call(NotebookEdit(), in{"notebook_path": "n.ipynb", "cell_id": "sum", "new_source": "a = 2\nprint(a + 2)"})
@@ -91,6 +92,7 @@ func TestACellOfANotebookIsReplaced(t *testing.T) {
 }
 
 func TestCellsAreInsertedAndDeletedWithoutReadingAgain(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"n.ipynb": ranNotebook})
 	w.ok(Read(), in{"path": "n.ipynb"})
 	for _, step := range []struct {
@@ -115,6 +117,7 @@ func TestCellsAreInsertedAndDeletedWithoutReadingAgain(t *testing.T) {
 }
 
 func TestACellThatWasNotShownIsNotReplaced(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"n.ipynb": ranNotebook})
 	replace := in{"path": "n.ipynb", "cell_id": "2", "new_source": "x"}
 	w.fails(NotebookEdit(), replace, "was not read yet")
@@ -129,6 +132,7 @@ func TestACellThatWasNotShownIsNotReplaced(t *testing.T) {
 }
 
 func TestANotebookThatTheModelHasRunIsEdited(t *testing.T) {
+	t.Parallel()
 	replace := in{"path": "n.ipynb", "cell_id": "2", "new_source": "x"}
 	for name, c := range map[string]struct{ old, new, refused, note string }{
 		"run again":               {`"3\n"`, `"4\n"`, "", "not the source of a cell"},
@@ -154,6 +158,7 @@ func TestANotebookThatTheModelHasRunIsEdited(t *testing.T) {
 }
 
 func TestANotebookKeepsItsLineEndsAndMarks(t *testing.T) {
+	t.Parallel()
 	for name, form := range map[string]func(string) string{
 		"CRLF":      func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
 		"BOM":       func(s string) string { return "\ufeff" + s },
@@ -176,6 +181,7 @@ func TestANotebookKeepsItsLineEndsAndMarks(t *testing.T) {
 }
 
 func TestWhatCannotBeDoneToANotebookIsSaid(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"n.ipynb": ranNotebook, "old.ipynb": `{"nbformat": 3, "worksheets": []}`,
 		"bad.ipynb": "{\n", "a.py": "x\n", "large.ipynb": `{"cells":[]}` + strings.Repeat(" ", files.MaxEdit)})
 	for _, path := range []string{"n.ipynb", "old.ipynb", "bad.ipynb", "a.py"} {
@@ -215,6 +221,7 @@ const testNotebook = `{"nbformat":4,"metadata":{"kernelspec":{"display_name":"Py
 {"cell_type":"code","execution_count":null,"source":[],"outputs":[]}]}`
 
 func TestReadNotebook(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"n.ipynb": testNotebook})
 	result := w.ok(Read(), in{"path": "n.ipynb"})
 	want := `notebook, 3 cells, Python 3
@@ -252,6 +259,7 @@ ValueError: bad
 }
 
 func TestReadLargeNotebook(t *testing.T) {
+	t.Parallel()
 	var cells []string
 	for i := range 10 {
 		cells = append(cells, fmt.Sprintf(`{"cell_type":"code","source":"c%d%s"}`, i, strings.Repeat("x", 20000)))
@@ -276,6 +284,7 @@ func TestReadLargeNotebook(t *testing.T) {
 }
 
 func TestOutputOfANotebookHasNoEscapes(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"n.ipynb": `{"cells":[{"cell_type":"code","source":"x","outputs":[` +
 		`{"text":"a\u001b[1;31mb\u001b[0mc\n1%\r2%\n"},{"text":"plain\u001b["}]}]}`})
 	want := "notebook, 1 cell\n\n--- cell 1, code ---\nx\noutput:\nabc\n2%\noutput:\nplain\n"

@@ -16,6 +16,7 @@ func patch(sections string) in {
 }
 
 func TestAPatchAddsChangesMovesAndDeletes(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"a.go": weekGo, "dir/old.sh": "one\r\ntwo\r\n", "gone": "x\ny\n"})
 	if err := os.Chmod(w.path("dir/old.sh"), 0o755); err != nil {
 		t.Fatal(err)
@@ -63,6 +64,7 @@ func TestAPatchAddsChangesMovesAndDeletes(t *testing.T) {
 }
 
 func TestAChunkOfAPatchFindsItsPlace(t *testing.T) {
+	t.Parallel()
 	const twice = "class A\n  def f\n    x\nclass B\n  def f\n    x\n"
 	for _, test := range []struct{ name, file, body, want, told string }{
 		{"the first one", "a\nb\na\nb\n", "@@\n-b\n+c\n", "a\nc\na\nb\n", ""},
@@ -109,6 +111,7 @@ func TestAChunkOfAPatchFindsItsPlace(t *testing.T) {
 
 // At the end of a file nothing is found twice, nor a text longer than the file.
 func TestAChunkAtTheEndIsRefusedWhereItDoesNotEndTheFile(t *testing.T) {
+	t.Parallel()
 	for name, body := range map[string]string{
 		"not the end":        "@@\n-a\n+c\n*** End of File\n",
 		"more than there is": "@@\n a\n b\n-c\n+d\n*** End of File\n",
@@ -123,6 +126,7 @@ func TestAChunkAtTheEndIsRefusedWhereItDoesNotEndTheFile(t *testing.T) {
 }
 
 func TestAPatchDeletesAFileAndAddsItAnew(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "a\nb\n"})
 	const anew = "*** Delete File: f\n*** Add File: f\n+a\n+c\n"
 	if _, _, err := w.call(ApplyPatch(), patch(anew)); err == nil || !strings.Contains(err.Error(), "was not read yet") {
@@ -142,6 +146,7 @@ func TestAPatchDeletesAFileAndAddsItAnew(t *testing.T) {
 }
 
 func TestAPatchIsAppliedWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	ok := "*** Update File: f\n@@\n-one\n+1\n*** Add File: new/n\n+n\n*** Delete File: h\n*** Update File: g\n" +
 		"*** Move to: moved\n"
 	for _, test := range []struct{ name, sections, why string }{
@@ -183,6 +188,7 @@ func TestAPatchIsAppliedWholeOrNotAtAll(t *testing.T) {
 
 // A patch that fails in the middle of writing is reverted.
 func TestAPatchThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "one\n", "gone": "x\n", "from": "a\n", "last": "l\n"})
 	files, err := edit.ParsePatch(patch("*** Update File: f\n@@\n-one\n+1\n*** Delete File: gone\n*** Update File: from\n" +
 		"*** Move to: new/to\n@@\n-a\n+b\n*** Add File: made/here/n\n+n\n*** Update File: last\n@@\n-l\n+m\n")["input"].(string))
@@ -212,6 +218,7 @@ func TestAPatchThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 }
 
 func TestAPatchIsRefusedWithTheLineThatIsWrong(t *testing.T) {
+	t.Parallel()
 	for input, why := range map[string]string{
 		"*** Update File: f\n":                                                    "begins with the line *** Begin Patch",
 		"*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n":                       "does not end with the line *** End Patch",
@@ -232,6 +239,7 @@ func TestAPatchIsRefusedWithTheLineThatIsWrong(t *testing.T) {
 }
 
 func TestAPatchInAHereDocumentIsThePatch(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "a\r\n"})
 	body := "*** Begin Patch\r\n*** Update File: f\r\n@@\r\n-a\r\n+b\r\n*** End Patch\r\n"
 	w.ok(ApplyPatch(), in{"patch": "<<'EOF'\n" + body + "EOF\n"})
@@ -242,6 +250,7 @@ func TestAPatchInAHereDocumentIsThePatch(t *testing.T) {
 
 // Models wrap a patch as they write it elsewhere: for a reader, or for a shell.
 func TestAPatchInItsWrappingIsThePatch(t *testing.T) {
+	t.Parallel()
 	const body = "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** End Patch\n"
 	for _, text := range []string{"```\n" + body + "```", "```patch\n" + body + "```\n", "~~~~\n" + body + "~~~~",
 		"apply_patch <<'EOF'\n" + body + "EOF\n", "applypatch <<EOF\n" + body + "EOF", "apply_patch '" + body + "'",
@@ -263,6 +272,7 @@ func TestAPatchInItsWrappingIsThePatch(t *testing.T) {
 }
 
 func TestAMarkInAPatchStandsForWhatIsThere(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "a\nb\ntoken = KEY-ONE\nc\nd\n"})
 	w.env.Secrets = showMarks
 	access, _, err := w.call(ApplyPatch(), patch("*** Update File: f\n@@\n token = "+oneMark+"\n c\n-d\n+e\n"))
@@ -278,6 +288,7 @@ func TestAMarkInAPatchStandsForWhatIsThere(t *testing.T) {
 }
 
 func TestAPatchOfAPlaceThatIsClosedIsNotLookedAt(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "a\n", ".env": "SECRET=1\n"})
 	access, _, err := w.call(ApplyPatch(), patch("*** Update File: f\n@@\n-a\n+b\n*** Delete File: .env\n"))
 	if err != nil || !access.Denied || access.Diff != "" {

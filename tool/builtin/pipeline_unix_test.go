@@ -49,6 +49,7 @@ var pipelines = map[string]string{
 
 // A line's last command hides how the commands before it in its pipeline ended.
 func TestBashNamesTheFailedPartsOfAPipeline(t *testing.T) {
+	t.Parallel()
 	for line, want := range pipelines {
 		r, err := quickShell(t).Run(t.Context(), treeEnv(t, nil), []byte(command(line)), &strings.Builder{})
 		if text := r.Text; err != nil || !strings.HasSuffix(text, want+"\n") || strings.Contains(text, "187") {
@@ -59,6 +60,7 @@ func TestBashNamesTheFailedPartsOfAPipeline(t *testing.T) {
 
 // A line that is asked for its statuses does what it does without.
 func TestAPipelineMeansTheSameToBash(t *testing.T) {
+	t.Parallel()
 	s := commandShell{BashOptions: BashOptions{Path: shell.Find(nil)}}
 	for line := range pipelines {
 		env := treeEnv(t, nil)
@@ -78,6 +80,7 @@ func TestAPipelineMeansTheSameToBash(t *testing.T) {
 
 // A plain sh knows the status of a pipeline's last command alone.
 func TestOtherShellsReportTheLastStatus(t *testing.T) {
+	t.Parallel()
 	for want, line := range map[string]string{"[exit status 0]\n": "false | true", "[exit status 1]\n": "true | false"} {
 		tool := Bash(BashOptions{Path: "/bin/sh"})
 		if r, err := tool.Run(t.Context(), treeEnv(t, nil), []byte(command(line)), &strings.Builder{}); err != nil || !strings.HasSuffix(r.Text, want) {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestRandom(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for range 400 {
 		r := mustCall(t, Random(), nil, `{"min":-2,"max":3}`)
@@ -31,6 +32,7 @@ func TestRandom(t *testing.T) {
 }
 
 func TestRandomErrors(t *testing.T) {
+	t.Parallel()
 	for input, want := range map[string]string{
 		`{"min":2,"max":1}`:     "swap them",
 		`{"min":0,"max":1e300}`: "too large",
@@ -44,6 +46,7 @@ func TestRandomErrors(t *testing.T) {
 }
 
 func TestRandomAccess(t *testing.T) {
+	t.Parallel()
 	access, _, err := call(t, Random(), nil, `{"min":1,"max":6}`)
 	if err != nil || access.Kind != tool.KindNone || access.Verb != "random" || access.Object != "1 to 6" {
 		t.Errorf("%+v, %v", access, err)

@@ -15,6 +15,7 @@ import (
 
 // A page of read is never longer than a result that the model gets whole.
 func TestReadPagesAtTheResultLimit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var b strings.Builder
 	for i := range 5000 {
@@ -59,6 +60,7 @@ func TestReadPagesAtTheResultLimit(t *testing.T) {
 // A page may be as long as the model's window allows, whatever other results may
 // be: a file of 2,000 lines comes in few pieces.
 func TestReadPagesFollowTheWindow(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"long.txt": numbered(1, 4000)})
 	w.env.ResultMax = 10_000
 	for _, test := range []struct{ max, last int }{{100 << 10, 2000}, {12 << 10, 744}, {1000, 34}} {

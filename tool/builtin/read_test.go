@@ -29,6 +29,7 @@ func numbered(from, to int) string {
 }
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, content string
 		input         in
@@ -76,6 +77,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadAccess(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"sub/f": "x"})
 	w.link("sub/f", "link")
 	access, _, err := w.call(Read(), in{"path": "link"})
@@ -96,6 +98,7 @@ func TestReadAccess(t *testing.T) {
 }
 
 func TestReadPages(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"lines": numbered(1, 5000),
 		"wide": strings.Repeat(strings.Repeat("x", 999)+"\n", 200)})
 	result := w.ok(Read(), in{"path": "lines"})
@@ -163,6 +166,7 @@ func TestReadHugeFile(t *testing.T) {
 }
 
 func TestReadStopsWhenInterrupted(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "x\n"})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -172,6 +176,7 @@ func TestReadStopsWhenInterrupted(t *testing.T) {
 }
 
 func TestReadImages(t *testing.T) {
+	t.Parallel()
 	images := map[string]string{"image/png": string(asPNG(t, halves(40, 20))),
 		"image/jpeg": string(asJPEG(t, halves(40, 20))), "image/webp": string(unbase64(t, webpLossy))}
 	for kind, data := range images {
@@ -205,6 +210,7 @@ func TestReadImages(t *testing.T) {
 
 // A PDF is shown as text, whose lines count, whatever its name; one that cannot be read says so.
 func TestReadAPDF(t *testing.T) {
+	t.Parallel()
 	whole := string(pdftest.Of("An order", "Its sum"))
 	w := newFileWorld(t, map[string]string{"order": whole, "broken.pdf": "%PDF-1.7\n\xff\x00", "big.pdf": whole})
 	if err := os.Truncate(w.path("big.pdf"), pdf.MaxSize+1); err != nil {
@@ -225,6 +231,7 @@ func TestReadAPDF(t *testing.T) {
 }
 
 func TestReadWhatIsNoFile(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"internal/cart/week.go": "", "internal/cart/cart.go": "",
 		"internal/cart/cart_test.go": "", "README.md": ""})
 	w.link("gone", "dangling")

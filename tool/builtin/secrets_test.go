@@ -21,6 +21,7 @@ import (
 const testKey = "-----BEGIN " + "PRIVATE KEY-----\nMIIB\n"
 
 func TestSecrets(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{
 		"certs/ca.pem": "-----BEGIN CERTIFICATE-----\n", "certs/both.pem": "-----BEGIN CERTIFICATE-----\n" + testKey,
 		"tls/server.key": testKey, "tls/der.key": "\x30\x82\x01\x02", "notes.key": "slides", "deploy_rsa": testKey,
@@ -83,6 +84,7 @@ func TestSecrets(t *testing.T) {
 }
 
 func TestOwnCredentialsAreDenied(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"state/credentials": "key", "state/session": "s", "keys/a": "k", "keys/opened/b": "k"},
 		func(cfg *files.Config) {
 			cfg.DenyFiles = []string{filepath.Join(cfg.Root, "state", "credentials"), filepath.Join(cfg.Root, "keys"),
@@ -105,6 +107,7 @@ func TestOwnCredentialsAreDenied(t *testing.T) {
 // Services keep keys under names of their own, and editors and users make copies
 // of each under a name made of its own.
 func TestSecretsOfServicesAndTheirCopies(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"tls/server.key~": testKey, "tls/.server.key.swo": testKey, "tls/#x.pem#": testKey,
 		"deploy_rsa.orig": testKey, ".npmrc.bak": "//r/:_authToken=x\n", "web/.npmrc.bak": "a=b\n", "slides.key.bak": "slides"})
 	secrets := []string{".env", ".env.local", "prod.env", "env.production", ".dev.vars", "secret.yml", "secret.yaml", "secret.json", "secret.toml",
@@ -142,6 +145,7 @@ func TestSecretsOfServicesAndTheirCopies(t *testing.T) {
 
 // The directories above the project say nothing about its content.
 func TestSecretsCountFromTheProject(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, nil, func(cfg *files.Config) {
 		cfg.Root = filepath.Join(cfg.Root, ".environments")
 		if err := os.Mkdir(cfg.Root, 0o755); err != nil {
@@ -155,6 +159,7 @@ func TestSecretsCountFromTheProject(t *testing.T) {
 
 // Another name of a file does not open it, whichever kind of link it is.
 func TestAHardLinkToADeniedFileIsDenied(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{".env": "KEY=x\n", "sub/prod.env": "KEY=y\n", "open.txt": "z\n",
 		"state/credentials": "k"}, func(cfg *files.Config) {
 		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "state", "credentials")}
@@ -184,6 +189,7 @@ func TestAHardLinkToADeniedFileIsDenied(t *testing.T) {
 // A key that the repository itself has for its tests is no secret; one that only
 // lies there is.
 func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
+	t.Parallel()
 	key := testKey + "-----END PRIVATE KEY-----\n"
 	files := map[string]string{
 		"testdata/id_rsa": key, "a/fixtures/server.key": key, "test/tls-key.pem": key,
@@ -213,6 +219,7 @@ func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
 
 // A file that a user's rule reopens is open to the read tool only.
 func TestAReopenedFileIsForTheReadTool(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{".env.test": "A=b\n", ".env": "C=d\n", "own": "k"}, func(cfg *files.Config) {
 		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "own")}
 		cfg.Asked = func(abs string) bool { return filepath.Base(abs) != ".env" }
@@ -252,6 +259,7 @@ func findsKeys(text string) (found []tool.Secret) {
 }
 
 func TestPartOfAPrivateKeyIsMasked(t *testing.T) {
+	t.Parallel()
 	text, body := keyFile()
 	for _, ends := range []string{"\n", "\r\n"} {
 		w := newFileWorld(t, map[string]string{"conf.yaml": strings.ReplaceAll(text, "\n", ends),
@@ -302,6 +310,7 @@ func showMarks(text string) (found []tool.Secret) {
 }
 
 func TestAMarkInAnEditStandsForWhatIsThere(t *testing.T) {
+	t.Parallel()
 	file := "a = 1\nb = 2\ntoken = KEY-ONE\nc = 3\nd = 4\nother = KEY-TWO\nlast = 5\n"
 	type edit = map[string]any
 	one := func(old, new string) edit { return edit{"path": "f", "old_string": old, "new_string": new} }

@@ -6,6 +6,7 @@ import (
 )
 
 func TestUsualNamesWhatAModelGets(t *testing.T) {
+	t.Parallel()
 	for _, shell := range []string{"", "/bin/sh"} {
 		var names []string
 		for _, made := range Tools(BashOptions{Path: shell, Confined: true, Ask: true}) {

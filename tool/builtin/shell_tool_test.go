@@ -200,6 +200,7 @@ func TestAWaitIsInterruptedAndTheCommandIsNot(t *testing.T) {
 }
 
 func TestNothingRunsInTheBackgroundWhereNothingWatchesIt(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	if _, err := quickShell(t).Plan(t.Context(), env, json.RawMessage(background("true"))); err == nil {
 		t.Error("it was planned")

@@ -14,6 +14,7 @@ import (
 )
 
 func TestASearchListsWhatWasFoundAsData(t *testing.T) {
+	t.Parallel()
 	asked := ""
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = r.FormValue("q")

@@ -13,6 +13,7 @@ import (
 )
 
 func TestWriteNew(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, nil)
 	access, result, err := w.call(Write(), in{"path": "docs/a.md", "content": "one\ntwo\n"})
 	if err != nil {
@@ -41,6 +42,7 @@ func TestWriteNew(t *testing.T) {
 }
 
 func TestWriteBytesOfNewFiles(t *testing.T) {
+	t.Parallel()
 	for _, content := range []string{"", "no newline", "a\r\nb\r\n", "\ufeffmarked", "ä😀"} {
 		w := newFileWorld(t, nil)
 		w.ok(Write(), in{"path": "f", "content": content})
@@ -51,6 +53,7 @@ func TestWriteBytesOfNewFiles(t *testing.T) {
 }
 
 func TestWriteKeepsForm(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ name, old, content, want string }{
 		{"crlf", "a\r\nb\r\n", "a\nc\nd\n", "a\r\nc\r\nd\r\n"},
 		{"crlf given", "a\r\nb\r\n", "a\r\nc\r\n", "a\r\nc\r\n"},
@@ -81,6 +84,7 @@ func TestWriteKeepsForm(t *testing.T) {
 }
 
 func TestWriteMakesNoNamesWithLineBreaks(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"there\n": "x"})
 	for _, path := range []string{"a\nb", "a\n", "\tx", "d\r/x", "a\x1b[31m", "a\u0085b"} {
 		w.fails(Write(), in{"path": path, "content": "x"}, "holds no line breaks")
@@ -93,6 +97,7 @@ func TestWriteMakesNoNamesWithLineBreaks(t *testing.T) {
 }
 
 func TestWriteOnlyWhatWasRead(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": "one\n", "empty": "", "bin": "\x00\x01", "d/x": ""})
 	w.fails(Write(), in{"path": "f", "content": "x"}, "was not read yet")
 	w.ok(Read(), in{"path": "f", "limit": 1})
@@ -114,6 +119,7 @@ func TestWriteOnlyWhatWasRead(t *testing.T) {
 
 // The last look at the file is right before the rename.
 func TestCommitExpectsTheSameFile(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{"f": ""})
 	f := w.env.Files
 	asIs := func(t files.Place) (change, error) { return writeChange(f, t, writeInput{Path: "f", Content: "new"}) }
@@ -133,6 +139,7 @@ func TestCommitExpectsTheSameFile(t *testing.T) {
 }
 
 func TestWriteInGitSaysSo(t *testing.T) {
+	t.Parallel()
 	w := newFileWorld(t, map[string]string{".git/config": ""})
 	access, _, err := w.call(Write(), in{"path": ".git/hooks/pre-commit", "content": "x\n"})
 	if err != nil || access.Outside || access.Denied || !strings.Contains(access.Why, ".git") {
@@ -142,6 +149,7 @@ func TestWriteInGitSaysSo(t *testing.T) {
 
 // The part that every request carries must stay small.
 func TestFileToolSpecs(t *testing.T) {
+	t.Parallel()
 	total := 0
 	for _, tool := range []tool.Tool{Read(), Write(), Edit(), Ls()} {
 		if len(tool.Description) >= 500 {

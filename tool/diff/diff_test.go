@@ -12,6 +12,7 @@ import (
 
 // TestHunksAreWhereTheySay applies diffs of random texts at the very lines that their headers name.
 func TestHunksAreWhereTheySay(t *testing.T) {
+	t.Parallel()
 	seeds := 10_000
 	if testing.Short() {
 		seeds = 500

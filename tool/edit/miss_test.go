@@ -8,6 +8,7 @@ import (
 
 // The words about a miss must not cost much in a large file.
 func TestEditMissInLargeFile(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for i := range 40_000 {
 		fmt.Fprintf(&b, "some line of a long file, number %d\n", i)
@@ -29,6 +30,7 @@ func TestEditMissInLargeFile(t *testing.T) {
 // A file of equal lines, and an edit that nearly fits everywhere: the search for
 // the nearest lines once took half a minute.
 func TestMissAmongEqualLines(t *testing.T) {
+	t.Parallel()
 	body := strings.Repeat("same line\n", 20_000)
 	if words := explainMiss(body, body+"x", "y"); !strings.Contains(words, "The nearest lines are") {
 		t.Errorf("%.300s", words)
@@ -36,6 +38,7 @@ func TestMissAmongEqualLines(t *testing.T) {
 }
 
 func TestMissNamesTheUnicodeForm(t *testing.T) {
+	t.Parallel()
 	words := explainMiss("x\ncafe\u0301 au lait\n", "caf\u00e9 au lait", "tea")
 	if !strings.Contains(words, "Unicode form") || !strings.Contains(words, "     2\tcafe\u0301") {
 		t.Error(words)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestApplyKeepsLineEnds(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ name, raw, old, replacement, want string }{
 		{"lf", "a\nb\n", "b", "x\ny", "a\nx\ny\n"},
 		{"crlf", "a\r\nb\r\n", "b", "x\ny", "a\r\nx\r\ny\r\n"},

@@ -10,6 +10,7 @@ import (
 )
 
 func TestChildEnviron(t *testing.T) {
+	t.Parallel()
 	environ := []string{
 		"PATH=/bin", "HOME=/home/u", "LANG=C.UTF-8", "SSH_AUTH_SOCK=/run/agent", "XDG_SESSION_ID=1",
 		"KEYBOARD_LAYOUT=us", "TOKENIZERS_PARALLELISM=false", "MAX_TOKENS=5", "KEY_BINDINGS=vi", "OLDPWD=/",
@@ -50,6 +51,7 @@ func TestChildEnviron(t *testing.T) {
 // A variable is judged by the parts of its name, so that a name which only begins or ends like a word for a credential
 // is passed.
 func TestCredentialsAreWithheldByName(t *testing.T) {
+	t.Parallel()
 	secret := strings.Fields(`JWT BEARER SESSION_COOKIE DBPASS STRIPE_SK SENTRY_DSN CI_JOB_JWT_V2 DB_PASS REDIS_PASSWD GPG_PASSPHRASE
 		BASIC_AUTH REGISTRY_AUTH_FILE GH_PAT PAT AUTH SK KEY TOKEN SECRET PASSWORD APIKEY STRIPEKEY API_KEY_2 DBPASSWORD CLIENTSECRET
 		VAULTTOKEN NPM_CONFIG__AUTHTOKEN npm_config__authToken AZURE_CREDENTIALS SECRET_KEY_BASE MYSQL_PWD CLIENT_SECRETS DB_CREDENTIAL
@@ -82,6 +84,7 @@ func TestCredentialsAreWithheldByName(t *testing.T) {
 
 // A value that holds a key is withheld under any name, except one that the user passes.
 func TestCredentialsAreWithheldByValue(t *testing.T) {
+	t.Parallel()
 	environ := []string{"DATABASE_URL=postgres://u:hunter22@db/x", "MIRROR=https://example.org/", "NOTE=hunter22", "EMPTY="}
 	env, withheld := ChildEnviron(environ, Withholding{
 		Pass: []string{"NOTE"}, Holds: func(value string) bool { return strings.Contains(value, "hunter22") }})
@@ -96,6 +99,7 @@ func TestCredentialsAreWithheldByValue(t *testing.T) {
 }
 
 func TestTheUsersOwnWordForOneProgramHoldsAndThatForATerminalDoesNot(t *testing.T) {
+	t.Parallel()
 	env, _ := ChildEnviron([]string{"NPM_CONFIG_YES=false", "PYTHONUNBUFFERED=", "CI=1", "GIT_PAGER=less"}, Withholding{})
 	for _, want := range []string{"NPM_CONFIG_YES=false", "PYTHONUNBUFFERED=", "CI=1", "GIT_PAGER=cat"} {
 		if !slices.Contains(env, want) {
@@ -113,6 +117,7 @@ func TestTheUsersOwnWordForOneProgramHoldsAndThatForATerminalDoesNot(t *testing.
 }
 
 func TestTheVariablesOfCommandsAreDocumented(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +133,7 @@ func TestTheVariablesOfCommandsAreDocumented(t *testing.T) {
 
 // A hook's environment has the variables that programs need, and those passed on.
 func TestAHookGetsFewVariables(t *testing.T) {
+	t.Parallel()
 	got := OfExtension([]string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "https_proxy=p", "XDG_RUNTIME_DIR=/r", "USER=u", "SECRET=s", "ARTOO_API_KEY=k", "TOKEN=t", "SSL_CERT_FILE=c"}, "TOKEN")
 	if want := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "https_proxy=p", "XDG_RUNTIME_DIR=/r", "TOKEN=t", "SSL_CERT_FILE=c"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)

@@ -9,6 +9,7 @@ import (
 
 // Hooks in the form of Claude Code's settings are read; those that artoo has no use for are named.
 func TestClaudeCodesHooksAreRead(t *testing.T) {
+	t.Parallel()
 	hooks, left, err := ClaudeHooks([]byte(`{"hooks": {
 		"Stop": [{"hooks": [{"type": "command", "command": "check"}]}],
 		"PreToolUse": [{"matcher": "Edit|Write", "hooks": [
@@ -43,6 +44,7 @@ func TestClaudeCodesHooksAreRead(t *testing.T) {
 
 // A hook whose place or kind differs from what Claude Code documents works as it is plainly meant, or is named.
 func TestClaudeCodesHooksInOtherShapesWorkOrAreNamed(t *testing.T) {
+	t.Parallel()
 	const guard = `{"type": "command", "command": "guard"}`
 	for _, c := range []struct{ settings, hook, left string }{
 		{`{"hooks": {"PreToolUse": [` + guard + `]}}`, "guard", ""},

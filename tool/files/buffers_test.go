@@ -14,6 +14,7 @@ func (b *buffer) Write(_ string, s string) error { b.text = s; return nil }
 // A text of the editor's that the disk had, too, is no unsaved change once the disk has another: the
 // editor has not read that yet.
 func TestABufferOlderThanTheDiskIsNotTaken(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

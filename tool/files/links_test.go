@@ -13,6 +13,7 @@ import (
 // A file system that ignores case, made of one that does not: names are looked
 // up folded.
 func TestSpellingWhereCaseIsIgnored(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +62,7 @@ func TestSpellingWhereCaseIsIgnored(t *testing.T) {
 }
 
 func TestFoldName(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		".ENV": ".env", ".ſsh": ".ssh", ".ßh": ".ssh", ".g\u200cit": ".git", ".\u212aube": ".kube",
 		"ﬁle": "file", "É": "é", "a_b-1": "a_b-1",

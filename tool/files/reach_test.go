@@ -44,6 +44,7 @@ func reachTree(t *testing.T) (f *Files, root string) {
 }
 
 func TestReach(t *testing.T) {
+	t.Parallel()
 	f, root := reachTree(t)
 	cases := []struct {
 		dir, arg  string
@@ -94,6 +95,7 @@ func TestReach(t *testing.T) {
 }
 
 func TestReachLooksAtSoManyFilesOnly(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for i := range 30 {
 		mkfile(t, filepath.Join(root, "d", strings.Repeat("x", i+1), "y"), "")

@@ -16,6 +16,7 @@ import (
 
 // docs/privacy.md lists all the denied names, and no others.
 func TestTheDocsListWhatIsDenied(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "privacy.md"))
 	if err != nil {
 		t.Fatal(err)

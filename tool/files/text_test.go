@@ -21,6 +21,7 @@ func wide(order binary.AppendByteOrder, s string) string {
 }
 
 func TestDecodeText(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, raw, body string
 		set             Charset
@@ -83,6 +84,7 @@ func FuzzTextRoundTrip(f *testing.F) {
 }
 
 func TestBinaryType(t *testing.T) {
+	t.Parallel()
 	for head, want := range map[string]string{
 		"":                                 "",
 		"text":                             "",
@@ -106,6 +108,7 @@ func TestBinaryType(t *testing.T) {
 
 // A binary file stays one although every second byte of it is 0, and so does a text with a NUL in it.
 func TestTextOfLeavesBinaryFilesAlone(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]error{
 		"a\x00b\x00c\x00d\x00": nil, "a\x00\x01\x00c\x00d\x00": ErrBinary, "\x01\x00\x02\x00\x03\x00\x04\x00": ErrBinary,
 		strings.Repeat("a", HeadSize) + "\x00": ErrBinary, "caf\xe9": nil, "\xff\xfe\x00\x00a\x00\x00\x00": ErrBinary,

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAConfigurationIsReadAsGitReadsIt(t *testing.T) {
+	t.Parallel()
 	program := needs.Git(t)
 	for _, config := range []string{
 		"[core]\n\tworktree = /a\n", "[core] worktree=/a", "[CORE]\nWorkTree = \"/a b\" # no\n", "[core \"x\"]\nworktree = /a\n",

@@ -7,6 +7,7 @@ import (
 )
 
 func TestQuote(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"two words/größe":    "two words/größe",
 		"\x1b\a\n\"\\":       `"\033\a\n\"\\"`,

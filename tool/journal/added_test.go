@@ -27,6 +27,7 @@ func (p *project) besideAndElsewhere() map[string]string {
 // Files that land outside the project belong to the same step: they land with the rest or not at all, keep their times,
 // and undo reverts them, also in a later session.
 func TestWhatLandsInAnAddedDirectoryIsOfTheStep(t *testing.T) {
+	t.Parallel()
 	written := time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC)
 	for where := range newProject(t, nil).besideAndElsewhere() {
 		t.Run(where, func(t *testing.T) {
@@ -93,6 +94,7 @@ func TestWhatLandsInAnAddedDirectoryIsOfTheStep(t *testing.T) {
 // A tool's writes in such a directory, and those of a step that follows a landing, are kept: undo reverts them, in a
 // session that knows the directory from the journal alone.
 func TestWhatIsWrittenInAnAddedDirectoryIsTakenBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "a\n"})
 	dir := p.besideAndElsewhere()["beside"]
 	p.ok(write(filepath.Join(dir, "refs/main"), "1\n"))

@@ -55,6 +55,7 @@ func (p *project) opened() map[string]string {
 
 // Paths that a line closes to their owner are undone, and redone, with the rest.
 func TestWhatIsClosedToItsOwnerIsTakenBack(t *testing.T) {
+	t.Parallel()
 	asNobody(t)
 	large := strings.Repeat("large\n", 400_000)
 	p := newProject(t, map[string]string{"a": "a\n", "notes": "n\n", "new": "old\n", "src/x": "x\n", "src/sub/y": "y\n", "large": large})
@@ -95,6 +96,7 @@ func TestWhatIsClosedToItsOwnerIsTakenBack(t *testing.T) {
 
 // Paths that a command on the project itself closes are undone, too.
 func TestWhatACommandClosesIsTakenBack(t *testing.T) {
+	t.Parallel()
 	asNobody(t)
 	p := newProject(t, map[string]string{"a": "a\n", "notes": "n\n", "src/x": "x\n"})
 	start := p.look()

@@ -27,6 +27,7 @@ func (p *project) snapshot(s *Step) map[string]Reason {
 }
 
 func TestWhatIsNotCoveredIsListed(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"small": "s\n", "large": strings.Repeat("x", 5000), ".env": "KEY=1\n",
 		"build/out": "o\n",
 		".git/HEAD": "ref: refs/heads/main\n", "sub/.git/HEAD": "ref: refs/heads/main\n"})
@@ -70,6 +71,7 @@ func TestWhatIsNotCoveredIsListed(t *testing.T) {
 }
 
 func TestTheLimitOfASessionKeepsWhatIsThere(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": strings.Repeat("a", 3000)})
 	p.cfg.MaxSession = 5000
 	p.reopen()
@@ -105,6 +107,7 @@ func TestTheLimitOfASessionKeepsWhatIsThere(t *testing.T) {
 }
 
 func TestASnapshotWithoutTimeListsWhatItDidNotKeep(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for _, name := range []string{"a", "b/c", "b/d/e", "f/g"} {
 		files[name] = "content of " + name
@@ -127,6 +130,7 @@ func TestASnapshotWithoutTimeListsWhatItDidNotKeep(t *testing.T) {
 }
 
 func TestAChangeWithinTheSameTickIsSeen(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	for i := range 50 {
 		info, err := os.Stat(p.path("a"))
@@ -143,6 +147,7 @@ func TestAChangeWithinTheSameTickIsSeen(t *testing.T) {
 }
 
 func TestPathsOutsideOfTheProjectAreNotKept(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"in": "in\n", "out": "-> ../outside", "dir/real": "r\n", "alias": "-> dir",
 		"to": "-> in"})
 	p.ok(os.WriteFile(filepath.Join(filepath.Dir(p.root), "outside"), []byte("o\n"), 0o644))
@@ -172,6 +177,7 @@ func TestPathsOutsideOfTheProjectAreNotKept(t *testing.T) {
 }
 
 func TestWhatThereWasNoTimeToLookAtIsKeptAsItWasBefore(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*project, *Step){
 		"undo": func(p *project, s *Step) {
 			changed := p.ended(s)
@@ -229,6 +235,7 @@ func waitFor(t *testing.T, path string, age time.Duration) {
 
 // A look at the project records only changes, however large a directory is.
 func TestTheLogGrowsByWhatChanged(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, nil)
 	for i := range 1000 {
 		p.write(fmt.Sprintf("a file with a rather long name, so that there is something to write %02d", i), "x\n")
@@ -272,6 +279,7 @@ func linked(t *testing.T) (p *project, outside string) {
 // A landing in a file with several names changes one name: the others keep content and mode. Undo gives it its other
 // names back.
 func TestALandingSeparatesNames(t *testing.T) {
+	t.Parallel()
 	p, outside := linked(t)
 	start, beside := p.look(), lookAt(t, outside)
 	layer := p.layer(map[string]string{"one": "changed\n", "two": "2\n", "four": "changed\n"})
@@ -313,6 +321,7 @@ func TestALandingSeparatesNames(t *testing.T) {
 
 // Undo of a command's change to a file under all its names does not follow it to a name outside the project.
 func TestUndoStaysInTheProjectWhereAFileHasAnotherNameOutside(t *testing.T) {
+	t.Parallel()
 	p, outside := linked(t)
 	p.ok(os.Link(p.path("one"), p.path("uno")))
 	start := p.look()

@@ -325,6 +325,7 @@ func pointsOf(points, stride int64) (some []int64) {
 }
 
 func TestAKillAtAnyPointLeavesTheProjectBeforeOrAfterAStep(t *testing.T) {
+	t.Parallel()
 	states, points := told(t)
 	kills := pointsOf(points, 7)
 	t.Logf("%d kills at %d points", len(kills), points)
@@ -424,6 +425,7 @@ func firstProject(t *testing.T) (dir, root, journal string) {
 }
 
 func TestAKillDuringTheRecoveryIsRecoveredFrom(t *testing.T) {
+	t.Parallel()
 	states, points := told(t)
 	for _, at := range pointsOf(points, 16) {
 		dir, root, journal := firstProject(t)

@@ -15,6 +15,7 @@ import (
 // were full. The project is then before or after a step, and undo restores
 // everything.
 func TestAWriteThatFailsLosesNothing(t *testing.T) {
+	t.Parallel()
 	states, points := told(t)
 	for _, at := range pointsOf(points, 16) {
 		dir, root, journal := firstProject(t)

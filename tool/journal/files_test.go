@@ -20,6 +20,7 @@ import (
 )
 
 func TestTheJournalIsTheUsersAloneAndOutsideOfTheProject(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	if _, err := os.Lstat(p.cfg.Dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a journal before anything changed: %v", err)
@@ -49,6 +50,7 @@ func TestTheJournalIsTheUsersAloneAndOutsideOfTheProject(t *testing.T) {
 // TestALogThatIsCutAnywhereIsRead cuts the log at each byte, as a crash of the
 // machine may.
 func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "b\xff": "1\n"})
 	states := []map[string]string{p.look()}
 	p.command(1, func() { p.write("a", "2\n"); p.write("b\xff", "2\n") })
@@ -102,6 +104,7 @@ func cuts(log []byte) (at []int) {
 
 // Changes soon after the last sign of life of a killed process are undone with its step; later ones are the user's.
 func TestWhatChangesAfterTheDeathOfAProcessIsTheUsers(t *testing.T) {
+	t.Parallel()
 	for after, want := range map[time.Duration]string{touchEvery / 2: "before\n", 3 * touchEvery: "after\n"} {
 		p := newProject(t, map[string]string{"a": "before\n"})
 		log := filepath.Join(p.cfg.Dir, logName)
@@ -128,6 +131,7 @@ func TestWhatChangesAfterTheDeathOfAProcessIsTheUsers(t *testing.T) {
 
 // A part of a content that a crash left takes no room, and does not count as a content.
 func TestAPartOfAContentIsRemoved(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "first\n"})
 	start := p.look()
 	p.edit(1, "a", "second\n")
@@ -153,6 +157,7 @@ func TestAPartOfAContentIsRemoved(t *testing.T) {
 
 // A content that is damaged, or cut anywhere, restores nothing.
 func TestADamagedContentIsNotRestored(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "first\n"})
 	p.edit(1, "a", "second\n")
 	path := filepath.Join(p.cfg.Dir, objectsName, hashOf([]byte("first\n")))
@@ -173,6 +178,7 @@ func TestADamagedContentIsNotRestored(t *testing.T) {
 }
 
 func TestANewerFormatIsRefused(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	p.edit(1, "a", "2\n")
 	p.ok(p.Close())
@@ -189,6 +195,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 }
 
 func TestTheTreeInTheLogIsTheOneThatWasSeen(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "d/b": "2\n", "d/e/c": "3\n", "l": "-> a", "odd\xff": "4\n"})
 	for i := range 3 {
 		p.command(i, func() { p.ok(os.RemoveAll(p.path("d/e"))); p.write("new", string(rune('a'+i))) })
@@ -210,6 +217,7 @@ func TestTheTreeInTheLogIsTheOneThatWasSeen(t *testing.T) {
 
 // Paths in the log may be any bytes, other words are made valid.
 func TestALineHoldsPathsOfAnyBytes(t *testing.T) {
+	t.Parallel()
 	odd := "a\xff%\"\n"
 	want := line{Type: lineChange, What: "edit \ufffd", Path: odd, From: odd, Root: odd, Gone: []string{odd}, Unseen: []string{odd},
 		Before: &State{Target: odd, Peer: odd}, Entries: []sawEntry{{Name: odd, Content: odd}}}
@@ -237,6 +245,7 @@ func (p *project) onDisk() bool {
 
 // Steps that follow each other go to the disk together, each within a second.
 func TestStepsOfAMomentGoToTheDiskTogether(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t, map[string]string{"a": "0\n"})
 		var first time.Time // the end of the first step that is not on the disk
@@ -268,6 +277,7 @@ func TestStepsOfAMomentGoToTheDiskTogether(t *testing.T) {
 
 // Each file that a step is written to goes to the disk, and one that cannot is an error.
 func TestAFileThatDoesNotReachTheDiskIsAnError(t *testing.T) {
+	t.Parallel()
 	for name, file := range map[string]func(*files) *os.File{
 		logName: func(f *files) *os.File { return f.log.file }, objectsName: func(f *files) *os.File { return f.objects.place.dir }} {
 		p := newProject(t, map[string]string{"a": "0\n"})
@@ -282,6 +292,7 @@ func TestAFileThatDoesNotReachTheDiskIsAnError(t *testing.T) {
 
 // The end of a turn does not wait for the next tick.
 func TestWhatIsToBeSyncedSoonDoesNotWaitForOtherSteps(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t, map[string]string{"a": "0\n"})
 		p.SyncSoon()

@@ -20,6 +20,7 @@ const fullDisk = "ARTOO_TEST_FULL_DISK"
 
 // On a disk that becomes full at any moment a landing is whole, or nothing of it is there.
 func TestAFullDiskLandsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(fullDisk) == "" {
 		needs.Namespaces(t)
 		cmd := exec.Command(os.Args[0], "-test.run=^TestAFullDiskLandsAllOrNothing$", "-test.v")

@@ -211,6 +211,7 @@ func (p *project) takeBack(n int, redo bool) Report {
 }
 
 func TestAnEditIsTakenBackAndBroughtBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a.txt": "one\n"})
 	start := p.look()
 	p.edit(1, "a.txt", "two\n")
@@ -235,6 +236,7 @@ func TestAnEditIsTakenBackAndBroughtBack(t *testing.T) {
 }
 
 func TestAnythingACommandDoesIsTakenBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{
 		"a.txt": "a\n", "gone.txt": "gone\n", "dir/x": "x\n", "dir/sub/y": "y\n", "link": "-> a.txt",
 		"dangling": "-> nowhere",
@@ -305,6 +307,7 @@ func (p *project) oneFile(a, b string) {
 }
 
 func TestAnInodeThatIsUsedAgainIsNoRename(t *testing.T) {
+	t.Parallel()
 	old := State{Kind: File, Size: 6, Hash: "1111", Stamp: Stamp{Inode: 7}}
 	for _, c := range []struct {
 		now  State
@@ -325,6 +328,7 @@ func TestAnInodeThatIsUsedAgainIsNoRename(t *testing.T) {
 // A file system gives the inode of a directory that was removed to the next new file:
 // that one was not renamed.
 func TestAFileIsNeverARenamedDirectory(t *testing.T) {
+	t.Parallel()
 	file := func(hash string) State { return State{Kind: File, Hash: hash, Size: 1, Stamp: Stamp{Inode: 5}} }
 	folder := State{Kind: Folder, Stamp: Stamp{Inode: 5}}
 	for _, c := range []struct {

@@ -39,6 +39,7 @@ func (p *project) layer(files map[string]string) upper {
 
 // P7: holes are neither read nor written.
 func TestAFileOfHolesLandsAtOnce(t *testing.T) {
+	t.Parallel()
 	const size = 900 << 30
 	for name, source := range map[string]func(upper) Source{
 		"renamed": func(u upper) Source { return u },
@@ -83,6 +84,7 @@ func TestAFileOfHolesLandsAtOnce(t *testing.T) {
 
 // Files that cargo builds have two names: such a file cannot be renamed from the layer.
 func TestNewNamesOfOneFileLand(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, nil)
 	dir := p.layer(map[string]string{"first": "one\n"})
 	p.ok(os.Link(dir.Path("first"), dir.Path("second")))
@@ -98,6 +100,7 @@ func TestNewNamesOfOneFileLand(t *testing.T) {
 
 // A landing that is stopped at any point is undone, and the layer is whole again.
 func TestALandingThatIsStoppedIsTakenBack(t *testing.T) {
+	t.Parallel()
 	for stopAt := int64(1); ; stopAt++ {
 		p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n", "d/x": "x\n"})
 		dir := p.layer(map[string]string{"a": "A\n", "new/f": "f\n"})
@@ -132,6 +135,7 @@ func TestALandingThatIsStoppedIsTakenBack(t *testing.T) {
 
 // Times come from the layer, other attributes do not.
 func TestModificationTimesLandAndAttributesDoNot(t *testing.T) {
+	t.Parallel()
 	written := time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC)
 	for _, source := range []func(upper) Source{func(u upper) Source { return u }, func(u upper) Source { return copied{u} }} {
 		p := newProject(t, nil)
@@ -154,6 +158,7 @@ func TestModificationTimesLandAndAttributesDoNot(t *testing.T) {
 
 // The step after the files belongs to the landing: its error reverts everything, and undo reverts both.
 func TestAStepThatFollowsBelongsToTheLanding(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "a\n", ".git/HEAD": "main\n", ".git/index": "1\n"})
 	start := p.look()
 	land := func(fails error) error {
@@ -183,6 +188,7 @@ func TestAStepThatFollowsBelongsToTheLanding(t *testing.T) {
 // A file that a program has open for writing is not replaced: their writes would be lost. If it is opened meanwhile,
 // everything goes back before they write.
 func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
+	t.Parallel()
 	needs.True(t, "leases", runtime.GOOS == "linux")
 	p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n"})
 	start := p.look()
@@ -222,6 +228,7 @@ func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
 
 // A program that artoo starts holds for a moment the files that artoo has open: that is no program that writes to them.
 func TestAFileThatIsOpenForAMomentIsReplaced(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "a\n"})
 	open, err := os.OpenFile(p.path("a"), os.O_WRONLY, 0)
 	p.ok(err)
@@ -234,6 +241,7 @@ func TestAFileThatIsOpenForAMomentIsReplaced(t *testing.T) {
 
 // Writes to an original that has left the project go back with it.
 func TestAnOriginalThatWasWrittenToMeanwhileGoesBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n"})
 	before := map[string]State{"a": p.now("a"), "gone": p.now("gone")}
 	start := p.look()
@@ -264,6 +272,7 @@ func TestAnOriginalThatWasWrittenToMeanwhileGoesBack(t *testing.T) {
 
 // Plan and Apply end with their context, and change nothing then.
 func TestAnUndoEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
 	p.command(1, func() { p.write("a", "2\n"); p.write("b", "2\n"); p.write("new", "n\n") })
 	start := p.look()
@@ -297,6 +306,7 @@ func TestAnUndoEndsWithItsContext(t *testing.T) {
 // TestNoEditOfTheUserIsLostWhileALayerLands saves files in the ways that editors do,
 // while layers change the same files.
 func TestNoEditOfTheUserIsLostWhileALayerLands(t *testing.T) {
+	t.Parallel()
 	edits := 1000
 	if testing.Short() {
 		edits = 150
@@ -414,6 +424,7 @@ func cpuTime(b *testing.B) time.Duration {
 // Text that the user saves, after a landing, to a file that it has replaced comes back beside the new one: without
 // leases nothing else reports it.
 func TestALateSaveComesBackAsYours(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"b": "b\n", "b.yours": "b.yours\n", "gone/b": "g\n", "same": "same\n",
 		"touched": "touched\n"})
 	p.most = 0
@@ -451,6 +462,7 @@ func TestALateSaveComesBackAsYours(t *testing.T) {
 
 // Directories in each other land, and go, in a time that their number and length decide.
 func TestDeepDirectoriesLandAndGo(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "a\n"})
 	start := p.look()
 	var changes []layerChange

@@ -103,6 +103,7 @@ func (p *project) now(path string) State {
 func file(mode fs.FileMode) State { return State{Kind: File, Mode: mode} }
 
 func TestALayerIsAppliedAndTakenBack(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("large\n", 400_000)
 	p := newProject(t, map[string]string{"a": "a\n", "d/x": "x\n", "d/y": "y\n", "large": large, "link": "-> a"})
 	start := p.look()
@@ -126,6 +127,7 @@ func TestALayerIsAppliedAndTakenBack(t *testing.T) {
 }
 
 func TestALayerOfAProjectThatChangedIsNotApplied(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*project){
 		"another content":       func(p *project) { p.write("a", "b\n") },
 		"the same content anew": func(p *project) { p.ok(os.Remove(p.path("a"))); p.write("a", "a\n") },
@@ -156,6 +158,7 @@ func TestALayerOfAProjectThatChangedIsNotApplied(t *testing.T) {
 }
 
 func TestWhatALayerMayNotBringIsLeftOut(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "a\n", "secret/x": "x\n", "gone/seen": "s\n", "gone/unseen": "u\n"})
 	p.cfg.Denied = func(path string) bool { return strings.HasPrefix(path, "secret") }
 	p.reopen()
@@ -184,6 +187,7 @@ func TestWhatALayerMayNotBringIsLeftOut(t *testing.T) {
 }
 
 func TestADirectoryThatAFileWouldReplaceMustBeEmptyByThen(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"d/seen": "s\n", "d/unseen": "u\n"})
 	start := p.look()
 	_, err := p.apply(map[string]string{"d": "file\n"},
@@ -197,6 +201,7 @@ func TestADirectoryThatAFileWouldReplaceMustBeEmptyByThen(t *testing.T) {
 
 // Where only build output conflicts its directory is left out whole, and the rest lands.
 func TestOutputThatConflictsIsLeftOutWithItsDirectory(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "dist/x": "1\n", "dist/y": "1\n", "out/z": "1\n"})
 	layer := func(path, output string, moved bool) layerChange {
 		return layerChange{Path: path, Output: output, Before: p.now(path), Moved: moved, After: file(0o644)}
@@ -223,6 +228,7 @@ func TestOutputThatConflictsIsLeftOutWithItsDirectory(t *testing.T) {
 }
 
 func TestAnOriginalWithoutSpaceIsNamedBeforehand(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"small": "s\n", "large": strings.Repeat("l", 5000)})
 	p.cfg.MaxSession = 3000
 	p.reopen()
@@ -274,6 +280,7 @@ func mergeLines(_ context.Context, _ string, from, to, now []byte) (merged []byt
 
 // A file that is changed in parts goes back part by part, over several steps, and comes again.
 func TestUndoByParts(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"parts": "a=1\nb=1\nc=1\n", "other": "1\n"})
 	p.cfg.Merges = func(path string) bool { return path == p.path("parts") }
 	p.cfg.Merge, p.cfg.MaxFile = mergeLines, 1 // The size of one file is no limit here.

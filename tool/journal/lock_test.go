@@ -75,6 +75,7 @@ func (p *project) locked() {
 // While another process lands nothing else changes the project; the kernel lets the next
 // one go on once that process is gone, killed or not.
 func TestLandingsOfTwoProcessesFollowEachOther(t *testing.T) {
+	t.Parallel()
 	for _, killed := range []bool{false, true} {
 		p := newProject(t, map[string]string{"a": "1\n"})
 		p.locked()
@@ -174,6 +175,7 @@ func landOne(j *Journal, content string) error {
 // Two artoos with three agents each land lines on the same paths: each is whole, or a
 // conflict, and undo takes all of them back that no other one came after.
 func TestManyLandingsOnTheSamePathsAreWholeOrConflict(t *testing.T) {
+	t.Parallel()
 	lines := 60
 	if *everyPoint {
 		lines = 250

@@ -14,6 +14,7 @@ import (
 // A crash in a goroutine of the journal's is one of the call that waits for it, and the
 // next one finds the journal as it was.
 func TestACrashOfAWorkerIsTheCallersCrash(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for i := range 40 {
 		files[fmt.Sprintf("d%d/e/f", i)] = fmt.Sprintln(i)
@@ -63,6 +64,7 @@ func TestACrashOfAWorkerIsTheCallersCrash(t *testing.T) {
 
 // A tool must not write files that could not be kept, since no undo would bring it back.
 func TestNothingIsWrittenWhereTheOldStateCannotBeKept(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"object", "log"} {
 		p := newProject(t, map[string]string{"a": "before\n"})
 		p.ok(p.Close())
@@ -87,6 +89,7 @@ func TestNothingIsWrittenWhereTheOldStateCannotBeKept(t *testing.T) {
 // Files that a command made and the user keeps are undone, though git ignores them; also those that were moved away
 // first.
 func TestWhatTheUserKeepsIsTakenBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1"})
 	p.cfg.Ignored = func(context.Context) ([]string, error) { return []string{"build/"}, nil }
 	p.reopen()

@@ -52,6 +52,7 @@ func renamed(t *testing.T) (p *project, start map[string]string) {
 
 // P5: undo brings back the only copy of files that the journal cannot keep.
 func TestARenamedDirectoryIsRenamedBack(t *testing.T) {
+	t.Parallel()
 	p, start := renamed(t)
 	p.command(1, func() { p.ok(os.Rename(p.path("d"), p.path("d2"))) })
 	end := p.look()
@@ -62,6 +63,7 @@ func TestARenamedDirectoryIsRenamedBack(t *testing.T) {
 }
 
 func TestARenameIsTakenBackWithWhatWasChangedThen(t *testing.T) {
+	t.Parallel()
 	p, start := renamed(t)
 	p.command(1, func() {
 		p.ok(os.Rename(p.path("d"), p.path("d2")))
@@ -76,6 +78,7 @@ func TestARenameIsTakenBackWithWhatWasChangedThen(t *testing.T) {
 
 // Where the user has gone on in the new directory, files go back one by one, and those that are not artoo's stay.
 func TestTheUsersFilesInARenamedDirectoryStay(t *testing.T) {
+	t.Parallel()
 	p, _ := renamed(t)
 	p.command(1, func() { p.ok(os.Rename(p.path("d"), p.path("d2"))) })
 	p.write("d2/theirs", "theirs\n")
@@ -97,6 +100,7 @@ func TestTheUsersFilesInARenamedDirectoryStay(t *testing.T) {
 
 // New files that cannot be kept are not deleted either.
 func TestWhatIsNotKeptStaysAndIsListed(t *testing.T) {
+	t.Parallel()
 	p, _ := renamed(t)
 	p.command(1, func() {
 		p.write("new/.env", "KEY=2\n")
@@ -118,6 +122,7 @@ func TestWhatIsNotKeptStaysAndIsListed(t *testing.T) {
 
 // Undo touches the file that artoo left, not another one that holds the same.
 func TestAnotherFileOfTheSameContentIsTheUsers(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	p.edit(1, "a", "2\n")
 	p.edit(1, "new", "n\n")
@@ -145,6 +150,7 @@ func (p *project) bringBack(step int) {
 
 // P4: files moved out of the project can be brought back unchanged.
 func TestWhatIsQuarantinedCanBeBroughtBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"clone/.git/HEAD": "unpushed\n", "clone/a": "a\n", ".envrc": "use x\n",
 		"link": "-> clone", "stays": "s\n"})
 	start := p.look()
@@ -182,6 +188,7 @@ func TestWhatIsQuarantinedCanBeBroughtBack(t *testing.T) {
 
 // A copy of a session can bring back files that the first one moved out.
 func TestACopyHoldsWhatIsInQuarantine(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "old\n", "b": "gone\n"})
 	start := p.look()
 	_, err := p.apply(map[string]string{"a": "new\n"}, layerChange{Path: "a", Before: p.now("a"), After: file(0o644)},
@@ -223,6 +230,7 @@ func onAnotherFileSystem(t *testing.T) string {
 // Where the journal lies on another file system, the quarantine lies in git's directory
 // or beside the project.
 func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
+	t.Parallel()
 	state := onAnotherFileSystem(t)
 	needs.True(t, "a second file system", state != "")
 	for _, git := range []bool{true, false} {
@@ -257,6 +265,7 @@ func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
 
 // Files moved away without the user's yes outlive a session that is not kept.
 func TestAJournalThatHoldsWhatMayBeTheUsersStays(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{".envrc": "use x\n"})
 	start, state := p.look(), t.TempDir()
 	p.shut()

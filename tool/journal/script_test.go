@@ -17,6 +17,7 @@ import (
 // from before: it is in its place, or the script itself destroyed it and that is named; the script's own files are
 // somewhere.
 func TestUndoOfAnyScriptLosesNothing(t *testing.T) {
+	t.Parallel()
 	scripts := 200
 	if testing.Short() {
 		scripts = 40

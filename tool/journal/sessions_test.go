@@ -24,6 +24,7 @@ func (p *project) die() {
 }
 
 func TestTheNextArtooTakesBackWhatWasCutOff(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"b": "1\n"})
 	start := p.look()
 	state := t.TempDir()
@@ -76,6 +77,7 @@ func TestTheNextArtooTakesBackWhatWasCutOff(t *testing.T) {
 
 // A coding CLI works for long, and the user beside it: a kill takes nothing away.
 func TestARunThatWasCutOffStaysUntilItIsUndone(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
 	start := p.look()
 	s := p.BeginRun(1, "claude-cli")
@@ -102,6 +104,7 @@ func TestARunThatWasCutOffStaysUntilItIsUndone(t *testing.T) {
 }
 
 func TestWhatTheUserDidAfterAKillIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
 	s := p.Begin(1, "run")
 	p.snapshot(s)
@@ -123,6 +126,7 @@ func TestWhatTheUserDidAfterAKillIsLeftAlone(t *testing.T) {
 }
 
 func TestTheLogIsTouchedWhileAStepIsOpen(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	s := p.Begin(1, "run")
 	p.snapshot(s)
@@ -148,6 +152,7 @@ func TestTheLogIsTouchedWhileAStepIsOpen(t *testing.T) {
 }
 
 func TestTheDiffOfATurnIsKept(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	p.edit(1, "a", "2\n")
 	p.edit(1, "a", "3\n")
@@ -176,6 +181,7 @@ func TestTheDiffOfATurnIsKept(t *testing.T) {
 // The unfinished step of a session that is not kept is undone, and then its journal is gone; that of a running one
 // stays.
 func TestAnEphemeralJournalIsGoneOnceItsStepIsTakenBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"b": "1\n"})
 	start, state := p.look(), t.TempDir()
 	p.cfg.Dir = Dir(state, p.root, Ephemeral+"1")
@@ -216,6 +222,7 @@ func TestAnEphemeralJournalIsGoneOnceItsStepIsTakenBack(t *testing.T) {
 
 // Two artoos in one project: each treats the other's later changes of a file as the user's.
 func TestUndoLeavesAloneWhatAnotherArtooChanged(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"both": "1\n", "mine": "1\n"})
 	other, err := Open(Config{Dir: filepath.Join(t.TempDir(), "s2"), Root: p.root})
 	p.ok(err)
@@ -245,6 +252,7 @@ func TestUndoLeavesAloneWhatAnotherArtooChanged(t *testing.T) {
 
 // A session that is a copy of another can undo earlier changes, and its later ones are its own.
 func TestACopyTakesBackWhatItsSourceChanged(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, nil)
 	start := p.look()
 	p.edit(1, "a", "new\n")

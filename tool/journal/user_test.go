@@ -24,6 +24,7 @@ func expect(t *testing.T, what string, got []string, want ...string) {
 }
 
 func TestWhatTheUserChangedSinceIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "a\n", "b": "b\n", "c": "c\n", "d/x": "x\n"})
 	p.command(1, func() {
 		p.write("a", "A\n")
@@ -48,6 +49,7 @@ func TestWhatTheUserChangedSinceIsLeftAlone(t *testing.T) {
 }
 
 func TestAnEditBetweenTwoStepsStopsAtTheUsers(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	p.edit(1, "a", "2\n")
 	p.write("a", "the user's\n")
@@ -61,6 +63,7 @@ func TestAnEditBetweenTwoStepsStopsAtTheUsers(t *testing.T) {
 }
 
 func TestWhatTheUserTookBackThemselvesIsNoConflict(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
 	start := p.look()
 	p.edit(1, "a", "2\n")
@@ -75,6 +78,7 @@ func TestWhatTheUserTookBackThemselvesIsNoConflict(t *testing.T) {
 }
 
 func TestAFileThatChangesBetweenPlanAndApplyIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
 	p.edit(1, "a", "2\n")
 	p.edit(1, "b", "2\n")
@@ -88,6 +92,7 @@ func TestAFileThatChangesBetweenPlanAndApplyIsLeftAlone(t *testing.T) {
 }
 
 func TestAPlanIsStaleOnceSomethingElseWasRecorded(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	p.edit(1, "a", "2\n")
 	plan := p.planned(1, false)
@@ -98,6 +103,7 @@ func TestAPlanIsStaleOnceSomethingElseWasRecorded(t *testing.T) {
 }
 
 func TestNothingIsBroughtBackOverANewChange(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	p.edit(1, "a", "2\n")
 	p.undo(1)
@@ -108,6 +114,7 @@ func TestNothingIsBroughtBackOverANewChange(t *testing.T) {
 }
 
 func TestUndoCountsTurnsThatChangedSomething(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	p.edit(1, "a", "2\n")
 	p.edit(1, "b", "b\n")
@@ -123,6 +130,7 @@ func TestUndoCountsTurnsThatChangedSomething(t *testing.T) {
 }
 
 func TestAMovedHeadIsInThePlan(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n"})
 	head, busy := "main 1111", ""
 	p.cfg.Head = func() (string, string) { return head, busy }
@@ -141,6 +149,7 @@ func TestAMovedHeadIsInThePlan(t *testing.T) {
 }
 
 func TestAToolsOwnPathsAreNotTakenForTheCommands(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
 	start := p.look()
 	command := p.Begin(1, "run")
@@ -160,6 +169,7 @@ func TestAToolsOwnPathsAreNotTakenForTheCommands(t *testing.T) {
 }
 
 func TestCommandsThatOverlapAreTakenBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
 	start := p.look()
 	one, two := p.Begin(1, "one"), p.Begin(1, "two")
@@ -176,6 +186,7 @@ func TestCommandsThatOverlapAreTakenBack(t *testing.T) {
 }
 
 func TestARenameThatChangesOnlyTheCaseIsTakenBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"README": "r\n", "Dir/x": "x\n"})
 	start := p.look()
 	s := p.Begin(1, "rename")
@@ -192,6 +203,7 @@ func TestARenameThatChangesOnlyTheCaseIsTakenBack(t *testing.T) {
 }
 
 func TestADirectoryThatMayNotBeWrittenToIsRestored(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"d/x": "x\n", "d/y": "y\n", "d/sub/z": "z\n", "open/x": "x\n"})
 	lock := func(mode os.FileMode) {
 		for _, dir := range []string{"d/sub", "d"} {

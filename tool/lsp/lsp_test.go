@@ -59,6 +59,7 @@ func ready(t *testing.T, m *Manager, path string) {
 }
 
 func TestAnEditIsToldOfItsNewProblemsOnly(t *testing.T) {
+	t.Parallel()
 	m, path := manage(t, "works")
 	m.Before(path, "old bad\nfine\n")
 	ready(t, m, path)
@@ -107,6 +108,7 @@ func TestTheEndOfACheckIsWordOfAnEdit(t *testing.T) {
 
 // An edit does not wait for a server that starts: its findings come later, once.
 func TestWhatIsFoundLateIsToldLater(t *testing.T) {
+	t.Parallel()
 	m, path := manage(t, "works")
 	if found := m.After(t.Context(), path, "bad\nodd\n"); found != nil && !found.Old {
 		t.Errorf("found %+v", found)
@@ -153,6 +155,7 @@ func TestABrokenServerHoldsNobodyUp(t *testing.T) {
 }
 
 func TestAServerIsAskedAboutPlaces(t *testing.T) {
+	t.Parallel()
 	m, path := manage(t, "works")
 	text := "x\n\tμ𝄞name\n"
 	places, err := m.Places(t.Context(), "definition", path, text, 1, len("\tμ𝄞"))
@@ -203,6 +206,7 @@ var realServers = []struct {
 }
 
 func TestRealServersFindWhatAnEditBroke(t *testing.T) {
+	t.Parallel()
 	for _, row := range realServers {
 		t.Run(row.server, func(t *testing.T) {
 			needs.Program(t, row.server)
@@ -254,6 +258,7 @@ func TestRealServersFindWhatAnEditBroke(t *testing.T) {
 
 // A crash while a message is handled ends the connection, and so every call that waits.
 func TestACrashInAMessageEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	r, w := io.Pipe()
 	defer r.Close()
 	c := newConn(io.Discard, r, func(string, json.RawMessage) { panic("planted") }, nil)
@@ -265,6 +270,7 @@ func TestACrashInAMessageEndsTheConnection(t *testing.T) {
 
 // A server that still loads says so, as progress or as its status: a search without result then proves nothing.
 func TestAServerThatLoadsSaysSo(t *testing.T) {
+	t.Parallel()
 	for kind, want := range map[string][]bool{"loads": {true, false}, "indexes": {true, false}, "works": {false, false}} {
 		m, path := manage(t, kind)
 		for i, loads := range want {

@@ -21,6 +21,7 @@ import (
 
 // A server's definitions, its pins and its kept file are bounded as a whole, not only page by page.
 func TestACatalogueIsBounded(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"heavy", "renaming"} {
 		t.Run(kind, func(t *testing.T) {
 			var n notices
@@ -63,6 +64,7 @@ func TestACatalogueIsBounded(t *testing.T) {
 
 // A file that no artoo has written is not read into memory.
 func TestAKeptCatalogueThatIsTooLargeIsNotRead(t *testing.T) {
+	t.Parallel()
 	c := Config{Servers: []extension.Server{stdio("s")}, State: t.TempDir()}
 	if _, err := manage(t, c).List(t.Context(), "s"); err != nil {
 		t.Fatal(err)
@@ -88,6 +90,7 @@ func TestAKeptCatalogueThatIsTooLargeIsNotRead(t *testing.T) {
 
 // A link or FIFO at the place of a kept catalogue is neither read nor written through, and is replaced.
 func TestACatalogueIsKeptInAFileOnly(t *testing.T) {
+	t.Parallel()
 	for name, put := range map[string]func(t *testing.T, path, other string) error{
 		"a link": func(_ *testing.T, path, other string) error { return os.Symlink(other, path) },
 		"a FIFO": func(_ *testing.T, path, _ string) error { return syscall.Mkfifo(path, 0o600) },
@@ -128,6 +131,7 @@ func TestACatalogueIsKeptInAFileOnly(t *testing.T) {
 
 // A server that always has other tools is listed once a second, and no more.
 func TestChangesInALoopAreListedInPeace(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, c := inMemory(t, "legacy", "changing")
 		m, begun := manage(t, c), time.Now()
@@ -153,6 +157,7 @@ func TestChangesInALoopAreListedInPeace(t *testing.T) {
 
 // The user can skip a start once: requests that wait for it fail, and none waits for it again before Restart.
 func TestAStartIsSkippedOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		m := New(Config{Servers: []extension.Server{{Name: "s", Command: []string{"true"}}}, Start: func(*exec.Cmd, extension.Server) (shell.Started, error) {
@@ -201,6 +206,7 @@ func TestAStartIsSkippedOnce(t *testing.T) {
 // A call runs by the definition that was decided on, or not at all: also where that one had changed
 // before, and was allowed all the same.
 func TestACallKeepsTheDefinitionThatItWasDecidedOn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, c := inMemory(t, "modern")
 		m := manage(t, c)
@@ -253,6 +259,7 @@ func TestACallKeepsTheDefinitionThatItWasDecidedOn(t *testing.T) {
 }
 
 func TestTheUserIsShownTheSameChangesBeforeTheyCount(t *testing.T) {
+	t.Parallel()
 	c := Config{Servers: []extension.Server{stdio("s")}, State: t.TempDir()}
 	one := []Change{{Tool: "a", definition: definition{Name: "a", Title: "1"}}}
 	two := []Change{{Tool: "a", definition: definition{Name: "a", Title: "2"}}}
@@ -268,6 +275,7 @@ func TestTheUserIsShownTheSameChangesBeforeTheyCount(t *testing.T) {
 
 // A field that the user skipped is absent, whatever the era.
 func TestASkippedFieldGetsNoDefault(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		m := manage(t, Config{Servers: []extension.Server{stdio("s", era)}})
 		got := textOf(call(t, m, "ask", "", CallOptions{Ask: func(context.Context, Request) (Answer, error) {
@@ -281,6 +289,7 @@ func TestASkippedFieldGetsNoDefault(t *testing.T) {
 
 // A form ends with its call, and the user is not asked for a server that is not waited for.
 func TestAFormEndsWithItsCall(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		synctest.Test(t, func(t *testing.T) {
 			_, c := inMemory(t, era, "stream")
@@ -309,6 +318,7 @@ func TestAFormEndsWithItsCall(t *testing.T) {
 
 // The time in which the user types is no silence of the server, and no word of it either.
 func TestTypingIsNeitherSilenceNorAnAnswer(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := manage(t, Config{Servers: []extension.Server{stdio("s")}})
 		l, cancel := m.servers[0].limit(t.Context(), 10*time.Second)
@@ -339,6 +349,7 @@ func TestTypingIsNeitherSilenceNorAnAnswer(t *testing.T) {
 
 // A function that takes progress may call the server.
 func TestProgressHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := inMemory(t, "modern", "stream")
 		m := manage(t, c)
@@ -352,6 +363,7 @@ func TestProgressHoldsNothingUp(t *testing.T) {
 
 // A server that asks a hundred times at once is answered, and the user is spared.
 func TestServersRequestsAreBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := inMemory(t, "legacy", "stream")
 		var n notices
@@ -373,6 +385,7 @@ func TestServersRequestsAreBounded(t *testing.T) {
 
 // A server that asks and does not take the answers is ended, and only it.
 func TestAServerThatReadsNothingIsEnded(t *testing.T) {
+	t.Parallel()
 	m := manage(t, Config{Servers: []extension.Server{stdio("s", "flood"), stdio("t")}})
 	if _, err := tryCall(t, m, "echo", "", CallOptions{}); err == nil {
 		t.Error("there is a result")
@@ -383,6 +396,7 @@ func TestAServerThatReadsNothingIsEnded(t *testing.T) {
 }
 
 func TestAMessageWithTooManyPartsIsRefused(t *testing.T) {
+	t.Parallel()
 	_, err := manage(t, Config{Servers: []extension.Server{stdio("s", "bomb")}}).List(t.Context(), "s")
 	if err == nil || !strings.Contains(err.Error(), "200000 parts") {
 		t.Errorf("stdio: %v", err)
@@ -405,6 +419,7 @@ func TestAMessageWithTooManyPartsIsRefused(t *testing.T) {
 
 // Names are compared as the tools have them: rules for one server must not hold for another one.
 func TestServersWhoseToolsCouldHaveTheSameNamesAreLeftOut(t *testing.T) {
+	t.Parallel()
 	var n notices
 	at := func(name, place string) extension.Server {
 		s := stdio(name)
@@ -430,6 +445,7 @@ func TestServersWhoseToolsCouldHaveTheSameNamesAreLeftOut(t *testing.T) {
 
 // The pauses before a server that fails is started again, and then only the user starts it.
 func TestRestartsAreSpreadOut(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var tries []time.Duration
@@ -465,6 +481,7 @@ func TestRestartsAreSpreadOut(t *testing.T) {
 
 // A call that cannot have run is sent once more, on a server that is started again.
 func TestACallThatCannotHaveRunIsSentAgainOnce(t *testing.T) {
+	t.Parallel()
 	once := filepath.Join(t.TempDir(), "once")
 	for _, c := range []struct {
 		line string
@@ -487,6 +504,7 @@ func TestACallThatCannotHaveRunIsSentAgainOnce(t *testing.T) {
 }
 
 func TestACallOverHTTPThatMayHaveRunIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, c := inMemory(t, "modern", "breaks")
 		m := manage(t, c)
@@ -507,6 +525,7 @@ func TestACallOverHTTPThatMayHaveRunIsNotSentAgain(t *testing.T) {
 }
 
 func TestACallOverHTTPThatCannotHaveRunIsSentAgainOnce(t *testing.T) {
+	t.Parallel()
 	for _, times := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
 			w, c := inMemory(t, "modern")
@@ -530,6 +549,7 @@ func TestACallOverHTTPThatCannotHaveRunIsSentAgainOnce(t *testing.T) {
 
 // A session begins with the outlines of catalogues, whatever they hold: no definition is read for them.
 func TestAStartReadsNoDefinitions(t *testing.T) {
+	t.Parallel()
 	one := stdio("s", "hostile")
 	c := Config{Servers: []extension.Server{one}, State: t.TempDir()}
 	m := manage(t, c)

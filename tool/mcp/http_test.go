@@ -61,6 +61,7 @@ func (f failing) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func TestServersOverHTTP(t *testing.T) {
+	t.Parallel()
 	for _, kinds := range [][]string{{"modern"}, {"modern", "stream"}, {"legacy"}, {"legacy", "stream"}, {"legacy", "deafget"},
 		{"legacy", "session", "stream"}, {"legacy", "sse"}} {
 		t.Run(strings.Join(kinds, ","), func(t *testing.T) {
@@ -83,6 +84,7 @@ func TestServersOverHTTP(t *testing.T) {
 }
 
 func TestALostSessionIsOpenedAgain(t *testing.T) {
+	t.Parallel()
 	w, s := startWeb(t, "legacy", "session")
 	m := manage(t, Config{Servers: []extension.Server{s}})
 	call(t, m, "echo", `{"text":"a"}`, CallOptions{})
@@ -93,6 +95,7 @@ func TestALostSessionIsOpenedAgain(t *testing.T) {
 }
 
 func TestTokensAndHeadersGoAlong(t *testing.T) {
+	t.Parallel()
 	w, s := startWeb(t, "token")
 	s.TokenEnv, s.Headers = "T", map[string]string{"X-Team": "${TEAM:-a}"}
 	m := manage(t, Config{Servers: []extension.Server{s}, Environ: []string{"T=right", "TEAM=b"}})
@@ -114,6 +117,7 @@ func TestTokensAndHeadersGoAlong(t *testing.T) {
 }
 
 func TestNothingGoesToAnotherOrigin(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 9)
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("Authorization") }))
 	defer other.Close()
@@ -169,6 +173,7 @@ func browse(_ context.Context, _, address string) (string, error) {
 }
 
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	w, s := startWeb(t, "oauth")
 	store := &tokens{kept: map[string][]byte{}}
 	run := Config{Servers: []extension.Server{s}, Tokens: store}
@@ -217,6 +222,7 @@ func TestLogin(t *testing.T) {
 // While the user logs in, the server is not reported as slow.
 // The secret of a registered client comes from a variable or a command, which runs once.
 func TestAClientSecretComesFromACommandOrAVariable(t *testing.T) {
+	t.Parallel()
 	for secret, from := range map[string]func(*extension.Server){
 		"said": func(s *extension.Server) { s.ClientSecretCommand = "echo said; echo more" },
 		"set":  func(s *extension.Server) { s.ClientSecretEnv = "CLIENT_SECRET" },
@@ -233,6 +239,7 @@ func TestAClientSecretComesFromACommandOrAVariable(t *testing.T) {
 }
 
 func TestALoginIsNoSlowStart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, c := inMemory(t, "oauth")
 		w.SetURL("http://localhost") // Only a loopback address may log in without TLS.
@@ -251,6 +258,7 @@ func TestALoginIsNoSlowStart(t *testing.T) {
 
 // A token belongs to the address that the server really has.
 func TestALoginBelongsToTheAddressWithItsVariables(t *testing.T) {
+	t.Parallel()
 	_, s := startWeb(t, "oauth")
 	address := s.URL
 	s.URL = strings.Replace(address, "http://", "http://${HOST:-127.0.0.1}", 1)
@@ -267,6 +275,7 @@ func TestALoginBelongsToTheAddressWithItsVariables(t *testing.T) {
 
 // Tools listed with the login of one issuer are not known with that of another; the pins stay.
 func TestAnotherIssuerReusesNothing(t *testing.T) {
+	t.Parallel()
 	w, s := startWeb(t, "oauth")
 	state, store := t.TempDir(), &tokens{kept: map[string][]byte{}}
 	run := Config{Servers: []extension.Server{s}, Tokens: store, State: state}
@@ -307,6 +316,7 @@ func TestAnotherIssuerReusesNothing(t *testing.T) {
 
 // A server that names another issuer gets a new login: neither the token nor the client of the old one goes anywhere.
 func TestALoginEndsWhenTheIssuerChanges(t *testing.T) {
+	t.Parallel()
 	for what, end := range map[string]func(w *mcptest.Web, store *tokens, resource string){
 		"refused": func(w *mcptest.Web, _ *tokens, _ string) { w.Expire(false) },
 		"expired by its own date": func(_ *mcptest.Web, store *tokens, resource string) {
@@ -367,6 +377,7 @@ func TestALoginEndsWhenTheIssuerChanges(t *testing.T) {
 }
 
 func TestALoginOfAnotherIssuerIsRefused(t *testing.T) {
+	t.Parallel()
 	_, s := startWeb(t, "oauth")
 	for what, end := range map[string]func(string) string{
 		"state":     func(a string) string { return strings.Replace(a, "state=", "state=x", 1) },

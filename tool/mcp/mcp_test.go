@@ -102,6 +102,7 @@ func find(t *testing.T, m *Manager, tool string) Tool {
 }
 
 func TestServersOfEachEraAnswer(t *testing.T) {
+	t.Parallel()
 	for _, kinds := range [][]string{{"modern"}, {"legacy"}, {"banner"}, {"legacy", "banner"}, {"legacy", "fatal"}, {"legacy", "eager"}} {
 		t.Run(strings.Join(kinds, ","), func(t *testing.T) {
 			m := manage(t, Config{Servers: []extension.Server{stdio("s", kinds...)}})
@@ -129,6 +130,7 @@ func TestASilentServerIsTakenForAnOldOne(t *testing.T) {
 }
 
 func TestTheCatalogueIsKeptAndTheProtocolToo(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	c := Config{Servers: []extension.Server{stdio("s", "legacy")}, State: state}
 	m := manage(t, c)
@@ -179,6 +181,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 }
 
 func TestServersGetOnlyWhatTheyNeed(t *testing.T) {
+	t.Parallel()
 	s := stdio("s")
 	s.Env = map[string]string{"GIVEN": "${HAVE}", "ELSE": "${NOT:-x}"}
 	s.PassEnv = []string{"PASSED"}
@@ -197,6 +200,7 @@ func TestServersGetOnlyWhatTheyNeed(t *testing.T) {
 }
 
 func TestUnsetVariablesAreNamed(t *testing.T) {
+	t.Parallel()
 	s := stdio("s")
 	s.Env = map[string]string{"GIVEN": "${NOT_THERE}"}
 	_, err := manage(t, Config{Servers: []extension.Server{s}}).List(t.Context(), "s")
@@ -206,6 +210,7 @@ func TestUnsetVariablesAreNamed(t *testing.T) {
 }
 
 func TestAFailedStartQuotesTheServer(t *testing.T) {
+	t.Parallel()
 	m := manage(t, Config{Servers: []extension.Server{stdio("s", "dead")}})
 	_, err := m.List(t.Context(), "s")
 	if err == nil || !strings.Contains(err.Error(), "no database at localhost:5432") {
@@ -223,6 +228,7 @@ func TestAFailedStartQuotesTheServer(t *testing.T) {
 }
 
 func TestACallThatMayHaveRunIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	m := manage(t, Config{Servers: []extension.Server{stdio("s", "dies")}})
 	_, err := tryCall(t, m, "echo", "", CallOptions{})
 	if e, ok := errors.AsType[*Error](err); !ok || !e.Unknown || !strings.Contains(err.Error(), "out of memory") {
@@ -231,6 +237,7 @@ func TestACallThatMayHaveRunIsNotSentAgain(t *testing.T) {
 }
 
 func TestSilenceEndsACall(t *testing.T) {
+	t.Parallel()
 	s := stdio("s")
 	s.Timeout = 50 * time.Millisecond
 	m := manage(t, Config{Servers: []extension.Server{s}})
@@ -249,6 +256,7 @@ func TestSilenceEndsACall(t *testing.T) {
 }
 
 func TestHostileDefinitions(t *testing.T) {
+	t.Parallel()
 	var n notices
 	m := manage(t, Config{Servers: []extension.Server{stdio("s", "hostile")}, Notice: n.add})
 	tools, err := m.List(t.Context(), "s")
@@ -279,6 +287,7 @@ func TestHostileDefinitions(t *testing.T) {
 }
 
 func TestListsThatNeverEnd(t *testing.T) {
+	t.Parallel()
 	var n notices
 	m := manage(t, Config{Servers: []extension.Server{stdio("s", "endless")}, Notice: n.add})
 	tools, err := m.List(t.Context(), "s")
@@ -292,6 +301,7 @@ func TestListsThatNeverEnd(t *testing.T) {
 }
 
 func TestChangedDefinitionsAreMarkedUntilAccepted(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	server := func(kind string) extension.Server {
 		s := stdio("s")
@@ -335,6 +345,7 @@ func TestChangedDefinitionsAreMarkedUntilAccepted(t *testing.T) {
 
 // A name that becomes one which the user has a rule for is no first sight.
 func TestADefinitionKeepsItsPinUnderItsFullName(t *testing.T) {
+	t.Parallel()
 	c := &catalogue{Definitions: []definition{{Name: "get_x", Input: json.RawMessage(`{}`)}},
 		Pinned: map[string]definition{"mcp__s__get_x": {Name: "get.x", Input: json.RawMessage(`{}`)}}}
 	c.prepare(&server{Server: extension.Server{Name: "s"}})
@@ -345,6 +356,7 @@ func TestADefinitionKeepsItsPinUnderItsFullName(t *testing.T) {
 
 // The library checks a value against all references at once, and has no bound of its own.
 func TestSchemasWhoseCheckMightNotEndAreRefused(t *testing.T) {
+	t.Parallel()
 	wide := `{"type":"object","$ref":"#/$defs/0","$defs":{`
 	for i := range 30 {
 		wide += fmt.Sprintf(`"%d":{"anyOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%[2]d"}]},`, i, i+1)
@@ -367,6 +379,7 @@ func TestSchemasWhoseCheckMightNotEndAreRefused(t *testing.T) {
 }
 
 func TestServersAsk(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {
 			var n notices
@@ -411,6 +424,7 @@ func TestServersAsk(t *testing.T) {
 }
 
 func TestResults(t *testing.T) {
+	t.Parallel()
 	m := manage(t, Config{Servers: []extension.Server{stdio("s")}})
 	if r := call(t, m, "fail", "", CallOptions{}); !r.IsError || textOf(r) != "it failed" {
 		t.Errorf("got %+v", r)
@@ -451,6 +465,7 @@ func TestResults(t *testing.T) {
 }
 
 func TestResourcesAndPrompts(t *testing.T) {
+	t.Parallel()
 	m := manage(t, Config{Servers: []extension.Server{stdio("s")}})
 	if list, err := m.Resources(t.Context(), "s"); err != nil || len(list) != 1 || list[0].URI != "test://one" {
 		t.Errorf("got %v, %v", list, err)
@@ -472,6 +487,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 
 // A server that is not approved any more is not started, and the reason is said.
 func TestAServerIsStartedOnlyWhileItIsApproved(t *testing.T) {
+	t.Parallel()
 	changed := errors.New("it has changed")
 	m := manage(t, Config{Servers: []extension.Server{stdio("s", "legacy")}, Approved: func(s extension.Server) error {
 		if s.Name != "s" {

@@ -10,6 +10,7 @@ import (
 
 // A part that cannot be read is named, and the other parts of a result, a prompt and a resource stay.
 func TestAPartThatCannotBeReadLosesNoOther(t *testing.T) {
+	t.Parallel()
 	for in, into := range map[string]any{
 		`{"content":[{"type":"text","text":"kept"},{"type":"image","mimeType":"image/png","data":"%%%"},{"type":"image","data":7},null,{"type":"hologram"}]}`:   new(sdk.CallToolResult),
 		`{"messages":[{"role":"user","content":{"type":"text","text":"kept"}},{"role":"user","content":{"type":"image","mimeType":"image/png","data":"%%%"}}]}`: new(sdk.GetPromptResult),
@@ -27,6 +28,7 @@ func TestAPartThatCannotBeReadLosesNoOther(t *testing.T) {
 
 // A tool that runs only as a task of the older protocol is left out, with a word.
 func TestAToolThatRunsOnlyAsATaskIsRefused(t *testing.T) {
+	t.Parallel()
 	var list sdk.ListToolsResult
 	out := passable(json.RawMessage(`{"tools":[{"name":"research","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},
 		{"name":"echo","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`))

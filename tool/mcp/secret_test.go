@@ -21,6 +21,7 @@ func form(t *testing.T, message, name, title string) error {
 
 // A form may ask for a secret in its message, its title or its name, in many guises.
 func TestAFormThatAsksForASecretIsDeclined(t *testing.T) {
+	t.Parallel()
 	for _, words := range []string{
 		"Enter your password", "PASSWORD:", "your pass word", "P-A-S-S-W-O-R-D", "p a s s w o r d", "p.a.s.s.w.d please", "pass\u200bword", "pa\u00adss\u034fword",
 		"раѕѕwоrd", "ρassωord", "passwоrds of the database", "p4ssw0rd", "P@$$w0rd", "pa55word", "𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝", "ｐａｓｓｗｏｒｄ", "ⓟⓐⓢⓢⓦⓞⓡⓓ", "🅿🅰🆂🆂🆆🅾🆁🅳", "ᴘᴀꜱꜱᴡᴏʀᴅ", "p̷a̷s̷s̷w̷o̷r̷d̷", "pass*word*",
@@ -48,6 +49,7 @@ func TestAFormThatAsksForASecretIsDeclined(t *testing.T) {
 
 // A form whose words only look like those is delivered.
 func TestAHarmlessFormIsDelivered(t *testing.T) {
+	t.Parallel()
 	for _, words := range []string{
 		"passenger name", "Which version should I pin?", "pin the version of the library", "token count", "maximum tokens per request", "key of the map", "bypass the cache?", "primary key column",
 		"sort key", "compass direction", "boarding pass number", "country code", "zip code", "keyboard layout", "the author of the book", "hotkey to use", "monkey species", "secretary's name",

@@ -19,6 +19,7 @@ import (
 
 // Only an answer of the server says that a call did not run.
 func TestACallOverHTTPThatMayHaveRunIsUnknown(t *testing.T) {
+	t.Parallel()
 	for what, end := range map[string]func(out http.ResponseWriter, id string){
 		"reset": func(out http.ResponseWriter, id string) {
 			conn, _, err := out.(http.Hijacker).Hijack()
@@ -80,6 +81,7 @@ func breaking(t *testing.T, end func(out http.ResponseWriter, id string), with .
 
 // A form asks for no credential, by the words that also withhold variables from commands.
 func TestFormsForSecrets(t *testing.T) {
+	t.Parallel()
 	for schema, secret := range map[string]bool{
 		`{"access_key":{"type":"string","title":"AWS access","description":"please"}}`:    true,
 		`{"a":{"type":"string","title":"AWS access key"}}`:                                true,
@@ -100,6 +102,7 @@ func TestFormsForSecrets(t *testing.T) {
 
 // Only texts that describe are cleaned: elsewhere another text would be another tool.
 func TestHiddenCharactersInSchemas(t *testing.T) {
+	t.Parallel()
 	clean := func(text string) string { text, _ = withoutHidden(text); return text }
 	for raw, want := range map[string]string{
 		`{"type":"object","description":"a\u200bb","properties":{"description":{"type":"string","title":"\u202ex"}}}`: `{"description":"ab","properties":{"description":{"title":"x","type":"string"}},"type":"object"}`,
@@ -117,6 +120,7 @@ func TestHiddenCharactersInSchemas(t *testing.T) {
 
 // Tools that are not offered as defined are reported once, even if no one looks at the list.
 func TestWhatIsDroppedIsSaid(t *testing.T) {
+	t.Parallel()
 	var n notices
 	m := manage(t, Config{Servers: []extension.Server{stdio("s", "hostile")}, Notice: n.add})
 	for range 2 {
@@ -133,6 +137,7 @@ func TestWhatIsDroppedIsSaid(t *testing.T) {
 
 // A name that is cut stays one of its server, which rules name by its beginning.
 func TestLongNamesStayThoseOfTheirServer(t *testing.T) {
+	t.Parallel()
 	for _, server := range []string{"s", strings.Repeat("b", 24) + ":" + strings.Repeat("s", 24), strings.Repeat("b", MaxServer)} {
 		m := New(Config{Servers: []extension.Server{{Name: server}}})
 		seen := map[string]bool{}
@@ -148,6 +153,7 @@ func TestLongNamesStayThoseOfTheirServer(t *testing.T) {
 
 // A task that is not waited for any more can be found again by its ID.
 func TestABrokenOffTaskIsNamed(t *testing.T) {
+	t.Parallel()
 	lost := func(out http.ResponseWriter, id string) { out.WriteHeader(http.StatusInternalServerError) }
 	m := manage(t, Config{Servers: []extension.Server{breaking(t, lost, `"tasks/get"`)}})
 	_, err := tryCall(t, m, "task", "", CallOptions{})
@@ -158,6 +164,7 @@ func TestABrokenOffTaskIsNamed(t *testing.T) {
 
 // A server's lines on stdout stand in its log only; errors quote its stderr.
 func TestErrorsQuoteStderr(t *testing.T) {
+	t.Parallel()
 	log := openLog("", "s")
 	log.write([]byte("no database\n"), true)
 	log.write([]byte("{\"level\":30}\n"), false)
@@ -168,6 +175,7 @@ func TestErrorsQuoteStderr(t *testing.T) {
 
 // Without anyone to ask a form is cancelled, whatever it asks for.
 func TestNoOneDeclines(t *testing.T) {
+	t.Parallel()
 	m := manage(t, Config{Servers: []extension.Server{stdio("s")}})
 	if got := textOf(call(t, m, "secret", "", CallOptions{})); !strings.Contains(got, `"action":"cancel"`) {
 		t.Errorf("got %s", got)

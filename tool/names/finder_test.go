@@ -47,6 +47,7 @@ func expect(t *testing.T, f *Finder, root string, expected ...string) {
 
 // Whatever changes between two searches is seen by the second one.
 func TestNothingThatChangedIsMissed(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	put(t, root, "a/.env", "a/b/c/x", "objects/.env", ".envrc", "d/e")
 	f := New(secrets)
@@ -84,6 +85,7 @@ func TestNothingThatChangedIsMissed(t *testing.T) {
 
 // A directory that has not changed for a while is not listed again.
 func TestADirectoryThatHasNotChangedIsNotListedAgain(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	put(t, root, "a/.env", "b/c/x")
 	var asked atomic.Int64
@@ -106,6 +108,7 @@ func TestADirectoryThatHasNotChangedIsNotListedAgain(t *testing.T) {
 // A crash of a worker is one of the search, the other workers end, and the next search
 // works.
 func TestACrashOfAWorkerIsTheSearchsCrash(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for i := range 200 {
 		put(t, root, fmt.Sprintf("d%d/e/.env", i))
@@ -129,6 +132,7 @@ func TestACrashOfAWorkerIsTheSearchsCrash(t *testing.T) {
 }
 
 func TestOnlyFilesWithNamesElsewhereAreLinkedOutside(t *testing.T) {
+	t.Parallel()
 	root, elsewhere := t.TempDir(), t.TempDir()
 	put(t, root, "one", "in/a", "out/a", "dir/x")
 	for _, pair := range [][2]string{{"in/a", "in/b"}, {"in/a", "dir/c"}, {"out/a", "out/b"}} {
@@ -154,6 +158,7 @@ func TestOnlyFilesWithNamesElsewhereAreLinkedOutside(t *testing.T) {
 }
 
 func TestPathsAreSeenAsTheKernelFollowsThem(t *testing.T) {
+	t.Parallel()
 	root := Real(t.TempDir())
 	if err := os.Mkdir(filepath.Join(root, "dir"), 0o700); err != nil {
 		t.Fatal(err)
@@ -182,6 +187,7 @@ func TestPathsAreSeenAsTheKernelFollowsThem(t *testing.T) {
 }
 
 func TestATildeIsTheHome(t *testing.T) {
+	t.Parallel()
 	for _, c := range [][3]string{
 		{"~", "/home/ada", "/home/ada"}, {"~/bin/x", "/home/ada", "/home/ada/bin/x"}, {"~bob/x", "/home/ada", "~bob/x"},
 		{"x/~", "/home/ada", "x/~"}, {"/x", "/home/ada", "/x"}, {"~/x", "", "~/x"},

@@ -59,6 +59,7 @@ func parsed(t *testing.T, text string) *Notebook {
 }
 
 func TestACellIsReplacedInTheFormOfTheFile(t *testing.T) {
+	t.Parallel()
 	got := parsed(t, jupyter).Replace(1, "a = \"ä\"\nprint(a)\n", "")
 	want := strings.NewReplacer(`"execution_count": 3`, `"execution_count": null`, `    "1 + 2"
 `, `    "a = \"ä\"\n",
@@ -84,6 +85,7 @@ func TestACellIsReplacedInTheFormOfTheFile(t *testing.T) {
 }
 
 func TestACellOfAnotherTypeHasWhatThatTypeHas(t *testing.T) {
+	t.Parallel()
 	text := parsed(t, jupyter).Replace(1, "# now text", "markdown")
 	want := `  {
    "cell_type": "markdown",
@@ -119,6 +121,7 @@ func TestACellOfAnotherTypeHasWhatThatTypeHas(t *testing.T) {
 }
 
 func TestACellIsInsertedInTheFormOfTheFile(t *testing.T) {
+	t.Parallel()
 	n := parsed(t, jupyter)
 	for index := range 3 {
 		got := n.Insert(index, "x = 1\n\ny = 2", "code")
@@ -150,6 +153,7 @@ func TestACellIsInsertedInTheFormOfTheFile(t *testing.T) {
 }
 
 func TestNotebooksInOtherFormsKeepThem(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, text, replaced, inserted string }{
 		{"minified", `{"nbformat":4,"cells":[{"cell_type":"raw","metadata":{},"source":["a"]}]}`,
 			`{"nbformat":4,"cells":[{"cell_type":"raw","metadata":{},"source":["b\n","c"]}]}`,
@@ -184,6 +188,7 @@ func TestNotebooksInOtherFormsKeepThem(t *testing.T) {
 }
 
 func TestAFileInASCIIStaysSo(t *testing.T) {
+	t.Parallel()
 	text := `{"cells":[{"cell_type":"raw","source":["\u00e4"]}]}`
 	if got := parsed(t, text).Replace(0, "ö😀\\", ""); !strings.Contains(got, `["\u00f6\ud83d\ude00\\"]`) {
 		t.Error(got)
@@ -197,6 +202,7 @@ func TestAFileInASCIIStaysSo(t *testing.T) {
 }
 
 func TestWhatIsNoNotebookOfThisFormIsRefusedWithTheReason(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"{\n \"cells\": [,]}":                         "is not valid JSON: line 2: ",
 		"[]":                                          "is no JSON object",
@@ -217,6 +223,7 @@ func TestWhatIsNoNotebookOfThisFormIsRefusedWithTheReason(t *testing.T) {
 }
 
 func TestACellIsNeverGuessed(t *testing.T) {
+	t.Parallel()
 	n := parsed(t, `{"cells":[{"id":"a"},{"id":"3"},{"id":"c"},{"id":"c"},{"id":"5"}]}`)
 	for name, want := range map[string]int{"a": 0, "1": 0, "2": 1, "4": 3, "5": 4} {
 		if got, err := n.Find(name); err != nil || got != want {
@@ -265,6 +272,7 @@ func shape(r *rand.Rand) string {
 
 // TestNoByteOutsideOfTheCellChanges changes random notebooks, and reads the result with other code than the package's.
 func TestNoByteOutsideOfTheCellChanges(t *testing.T) {
+	t.Parallel()
 	for seed := range int64(3000) {
 		r := rand.New(rand.NewSource(seed))
 		text := shape(r)

@@ -17,6 +17,7 @@ func found(t *testing.T, name, text string) (names []string) {
 }
 
 func TestDefinitionsOfManyLanguages(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct{ text, want string }{
 		"a.go": {"package a\n\n// type Comment is none\ntype Cart[T any] struct {\n\ttype2 int\n}\n\nfunc (c *Cart[T]) Sum(of int) int {\n" +
 			"\tvar local = 1\n}\n\nfunc New() *Cart\nvar ErrEmpty = errors.New(\"func None\")\nconst Max = 3\n",
@@ -54,6 +55,7 @@ func TestDefinitionsOfManyLanguages(t *testing.T) {
 }
 
 func TestALineIsCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
 	s := NewScanner().Scan("a.go", []byte("func Long(x = \""+strings.Repeat("é", 100)+"\") {")).Symbols[0].Text
 	if !strings.HasPrefix(s, "func Long(x = \"éé") || !strings.HasSuffix(s, "é…") || len(s) > maxText+len("…") {
 		t.Errorf("%q", s)
@@ -77,6 +79,7 @@ func ranked(texts map[string]string, near, query string) (names []string) {
 }
 
 func TestWhatMostOtherFilesMentionComesFirst(t *testing.T) {
+	t.Parallel()
 	texts := map[string]string{
 		"cart/cart.go":      "type Cart struct\nfunc Unused()\nfunc helper()\nfunc Rarely()\n",
 		"cart/sum.go":       "func SumOf(c Cart) { helper() }\n",
@@ -103,6 +106,7 @@ func TestWhatMostOtherFilesMentionComesFirst(t *testing.T) {
 // Names of one language are not those of another, and a file that does not import another one hardly
 // uses it.
 func TestAMentionCountsWhereItMeansTheDefinition(t *testing.T) {
+	t.Parallel()
 	got := ranked(map[string]string{
 		"cart/cart.go": "func LoadCart()\nfunc OtherName()\n",
 		"web/cart.ts":  "export function showCart() {\nexport function loadPage() {\n",

@@ -183,6 +183,7 @@ func roundTrip(t testing.TB, s sides) {
 // TestRandomTrees makes git apply patches between random trees, back and forth, many in one
 // patch: starting git takes longer than all the rest.
 func TestRandomTrees(t *testing.T) {
+	t.Parallel()
 	rounds := 12
 	if testing.Short() {
 		rounds = 2
@@ -208,6 +209,7 @@ func TestRandomTrees(t *testing.T) {
 // TestChangesNearEachOther has git apply, and patch where it is installed, change many files of lines that are mostly
 // the same at several places a few lines apart. A place that is wrong by a line still fits there.
 func TestChangesNearEachOther(t *testing.T) {
+	t.Parallel()
 	files := 2_000
 	if testing.Short() {
 		files = 300
@@ -373,12 +375,14 @@ func changed(r *rand.Rand, before tree) tree {
 }
 
 func TestLargeFileIsBinary(t *testing.T) {
+	t.Parallel()
 	line := strings.Repeat("0123456789abcdef\n", 1<<19)
 	roundTrip(t, sides{tree{"log": {0o644, line + "end\n"}}, tree{"log": {0o644, line + "another end\n"}}})
 }
 
 // TestRepository applies patches in repositories that name objects by either hash.
 func TestRepository(t *testing.T) {
+	t.Parallel()
 	s := sides{tree{"bin": {0o644, "a\x00b"}, "text": {0o644, "one\n"}}, tree{"bin": {0o755, "a\x00c"}, "text": {0o644, "two\n"}}}
 	for format, newHash := range map[string]func() hash.Hash{"sha1": sha1.New, "sha256": sha256.New} {
 		dir := t.TempDir()
@@ -400,6 +404,7 @@ func TestRepository(t *testing.T) {
 
 // TestNoPatchHolds checks which changes are reported as left out, and that a patch without them is still one.
 func TestNoPatchHolds(t *testing.T) {
+	t.Parallel()
 	dir, regular := &patch.File{Mode: fs.ModeDir | 0o755}, &patch.File{Mode: 0o644}
 	contents := sides{tree{}, tree{"new/file": {0o644, "x\n"}, "was-dir": {0o644, "z\n"}, "was-fifo": {0o644, "y\n"}}}
 	var b bytes.Buffer
@@ -426,6 +431,7 @@ func TestNoPatchHolds(t *testing.T) {
 
 // TestForm shows the form of a patch.
 func TestForm(t *testing.T) {
+	t.Parallel()
 	s := sides{
 		tree{"moved": {0o644, "same\n"}, "run.sh": {0o644, "#!/bin/sh\n"}, "a b": {0o644, "old\n"}},
 		tree{"größe/moved": {0o644, "same\n"}, "run.sh": {0o755, "#!/bin/sh\n"}, "a b": {0o644, "new"}},
@@ -457,6 +463,7 @@ type broken struct{ sides }
 func (broken) After(string) (io.ReadCloser, error) { return nil, fs.ErrPermission }
 
 func TestUnreadable(t *testing.T) {
+	t.Parallel()
 	s := sides{tree{}, tree{"x": {0o644, "x\n"}}}
 	if _, err := patch.Write(io.Discard, s.changes(), broken{s}, sha1.New); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "x: ") {
 		t.Errorf("err = %v", err)

@@ -16,6 +16,7 @@ func textOf(ctx context.Context, data []byte) (string, error) {
 
 // A page that holds nothing but images says so, and so does an encrypted file.
 func TestWhatHoldsNoTextSaysSo(t *testing.T) {
+	t.Parallel()
 	if text, err := textOf(t.Context(), pdftest.Of("one", "")); err != nil || text != "[page 1]\none\n\n[page 2]\n[no text on this page]\n\n" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -27,6 +28,7 @@ func TestWhatHoldsNoTextSaysSo(t *testing.T) {
 }
 
 func TestABrokenPDFIsAnErrorAndEndsWithItsTime(t *testing.T) {
+	t.Parallel()
 	whole := pdftest.Of("one", "two")
 	for _, data := range [][]byte{[]byte("%PDF-1.4\n"), whole[:len(whole)/2], bytes.ReplaceAll(whole, []byte("/Kids"), []byte("/Kidz")),
 		bytes.ReplaceAll(whole, []byte("/Contents 5"), []byte("/Contents 2")), bytes.Repeat([]byte("[<<"), 100_000)} {

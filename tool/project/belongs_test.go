@@ -26,6 +26,7 @@ func strangers(t *testing.T) string {
 
 // Each shape is one that an unpacked archive can bring.
 func TestARepositoryThatIsNotTheWorkTreesOwnIsNone(t *testing.T) {
+	t.Parallel()
 	for name, shape := range map[string]func(t *testing.T, base, top string){
 		"a .git file": func(t *testing.T, base, top string) { mkfile(t, top+"/.git", "gitdir: ../other/.git\n") },
 		"an absolute .git file": func(t *testing.T, base, top string) {
@@ -139,6 +140,7 @@ func swap(t *testing.T, path, target string) {
 }
 
 func TestRealWorkTreesSubmodulesAndAdmittedDirectoriesAreRepositories(t *testing.T) {
+	t.Parallel()
 	base := strangers(t)
 	other := filepath.Join(base, "other")
 	gittest.Git(t, base, "init", "-q", "inner")
@@ -170,6 +172,7 @@ func TestRealWorkTreesSubmodulesAndAdmittedDirectoriesAreRepositories(t *testing
 }
 
 func TestAMovedWorkTreeIsNamedWithItsCure(t *testing.T) {
+	t.Parallel()
 	base := strangers(t)
 	gittest.Git(t, base+"/other", "worktree", "add", "-q", "../tree")
 	rename(t, base+"/tree", base+"/moved")
@@ -183,6 +186,7 @@ func TestAMovedWorkTreeIsNamedWithItsCure(t *testing.T) {
 }
 
 func TestARepositoryWhoseHooksAreALinkIntoItsWorkTreeIsOne(t *testing.T) {
+	t.Parallel()
 	top := filepath.Join(strangers(t), "tracked")
 	mkfile(t, top+"/ci/pre-commit", "#!/bin/sh\n")
 	own(t, top)

@@ -11,6 +11,7 @@ import (
 
 // Content that a pull brings is the remote's before it is HEAD's.
 func TestWhatGitHoldsIsCommitted(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 // TestOnlyWhatIsCommittedIsNotLost asks git itself, where there is one.
 func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
+	t.Parallel()
 	root := realTemp(t)
 	environ := append(git.SafeEnviron(os.Environ()), "HOME="+root)
 	for _, name := range []string{"committed", "changed", "untracked", "ignored"} {
@@ -45,6 +46,7 @@ func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
 // TestHistoryIsLookedThroughForSecrets has names that only history, a stash or a
 // reflog still holds.
 func TestHistoryIsLookedThroughForSecrets(t *testing.T) {
+	t.Parallel()
 	program := needs.Git(t)
 	root := realTemp(t)
 	environ := append(git.SafeEnviron(os.Environ()), "HOME="+root)
@@ -109,6 +111,7 @@ func TestHistoryIsLookedThroughForSecrets(t *testing.T) {
 
 // TestGitDoesNotFollowWhatLeadsElsewhere has repositories that show another one.
 func TestGitDoesNotFollowWhatLeadsElsewhere(t *testing.T) {
+	t.Parallel()
 	needs.Git(t)
 	for name, make := range map[string]func(root, other string) error{
 		"alternates": func(root, other string) error {

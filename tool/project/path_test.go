@@ -11,6 +11,7 @@ import (
 
 // Programs that artoo starts itself come from no directory that a command could write.
 func TestProgramsOfTheHostComeFromElsewhere(t *testing.T) {
+	t.Parallel()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

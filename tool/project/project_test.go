@@ -47,6 +47,7 @@ func mkrepo(t *testing.T, dir string) {
 }
 
 func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
+	t.Parallel()
 	base := realTemp(t)
 	for _, dir := range []string{"home/work/repo/a/b", "home/plain", "home2/x", "empty/.git",
 		"home/work/repo/void/.git", "home/work/repo/void/x", "above/home3"} {
@@ -99,6 +100,7 @@ func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 
 // FindProject recognizes the same repositories as git itself.
 func TestGitAgreesOnWhatARepositoryIs(t *testing.T) {
+	t.Parallel()
 	needs.Git(t)
 	for name, files := range map[string]map[string]string{
 		"whole":                   {"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""},
@@ -123,6 +125,7 @@ func TestGitAgreesOnWhatARepositoryIs(t *testing.T) {
 }
 
 func TestALinkedWorkTreeKnowsTheDirectoryItShares(t *testing.T) {
+	t.Parallel()
 	base := realTemp(t)
 	mkrepo(t, filepath.Join(base, "main"))
 	own := filepath.Join(base, "main", ".git", "worktrees", "side")
@@ -153,6 +156,7 @@ func TestALinkedWorkTreeKnowsTheDirectoryItShares(t *testing.T) {
 }
 
 func TestGitIsNotTrustedWhereItsTopCannotBeTold(t *testing.T) {
+	t.Parallel()
 	base := realTemp(t)
 	mkrepo(t, base)
 	mkfile(t, filepath.Join(base, "odd", ".git", "HEAD"), strings.Repeat("a", 40)+" and more\n")
@@ -206,6 +210,7 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 }
 
 func TestGitRuns(t *testing.T) {
+	t.Parallel()
 	needs.Git(t)
 	cases := []struct {
 		name  string
@@ -284,6 +289,7 @@ func tracksSecret(p Project) error {
 }
 
 func TestSecretsInTheIndexAreSeen(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("d", 200)
 	for _, c := range []struct {
 		names []string
@@ -341,6 +347,7 @@ func TestWithoutGitAnIndexHoldsNothing(t *testing.T) {
 }
 
 func TestRepositoriesWithinAreLookedAt(t *testing.T) {
+	t.Parallel()
 	root := realTemp(t)
 	mod := filepath.Join(root, "mod")
 	for _, at := range []string{root, mod, filepath.Join(mod, "mod")} {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestGitState(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	gittest.WriteTree(t, dir, map[string]string{"a": "1\n", "old name": "2\nmany\nlines\n", "c": "3\n"})
 	p := Project{Root: dir, Dir: dir}

@@ -28,6 +28,7 @@ const plant = `id=$(echo later | git hash-object --stdin)
 // TestAttacks runs lines that do more than they seem to: none passes for bookkeeping, and files that never land are not
 // there afterwards.
 func TestAttacks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, before, line, want, check string }{
 		{"a planted object", first, plant + "git branch q", "bookkeeping: ref new refs/heads/q",
 			"! git cat-file -e $(echo later | git hash-object --stdin)"},
@@ -180,6 +181,7 @@ func TestAttacks(t *testing.T) {
 
 // TestForgedIndex changes the index as no git command does.
 func TestForgedIndex(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first, "mkdir xgit; echo '[core]' > xgit/config; git add xgit")
 	name := filepath.Join(b.layer, ".git", "index")
 	data, err := os.ReadFile(name)
@@ -205,6 +207,7 @@ X`)
 
 // TestWhatChangedMeanwhile changes the project after Open: then nothing is done.
 func TestWhatChangedMeanwhile(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, meanwhile string }{
 		{"the branch", "git commit -q --allow-empty -m mine"},
 		{"another ref of the same name", "git branch q HEAD"},
@@ -232,6 +235,7 @@ func TestWhatChangedMeanwhile(t *testing.T) {
 
 // TestUnderWay begins a rebase that stops: nothing is replayed.
 func TestUnderWay(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first+"git switch -qc topic; echo 2 > a; git commit -qam topic; git switch -q main; echo 3 > a; git commit -qam third",
 		"git switch -q topic; git rebase -q main || true")
 	view, e := b.effects()
@@ -249,6 +253,7 @@ func TestUnderWay(t *testing.T) {
 // TestNothingConfiguredRuns puts programs into the project's repository and the user's
 // configuration.
 func TestNothingConfiguredRuns(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first, "echo 2 > a; git commit -qam second; git switch -qc q; git branch r; echo 4 > b; git add b; git config x.y z")
 	mark := filepath.Join(b.dir, "ran")
 	script := filepath.Join(b.dir, "script")

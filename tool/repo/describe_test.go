@@ -51,6 +51,7 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 }
 
 func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
+	t.Parallel()
 	needs.Git(t)
 	for _, c := range []struct{ name, before, lines, want string }{
 		{"a commit", "", "echo 2 > a; git commit -qam 'second one'", "refs/heads/main: HASH first → HASH second one|staged: a"},

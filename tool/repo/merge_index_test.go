@@ -13,6 +13,7 @@ import (
 // The changes between two indexes are made in a third: entry by entry, with their flags, and
 // without those that the user has staged at the same path or below it.
 func TestMergeIndex(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, from, to, now string // each follows the one before, except that now follows from
 		check               string
@@ -72,6 +73,7 @@ func TestMergeIndex(t *testing.T) {
 
 // Where nothing is to be changed, the index is the one that is there.
 func TestMergeOfNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first, "true")
 	index := filepath.Join(b.top, ".git/index")
 	from, err := os.ReadFile(index)

@@ -13,6 +13,7 @@ import (
 
 // TestRandomLines runs random lines, one after the other, and lands each: the project then equals the layer.
 func TestRandomLines(t *testing.T) {
+	t.Parallel()
 	seeds := 4
 	if os.Getenv(everyTry) != "" {
 		seeds = 40

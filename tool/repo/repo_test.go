@@ -363,6 +363,7 @@ func texts(e repo.Effects) string {
 // TestUsualLines runs the usual lines of git: they are judged by their results, and the real repository then equals the
 // layer.
 func TestUsualLines(t *testing.T) {
+	t.Parallel()
 	topic := first + "git switch -qc topic; echo 2 > c; git add c; git commit -qm second; git switch -q main\n"
 	for i, c := range []struct{ name, before, line, want string }{
 		{"nothing", first, "git status; git log; git diff", ""},

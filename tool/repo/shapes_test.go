@@ -15,6 +15,7 @@ import (
 )
 
 func TestLinkedWorkTree(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first+"git worktree add -q ../linked -b topic; mv ../linked ./.gitlinked; git worktree repair ./.gitlinked 2>/dev/null", ":")
 	// The linked work tree lies in the project, so that both are on the layer.
 	b.line("cd .gitlinked; echo 2 > a; git commit -qam second; git switch -qc q; echo 3 > b; git add b; git stash -q")
@@ -47,12 +48,14 @@ func TestLinkedWorkTree(t *testing.T) {
 
 // TestOtherWorkTree has a line change the HEAD of another work tree.
 func TestOtherWorkTree(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first+"git worktree add -q wt; git branch q", "git -C wt switch -q q; echo x > .git/worktrees/wt/gitdir")
 	_, e := b.effects()
 	saysWords(t, e, "stops: unknown worktrees")
 }
 
 func TestSubmodule(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "git init -q -b main ../inner; (cd ../inner; "+strings.TrimSpace(first)+"); "+
 		"git -c protocol.file.allow=always submodule add -q ../inner sub; git commit -qm module",
 		"cd sub; echo 2 > a; git commit -qam inner; cd ..; git add sub; git commit -qm outer")
@@ -83,6 +86,7 @@ func TestSubmodule(t *testing.T) {
 }
 
 func TestShallow(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "git init -q -b main ../far; (cd ../far; "+strings.TrimSpace(second)+"); rm -rf .git; "+
 		"git clone -q --depth 1 file://$(cd ../far; pwd) ../c; mv ../c/.git .git; git reset -q --hard; git config user.name a; git config user.email a@example.org",
 		"echo 3 > a; git commit -qam third; git branch q")
@@ -93,6 +97,7 @@ func TestShallow(t *testing.T) {
 }
 
 func TestSplitIndex(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first+"git config core.splitIndex true; git config splitIndex.maxPercentChange 100; git update-index --split-index", "echo 2 > a; git add a; echo 1 > c; git add c")
 	view, e := b.effects()
 	saysWords(t, e, "bookkeeping: staged a|bookkeeping: staged c")
@@ -103,6 +108,7 @@ func TestSplitIndex(t *testing.T) {
 }
 
 func TestSparseWorkTree(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "mkdir in out; echo 1 > in/a; echo 1 > out/b; git add .; git commit -qm first; git switch -qc q; echo 2 > out/b; git commit -qam second; git switch -q main; git sparse-checkout set in",
 		"git merge -q --ff-only q; echo 2 > in/a; git add in/a")
 	view, e := b.effects()
@@ -115,6 +121,7 @@ func TestSparseWorkTree(t *testing.T) {
 }
 
 func TestRefStorage(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first+"git config core.repositoryformatversion 1; git config extensions.refstorage reftable", "true")
 	_, err := repo.Open(t.Context(), b.repository(), b.dir, []repo.Change{{Path: filepath.Join(b.top, ".git", "HEAD")}}, b.open)
 	if !errors.Is(err, repo.ErrRefStorage) {
@@ -126,6 +133,7 @@ func TestRefStorage(t *testing.T) {
 }
 
 func TestNoRepositoryBefore(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first, "git init -q .gitnew")
 	r := b.repository()
 	r.GitDir, r.Common = filepath.Join(b.top, ".gitnew", ".git"), filepath.Join(b.top, ".gitnew", ".git")
@@ -150,6 +158,7 @@ func TestNothingStartsWithoutChanges(t *testing.T) {
 }
 
 func TestDiffOfWhatTheWorkTreeHasNot(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first, "echo 2 > a; git commit -qam hidden; echo 1 > a; echo 2 > b; git commit -qm seen b; printf 'x\\n\\0' > c; git add c; git commit -qm binary; rm c")
 	_, e := b.effects()
 	diffs := map[string]string{}
@@ -165,6 +174,7 @@ func TestDiffOfWhatTheWorkTreeHasNot(t *testing.T) {
 }
 
 func TestContextEndsAll(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first, "echo 2 > a; git commit -qam second")
 	view := b.view(b.changes())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -221,6 +231,7 @@ func TestManyRefs(t *testing.T) {
 
 // TestTouchesNamesWhatTheJournalKeeps lists files of every kind once.
 func TestTouchesNamesWhatTheJournalKeeps(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, first+"git branch old", "echo 2 > a; git commit -qam second; git branch -qD old; git switch -qc q; git config x.y z; echo 3 > b; git add b")
 	view, _ := b.effects()
 	got := view.Touches()

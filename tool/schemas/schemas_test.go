@@ -6,6 +6,7 @@ import (
 )
 
 func TestAt(t *testing.T) {
+	t.Parallel()
 	var root any
 	if err := json.Unmarshal([]byte(`{"$defs":{"a/b":{"n":1},"c~d":[true,{"n":2}],"e f":null}}`), &root); err != nil {
 		t.Fatal(err)

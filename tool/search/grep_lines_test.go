@@ -56,6 +56,7 @@ func searchIn(ctx context.Context, s *lineSearch, r io.Reader, keep int) (fileHi
 }
 
 func TestLineSearchAgainstTheSimpleWay(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	patterns := []string{"ab", "a|bc", "(?i)AB|c", "^b", "c$", "^$", "[ab]c+", "(ab|ba)c?", "a.*c", "(?i)ſ",
 		"x{2,}", "b(a|cc)b", "(?i)kb", "(?i)ak|é", "k|\u212ac"}
@@ -100,6 +101,7 @@ func TestLineSearchAgainstTheSimpleWay(t *testing.T) {
 }
 
 func TestMultilineSearch(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ pattern, text, want string }{
 		{"b.c", "ab\ncd\nb c\n", "1 2+ 3"},
 		{"^x", "x\nax\nx", "1 3"},

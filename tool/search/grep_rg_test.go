@@ -62,6 +62,7 @@ func matchingLines(t testing.TB, files *files.Files, pattern string, options Que
 
 // If ripgrep is installed, it is the judge of matches in sources.
 func TestGrepFindsWhatRipgrepFinds(t *testing.T) {
+	t.Parallel()
 	rg := needs.Program(t, "rg")
 	root, err := filepath.EvalSymlinks(filepath.Join(build.Default.GOROOT, "src", "text"))
 	needs.Thing(t, "Go's sources", err)

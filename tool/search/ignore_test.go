@@ -103,6 +103,7 @@ func TestExcludesOfTheUserAndTheRepository(t *testing.T) {
 }
 
 func TestGitSettings(t *testing.T) {
+	t.Parallel()
 	config := "; a comment\n[core]\n\texcludesFile = \"/a b\" ; c\n[core \"x\"]\nexcludesfile = no\n" +
 		"[CORE]Excludesfile=/x#y\nignorecase\n[other]\nkey = a\\\\b \\\n c\n[broken\nk=v\n"
 	var got []string
@@ -118,6 +119,7 @@ func TestGitSettings(t *testing.T) {
 // A tree that is too large gives the same files each time, however many are looked at
 // side by side.
 func TestATreeThatIsTooLargeGivesTheSameFilesEachTime(t *testing.T) {
+	t.Parallel()
 	tree := map[string]string{}
 	for i := range 300 {
 		tree[fmt.Sprintf("%d/%d/%d/f%d", i%3, i%7, i%11, i)] = ""

@@ -39,6 +39,7 @@ func namesTree() map[string]string {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, namesTree())
 	if err := os.Symlink("internal", filepath.Join(env.Dir, "inside")); err != nil {
 		t.Fatal(err)
@@ -78,6 +79,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, namesTree())
 	for _, c := range []struct {
 		dir, word string
@@ -110,6 +112,7 @@ func TestFind(t *testing.T) {
 // The index names files that the walk may not have reached; its entries for files that are denied, gone or elsewhere do
 // not count.
 func TestFindInTheIndex(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{
 		"far/week.go": "", "far/.env": "", "far/key/id_rsa": "", "gone/week.go": "", "mod/x": "",
 		"Far2/Été.go": "", "far2/LATER.go": "", "top.go": "",
@@ -143,6 +146,7 @@ func TestFindInTheIndex(t *testing.T) {
 
 // However large a tree is, no more than so many of its directories are read.
 func TestFindReadsABoundedNumberOfDirectories(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	for i := range maxFindDirs + 100 {
 		if err := os.MkdirAll(filepath.Join(env.Dir, fmt.Sprintf("d%d", i%50), fmt.Sprintf("e%d", i)), 0o755); err != nil {

@@ -15,6 +15,7 @@ import (
 // The searched file must be the one that may be shown: in between, another file may have come
 // to have its name.
 func TestAFileThatWasExchangedIsNotShown(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a": "needle\n", "b": "needle\n"})
 	top, err := env.Files.Resolve(env.Dir, false)
 	if err != nil {
@@ -43,6 +44,7 @@ func TestAFileThatWasExchangedIsNotShown(t *testing.T) {
 }
 
 func TestASearchEndsWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a": "x\n"})
 	q, err := NewQuery("x", QueryOptions{Limit: 5})
 	if err != nil {
@@ -55,6 +57,7 @@ func TestASearchEndsWhenItsTimeIsOver(t *testing.T) {
 }
 
 func TestTheClockIsLookedAtOften(t *testing.T) {
+	t.Parallel()
 	p, err := compilePattern(strings.Repeat("(a|b)", 2000), false, false)
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +88,7 @@ func TestListFilesWithAStrangeGit(t *testing.T) {
 
 // With enough found, the rest is not read: a pipe behind it would never end.
 func TestASearchStopsAtItsLimit(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range []string{"x", "x|y", "(?i)X"} {
 		q, err := NewQuery(pattern, QueryOptions{Context: 1, Limit: 3})
 		if err != nil {

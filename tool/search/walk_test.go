@@ -75,6 +75,7 @@ func TestListFilesAsGitDoes(t *testing.T) {
 
 // Where there is a git, it is the judge of each file.
 func TestIgnoreRulesAgreeWithGitCheckIgnore(t *testing.T) {
+	t.Parallel()
 	program := needs.Git(t)
 	tree := ignoreTree()
 	env := treeEnv(t, tree)
@@ -131,12 +132,14 @@ func namesBelow(ctx context.Context, env *world, dir string) ([]string, error) {
 }
 
 func TestListFilesWithoutRepository(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{".gitignore": "*.o\nout/\n", "a.c": "", "a.o": "", "out/x": "",
 		"d/.gitignore": "!b.o\n", "d/b.o": "", "d/c.o": ""})
 	sameListing(t, env, env.Dir, []string{".gitignore", "a.c", "d/.gitignore", "d/b.o"})
 }
 
 func TestListFilesOfAnIgnoredDirectoryByName(t *testing.T) {
+	t.Parallel()
 	tree := map[string]string{".gitignore": "node_modules\n*.log\n", "a.js": "", "node_modules/m/i.js": "",
 		"node_modules/m/.gitignore": "dist\n", "node_modules/m/dist/x": "", "node_modules/m/a.log": ""}
 	want := []string{".gitignore", "a.log", "i.js"}
@@ -153,6 +156,7 @@ func TestListFilesOfAnIgnoredDirectoryByName(t *testing.T) {
 }
 
 func TestListFilesOfAllIgnored(t *testing.T) {
+	t.Parallel()
 	// The directory itself is not ignored, only all that is in it.
 	env := treeEnv(t, map[string]string{".gitignore": "*.o\n", "obj/a.o": "", "x.c": ""})
 	gittest.Repo(t, env.Dir)
@@ -160,6 +164,7 @@ func TestListFilesOfAllIgnored(t *testing.T) {
 }
 
 func TestListFilesNestedRepositories(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{
 		"a.go": "", "lib/b.go": "", "lib/.gitignore": "*.tmp\n", "lib/x.tmp": "", "mod/c.go": "", "mod/sub/d.go": "",
 	})
@@ -173,6 +178,7 @@ func TestListFilesNestedRepositories(t *testing.T) {
 }
 
 func TestListFilesDoesNotFollowLinks(t *testing.T) {
+	t.Parallel()
 	outside := t.TempDir()
 	gittest.WriteTree(t, outside, map[string]string{"secret": "x"})
 	for _, repo := range []bool{false, true} {
@@ -189,6 +195,7 @@ func TestListFilesDoesNotFollowLinks(t *testing.T) {
 }
 
 func TestListFilesCancelled(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a": ""})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -241,6 +248,7 @@ func TestListFilesOfAHostileRepository(t *testing.T) {
 }
 
 func TestListFilesWorktreeElsewhere(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, map[string]string{"a.go": ""})
 	gittest.Repo(t, env.Dir)
 	outside := t.TempDir()
@@ -251,6 +259,7 @@ func TestListFilesWorktreeElsewhere(t *testing.T) {
 
 // A crash in one of the goroutines that search is the caller's.
 func TestACrashOfAWorkerIsTheSearchsCrash(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for i := range 100 {
 		files[fmt.Sprintf("d%d/f", i)] = "x\n"

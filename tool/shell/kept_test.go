@@ -8,6 +8,7 @@ import (
 
 // A check of eight bytes at a time gives the same as one of each byte.
 func TestTheKeptLengthIsThatOfTheBytes(t *testing.T) {
+	t.Parallel()
 	check := func(p []byte) {
 		want := 0
 		for want < len(p) && kept(p[want]) {

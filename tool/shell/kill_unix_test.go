@@ -16,6 +16,7 @@ import (
 // A command that takes no notice of an interrupt is killed at the second one,
 // long before its time to end is up; until then it is not.
 func TestKillEndsACommandThatTakesNoNotice(t *testing.T) {
+	t.Parallel()
 	up := filepath.Join(t.TempDir(), "up")
 	kill := make(chan struct{})
 	c := newCommand(t, "trap '' INT TERM; echo >"+up+"; while :; do sleep 1; done", io.Discard)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestCleaner(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ name, in, want string }{
 		{"plain", "a\tb\nc", "a\tb\nc"},
 		{"SGR", "\x1b[1;31mred\x1b[0m\n", "red\n"},
@@ -58,6 +59,7 @@ func TestCleaner(t *testing.T) {
 }
 
 func TestCleanerBoundsWhatItSkips(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	c := NewCleaner(&out)
 	_, _ = c.Write([]byte("\x1bP" + strings.Repeat("x", 3*maxSequence) + "end"))
@@ -73,6 +75,7 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
 // Gigabytes of short lines must not cost a call for each.
 func TestLinesAreKeptTogether(t *testing.T) {
+	t.Parallel()
 	writes := 0
 	var out bytes.Buffer
 	c := NewCleaner(writerFunc(func(p []byte) { writes++; out.Write(p) }))
@@ -111,6 +114,7 @@ func FuzzCleaner(f *testing.F) {
 }
 
 func TestSpool(t *testing.T) {
+	t.Parallel()
 	s := NewSpool(8 << 10)
 	var all strings.Builder
 	for i := range 3000 {
@@ -156,6 +160,7 @@ func (p *pieces) Write(b []byte) (int, error) {
 }
 
 func TestLiveComesAtOnceAndThenInPieces(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		screen := &pieces{from: time.Now()}
 		in := newIntake(io.Discard)
@@ -187,6 +192,7 @@ func write(t *testing.T, w io.Writer, text string) {
 }
 
 func TestLiveKeepsCharactersWhole(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		screen := &pieces{}
 		in := newIntake(io.Discard)
@@ -210,6 +216,7 @@ func TestLiveKeepsCharactersWhole(t *testing.T) {
 }
 
 func TestLiveShowsTheEndOfWhatIsTooMuch(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		screen := &pieces{}
 		in := newIntake(io.Discard)
@@ -245,6 +252,7 @@ func TestLiveShowsTheEndOfWhatIsTooMuch(t *testing.T) {
 
 // TestLiveCutsNoPrivateKey: the masking of keys recognizes one by its first line.
 func TestLiveCutsNoPrivateKey(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		key := "-----BEGIN RSA " + "PRIVATE KEY-----\n" + strings.Repeat(strings.Repeat("k", 63)+"\n", 24) +
 			"-----END RSA " + "PRIVATE KEY-----\n"
@@ -268,6 +276,7 @@ func TestLiveCutsNoPrivateKey(t *testing.T) {
 }
 
 func TestALineThatIsWrittenOverIsShownAnew(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		screen := &pieces{}
 		in := newIntake(io.Discard)

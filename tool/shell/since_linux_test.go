@@ -11,6 +11,7 @@ import (
 )
 
 func TestListQuickCommand(t *testing.T) {
+	t.Parallel()
 	shell := Find(nil)
 	if shell == "" {
 		t.Fatal("there is no shell here")
@@ -71,6 +72,7 @@ func TestListQuickCommand(t *testing.T) {
 }
 
 func TestIsThread(t *testing.T) {
+	t.Parallel()
 	if isThread(os.Getpid()) {
 		t.Error("a process is taken for a thread")
 	}

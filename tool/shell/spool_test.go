@@ -54,6 +54,7 @@ func joined(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 // The kept output, and the note on missing output, do not depend on how it is kept, nor on the pieces in which it came.
 func TestASpoolKeepsWhatAListOfBlocksWould(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	for round := range some(3000) {
 		most := 4 + random.IntN(300)
@@ -83,6 +84,7 @@ func TestASpoolKeepsWhatAListOfBlocksWould(t *testing.T) {
 
 // Whatever pieces a pipe gives, the same is kept of an output, and shown at its end.
 func TestPiecesOfAnOutputDoNotMatter(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
 	parts := []string{"line of text\n", "日本語 ", "\x1b[31mred\x1b[0m", "10%\r20%\r", "\b", "\xc2", "\u009b1m", "\xff\xfe",
 		"\t", "\x1b]0;title\a", "é", "\r\n", strings.Repeat("long ", 5_000), "\x00\x01"}

@@ -3,6 +3,7 @@ package spelling
 import "testing"
 
 func TestDistance(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		a, b        string
 		limit, want int
@@ -17,6 +18,7 @@ func TestDistance(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
+	t.Parallel()
 	words := []string{"model", "provider", "max_turns"}
 	for word, want := range map[string]string{"modle": "model", "moddel": "model", "maxturns": "max_turns", "x": "",
 		"tools": "", "": "", "providre": "provider"} {

@@ -13,6 +13,7 @@ import (
 
 // A path in it is longer than a system call takes, and only root may look into its last directory.
 func TestAClosedDirectoryIsRemovedHoweverDeepItLies(t *testing.T) {
+	t.Parallel()
 	temp, removed := t.TempDir(), make(chan error)
 	go func() {
 		runtime.LockOSThread() // The thread becomes another user's, and ends with this goroutine.

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAnErrorOfJSONHasNoNamesOfGo(t *testing.T) {
+	t.Parallel()
 	var into struct {
 		Name string            `json:"name"`
 		Env  map[string]string `json:"env"`

@@ -7,6 +7,7 @@ import (
 )
 
 func TestTexts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ got, want string }{
 		{text.FirstLine("\n  one \ntwo"), "one"},
 		{text.FirstLine(" \n"), ""},
@@ -31,6 +32,7 @@ func TestTexts(t *testing.T) {
 }
 
 func TestAnAmountHidesNoPartOfItself(t *testing.T) {
+	t.Parallel()
 	for usd, want := range map[float64]string{0: "$0.00", 0.001: "$0.0010", 0.00001: "less than $0.0001", 0.05: "$0.05", 0.0612: "$0.0612",
 		0.5: "$0.50", 0.999999: "$1.00", 1: "$1.00", 12.3456: "$12.35"} {
 		if got := text.Dollars(usd); got != want {

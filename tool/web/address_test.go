@@ -20,6 +20,7 @@ const publicHosts = `go.dev 8.8.8.8 [2606:4700::1111] [64:ff9b::8.8.8.8] [2002:8
 localhost.example.com 127.0.0.1.nip.io xn--mller-kva.de müller.de a_b.example.com 11.0.0.1 169.253.0.1 223.255.255.1`
 
 func TestASpellingThatLeadsToThisMachineOrNetworkIsSeen(t *testing.T) {
+	t.Parallel()
 	for _, host := range strings.Fields(ownHosts) {
 		u, err := Parse("http://" + host + "/x")
 		if err != nil {
@@ -43,6 +44,7 @@ func TestASpellingThatLeadsToThisMachineOrNetworkIsSeen(t *testing.T) {
 }
 
 func TestWhatIsNoAddressIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, host := range strings.Fields("127.1 127.0.1 0x7f.0.0.1 0x7f000001 0X7F.1 2130706433 017700000001 0177.0.0.1 0177.0x1 " +
 		"0 0x0 10.5 012.0.0.1 0xc0a80101 3232235777 0xa9fea9fe 2852039166 169.254.1 134744072 1.1 127.0.0.08 １２７.１") {
 		if u, err := Parse("http://" + host + "/"); err == nil {
@@ -63,6 +65,7 @@ func TestWhatIsNoAddressIsRefused(t *testing.T) {
 }
 
 func TestAnAddressIsWrittenAsItIsAskedFor(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"go.dev/doc":                "https://go.dev/doc",
 		"localhost:8080":            "http://localhost:8080/",

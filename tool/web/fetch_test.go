@@ -134,6 +134,7 @@ func none(string) (bool, bool) { return false, false }
 func all(string) (bool, bool) { return true, false }
 
 func TestNoAddressOfThisMachineOrNetworkIsDialled(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "here") })
 	for _, address := range strings.Fields("10.0.0.5 192.168.1.1 172.16.9.9 169.254.169.254 100.64.0.9 0.0.0.0 127.0.0.2 " +
 		"224.0.0.1 255.255.255.255 192.0.0.192 198.18.0.1 168.63.129.16") {
@@ -151,6 +152,7 @@ func TestNoAddressOfThisMachineOrNetworkIsDialled(t *testing.T) {
 }
 
 func TestANameThatMovesToAnotherAddressIsCheckedAgain(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/again", http.StatusFound)
 	})
@@ -166,6 +168,7 @@ func TestANameThatMovesToAnotherAddressIsCheckedAgain(t *testing.T) {
 }
 
 func TestARedirectIsFollowedOnlyWhereThatIsAllowed(t *testing.T) {
+	t.Parallel()
 	var to string
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
@@ -220,6 +223,7 @@ func TestARedirectIsFollowedOnlyWhereThatIsAllowed(t *testing.T) {
 }
 
 func TestWhatTheUserAllowedIsReached(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "here") })
 	s.client.ownAddr = nil
 	if page, err := s.client.Fetch(t.Context(), s.at(t, "127.0.0.1", "/"), none); err != nil || page.Text != "here" {
@@ -242,6 +246,7 @@ func TestWhatTheUserAllowedIsReached(t *testing.T) {
 }
 
 func TestOfflineNothingIsLookedUp(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "here") })
 	s.client.Offline = true
 	s.client.lookup = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
@@ -260,6 +265,7 @@ func TestOfflineNothingIsLookedUp(t *testing.T) {
 }
 
 func TestAProxyIsAskedForPublicNamesAlone(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "by proxy: "+r.URL.String()) })
 	s.client.ownAddr = nil
 	proxy, err := url.Parse(s.URL)
@@ -283,6 +289,7 @@ func TestAProxyIsAskedForPublicNamesAlone(t *testing.T) {
 }
 
 func TestWhatIsSentNamesArtooAndNobodyElse(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "id", Value: "1"})
 		if r.URL.Path == "/" {
@@ -301,6 +308,7 @@ func TestWhatIsSentNamesArtooAndNobodyElse(t *testing.T) {
 }
 
 func TestWhatUnpacksToMuchIsCut(t *testing.T) {
+	t.Parallel()
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	zeros := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
@@ -360,6 +368,7 @@ func packed(t *testing.T, text string) []byte {
 }
 
 func TestASlowServerAndAnInterruptEndTheFetch(t *testing.T) {
+	t.Parallel()
 	stuck := make(chan struct{})
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
@@ -385,6 +394,7 @@ func TestASlowServerAndAnInterruptEndTheFetch(t *testing.T) {
 }
 
 func TestAPageIsKeptToBeShownFurther(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "text") })
 	u := s.at(t, "a.example", "/")
 	if _, kept := s.client.Kept(u); kept {

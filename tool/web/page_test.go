@@ -28,6 +28,7 @@ const paragraph = "<p>A cart keeps what a customer has chosen until the order is
 	"without a change, because nobody comes back for it after that time, as our figures show.</p>"
 
 func TestThePartThatOneReadsBecomesMarkdown(t *testing.T) {
+	t.Parallel()
 	title, text := page(t, `<!doctype html><html><head><title>Carts</title></head><body>
 <nav><ul><li><a href="/">Home</a><li><a href="/jobs">Jobs</a></ul></nav>
 <main><article><h1>How carts work</h1>`+strings.Repeat(paragraph, 6)+`<h2>Filling one</h2><ul><li>add<li>remove</ul>
@@ -54,6 +55,7 @@ cart.Sum()</code></pre><p>See <a href="../api/sum.html">the sum</a> and <a href=
 // Pages of documentation have a link beside each heading and each definition, and marks to
 // lead to: they are a third of such a page, and say nothing.
 func TestLinksSayNoMoreThanWhereTheyLead(t *testing.T) {
+	t.Parallel()
 	_, text := page(t, `<h2 id="sum">The sum<a class="headerlink" href="#sum" title="Permalink">¶</a></h2>
 <p><a name="l1"></a>It adds, see <a href="#add" title="cart.add">add()</a>, <a href="carts.html#rest">the rest</a>,
 <a href="cost.html#top" title="What it costs">the cost</a> and <a name="here">this place</a>.</p>
@@ -68,6 +70,7 @@ func TestLinksSayNoMoreThanWhereTheyLead(t *testing.T) {
 }
 
 func TestAnIndexIsShownWhole(t *testing.T) {
+	t.Parallel()
 	var rows strings.Builder
 	for i := range 60 {
 		fmt.Fprintf(&rows, `<li><a href="f%d">func Number%d</a> does thing %d</li>`, i, i, i)
@@ -81,6 +84,7 @@ func TestAnIndexIsShownWhole(t *testing.T) {
 }
 
 func TestWhatAReaderDoesNotSeeIsLeftOut(t *testing.T) {
+	t.Parallel()
 	hidden := []string{`<script>SECRET</script>`, `<style>SECRET</style>`, `<!-- SECRET -->`, `<div hidden>SECRET</div>`,
 		`<div style="display:none">SECRET</div>`, `<div style="color:red; VISIBILITY : Hidden !important">SECRET</div>`,
 		`<span style="font-size:0px">SECRET</span>`, `<span style="opacity:0">SECRET</span>`, `<p aria-hidden="true">SECRET</p>`,
@@ -104,6 +108,7 @@ func TestWhatAReaderDoesNotSeeIsLeftOut(t *testing.T) {
 }
 
 func TestHostilePagesEndSoon(t *testing.T) {
+	t.Parallel()
 	for name, source := range map[string]string{
 		"deep":     strings.Repeat("<div>", some(200_000)) + "text",
 		"lists":    strings.Repeat("<ul><li>", 100) + strings.Repeat("<li>x", some(50_000)),
@@ -126,6 +131,7 @@ func TestHostilePagesEndSoon(t *testing.T) {
 }
 
 func TestTextIsReadInItsCharset(t *testing.T) {
+	t.Parallel()
 	var kind, content string
 	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Type"] = []string{kind}

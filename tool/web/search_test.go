@@ -59,6 +59,7 @@ func engine(s *httptest.Server, name string) *Engine {
 }
 
 func TestEachEngineIsAskedInItsOwnWay(t *testing.T) {
+	t.Parallel()
 	s := searchServer(t, http.StatusOK)
 	for _, name := range []string{"searxng", "brave", "tavily"} {
 		found, err := engine(s, name).Search(t.Context(), "go carts", 1)
@@ -72,6 +73,7 @@ func TestEachEngineIsAskedInItsOwnWay(t *testing.T) {
 }
 
 func TestWhatAnEngineRefusesIsSaidWithoutTheKey(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]string{401: "refused the key", 403: "refused the key", 429: "too often", 500: "500",
 		302: "302 Found"} {
 		_, err := engine(searchServer(t, status), "brave").Search(t.Context(), "go carts", 1)

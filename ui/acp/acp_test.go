@@ -365,6 +365,7 @@ func validator(t *testing.T) func(name string, value json.RawMessage) {
 
 // A session from initialize to its end: texts, questions, calls and plans reach the editor.
 func TestASession(t *testing.T) {
+	t.Parallel()
 	h := &host{steps: []fake.Step{
 		{Text: []string{"I ", "note."}, Calls: []provider.ToolCall{fake.ToolCall("1", "note", `{"text":"new"}`),
 			fake.ToolCall("2", "todo", `{"items":[{"text":"look","status":"completed"},{"text":"write","status":"in_progress"}]}`)}},
@@ -410,6 +411,7 @@ func TestASession(t *testing.T) {
 
 // Keys are masked in the titles and the inputs of calls, in questions too.
 func TestKeysInCallsAreMasked(t *testing.T) {
+	t.Parallel()
 	c := serve(t, &host{steps: []fake.Step{fake.Call("1", "note", `{"text":"s3cr3t"}`), fake.Say("Done.")}})
 	id := c.open()
 	c.request("session/prompt", prompt(id, "go"))
@@ -439,6 +441,7 @@ func TestKeysInCallsAreMasked(t *testing.T) {
 
 // After a crash of everything a session goes on: load replays it all, then answers.
 func TestLoadReplaysEverything(t *testing.T) {
+	t.Parallel()
 	h := &host{steps: []fake.Step{{Reasoning: []string{"hm"}, Calls: []provider.ToolCall{fake.ToolCall("1", "note", `{"text":"new"}`),
 		fake.ToolCall("2", "note", `{"text":"more","path":"notes.txt","old_string":"old","new_string":"more"}`),
 		fake.ToolCall("3", "note", `{"text":"x","input":"*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** Update File: a.txt\n*** Move to: b.txt\n@@ func\n above\n-was\n+is\n*** Delete File: gone.txt\n*** End Patch"}`)}},
@@ -486,6 +489,7 @@ func TestLoadReplaysEverything(t *testing.T) {
 
 // A cancelled turn is answered within a second, also while a question stands, and the call in question does not run.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{steps: []fake.Step{fake.Call("1", "note", `{"text":"x"}`), {Gate: fake.NewGate()}}}
 		c := serve(t, h)
@@ -508,6 +512,7 @@ func TestCancel(t *testing.T) {
 
 // Mode and options are set between turns and during one, and come with the whole list.
 func TestModesAndOptions(t *testing.T) {
+	t.Parallel()
 	gate := fake.NewGate()
 	h := &host{steps: []fake.Step{{Gate: gate, Calls: []provider.ToolCall{fake.ToolCall("1", "note", `{"text":"x"}`)}}, fake.Say("Done.")}}
 	c := serve(t, h)
@@ -537,6 +542,7 @@ func TestModesAndOptions(t *testing.T) {
 
 // Without a model session/new asks for a login.
 func TestNoKey(t *testing.T) {
+	t.Parallel()
 	h := &host{noKey: true}
 	c := serve(t, h)
 	for _, method := range []string{"session/new", "authenticate"} {
@@ -550,6 +556,7 @@ func TestNoKey(t *testing.T) {
 
 // Lines that are no messages are answered, and the session goes on.
 func TestBrokenLines(t *testing.T) {
+	t.Parallel()
 	c := serve(t, &host{steps: []fake.Step{fake.Say("Fine.")}})
 	id := c.open()
 	long := append(bytes.Repeat([]byte("x"), maxIn+1), '\n')
@@ -582,6 +589,7 @@ func TestBrokenLines(t *testing.T) {
 
 // 10,000 random lines end in no hang, no crash and no call that was not approved.
 func TestRandomLines(t *testing.T) {
+	t.Parallel()
 	lines := 10_000
 	if testing.Short() {
 		lines = 1_000 // It is slow with the race detector.
@@ -633,6 +641,7 @@ func TestRandomLines(t *testing.T) {
 
 // An answer that has a key twice, also in other letters, is none.
 func TestAmbiguousAnswersApproveNothing(t *testing.T) {
+	t.Parallel()
 	note := fake.ToolCall("1", "note", `{"text":"new"}`)
 	h := &host{steps: []fake.Step{{Calls: []provider.ToolCall{note}}, fake.Say("Done."), {Calls: []provider.ToolCall{note}}, fake.Say("Done.")}}
 	c := serve(t, h)
@@ -651,6 +660,7 @@ func TestAmbiguousAnswersApproveNothing(t *testing.T) {
 
 // The model's own question is a form where the editor has forms, else a choice; free text without forms counts as unanswered.
 func TestQuestionsOfTheModel(t *testing.T) {
+	t.Parallel()
 	choices := `{"question":"Which?","choices":["red","blue"]}`
 	for _, row := range []struct {
 		name, can, input, pick string
@@ -680,6 +690,7 @@ func TestQuestionsOfTheModel(t *testing.T) {
 
 // Prompts carry texts, links, images and resources; other content is refused.
 func TestPrompts(t *testing.T) {
+	t.Parallel()
 	m, err := agentMessage([]contentBlock{textBlock("look at "), {Type: "resource_link", URI: "file:///p/a%20b.txt", Name: "a b.txt"},
 		{Type: "resource_link", URI: "https://example.org/x", Name: "x"}, {Type: "image", Data: []byte("data"), MimeType: "image/png"},
 		{Type: "resource", Resource: &resourceText{URI: "file:///p/c.txt", Text: "see"}}})

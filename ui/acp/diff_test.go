@@ -8,6 +8,7 @@ import (
 
 // A diff of which the hunks show all is whole; any other is shown as it is, too.
 func TestWhatHunksLeaveOutIsKnown(t *testing.T) {
+	t.Parallel()
 	const head = "--- a/x.sql\n+++ b/x.sql\n"
 	for _, row := range []struct {
 		name, diff string

@@ -7,6 +7,7 @@ import (
 )
 
 func TestServersAreLookedAtWithoutStartingThem(t *testing.T) {
+	t.Parallel()
 	list := CheckServers([]MCPServer{
 		{Name: "fine", Address: "npx server"},
 		{Name: "gone", Address: "nix server", NoProgram: true},

@@ -38,6 +38,7 @@ func askServer(t *testing.T, s *Server, client *http.Client) string {
 }
 
 func TestServerAnswers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		provider string
 		status   int
@@ -78,6 +79,7 @@ func TestServerAnswers(t *testing.T) {
 }
 
 func TestServerIsAskedRightly(t *testing.T) {
+	t.Parallel()
 	messages := provider.Form{Wire: provider.WireMessages}
 	for _, test := range []struct {
 		provider, below, path, header string
@@ -115,6 +117,7 @@ func TestServerIsAskedRightly(t *testing.T) {
 }
 
 func TestServerCannotBeReached(t *testing.T) {
+	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -160,6 +163,7 @@ func TestServerCannotBeReached(t *testing.T) {
 }
 
 func TestTrustedServerIsNamed(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()
 	got := askServer(t, server("openai", srv.URL), srv.Client())
@@ -170,6 +174,7 @@ func TestTrustedServerIsNamed(t *testing.T) {
 }
 
 func TestClock(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for off, want := range map[time.Duration]string{
 		0: "ok clock: agrees", time.Minute: "ok clock: agrees",
@@ -187,6 +192,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestNoNetworkAsksNobody(t *testing.T) {
+	t.Parallel()
 	lines, failed := report(t, CheckServer(server("openai", ""), nil, nil))
 	if failed != 0 || !strings.Contains(lines, "ok provider: openai was not asked |") {
 		t.Errorf("%s", lines)
@@ -215,6 +221,7 @@ func (h *host) Windows(context.Context, string) (most, set int, err error) {
 func (h *host) Loaded(context.Context) ([]provider.LoadedModel, error) { return h.loaded, h.down }
 
 func TestLocalServer(t *testing.T) {
+	t.Parallel()
 	const address = "http://127.0.0.1:11434"
 	h := &host{most: 40960, set: 4096}
 	o := &LocalServer{Provider: ollama(), Host: h, Address: address, Named: true, Model: "qwen3:8b"}

@@ -92,6 +92,7 @@ func session() Session {
 }
 
 func TestMarkdownAndHTML(t *testing.T) {
+	t.Parallel()
 	for name, write := range map[string]func(b *bytes.Buffer) error{
 		"session.md":   func(b *bytes.Buffer) error { return Markdown(b, session()) },
 		"summary.md":   func(b *bytes.Buffer) error { return Summary(b, session()) },
@@ -112,6 +113,7 @@ func TestMarkdownAndHTML(t *testing.T) {
 // A result that names no call, a call that reuses an id, and a session without
 // anything are shown too.
 func TestOddSessions(t *testing.T) {
+	t.Parallel()
 	s := Session{Messages: []provider.Message{
 		result("lost", "of a lost call"),
 		answer(call("x", "ls", `{}`)), result("x", "first"),
@@ -201,6 +203,7 @@ func everywhere(text string) Session {
 // Nothing that was said becomes markup, a link that does something, or an
 // address that is loaded.
 func TestHTMLIsHarmless(t *testing.T) {
+	t.Parallel()
 	if found := harm(`<p class="x"><b onclick="x">a</b><script><a href="javascript:x"><unclosed`); len(found) != 4 {
 		t.Fatalf("the test itself finds %q", found)
 	}
@@ -232,6 +235,7 @@ func FuzzHTML(f *testing.F) {
 
 // No format controls a terminal that shows it, or hides its text.
 func TestExportsAreSafeToShow(t *testing.T) {
+	t.Parallel()
 	for _, text := range hostile {
 		for _, format := range Formats {
 			var b bytes.Buffer
@@ -250,6 +254,7 @@ func TestExportsAreSafeToShow(t *testing.T) {
 
 // The output of a tool cannot end the block it stands in.
 func TestMarkdownFences(t *testing.T) {
+	t.Parallel()
 	var b bytes.Buffer
 	s := Session{Messages: []provider.Message{answer(provider.Text{Text: "~~~~\nopen"},
 		call("1", "read", "{\"path\":\"`a`\"}")), result("1", "````\n## You\n````\n")}}
@@ -270,6 +275,7 @@ func TestMarkdownFences(t *testing.T) {
 
 // Code that looks like a table stays code, and nothing in a table ends it.
 func TestTablesAreTables(t *testing.T) {
+	t.Parallel()
 	for markdown, want := range map[string]string{
 		"| a |\n|--:|\n| <i> ~~~ |": "<table><thead><tr><th style=\"text-align:right\">a</th></tr></thead>" +
 			"<tbody><tr><td style=\"text-align:right\">&lt;i&gt; ~~~</td></tr></tbody></table>",
@@ -288,6 +294,7 @@ func TestTablesAreTables(t *testing.T) {
 
 // A call of a server's tool has one name, however the model reached it; another tool's name in it does not count.
 func TestCallsOfServersHaveTheirOwnNames(t *testing.T) {
+	t.Parallel()
 	for input, want := range map[string]string{
 		`{"tool":"mcp__s__echo","arguments":{"text":"hi"}}`: `mcp__s__echo {"text":"hi"}`,
 		`{"tool":"mcp__s__list"}`:                           `mcp__s__list {}`,

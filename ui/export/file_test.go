@@ -9,6 +9,7 @@ import (
 )
 
 func TestFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
@@ -41,6 +42,7 @@ func TestFile(t *testing.T) {
 }
 
 func TestFileRefuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"old.md": "mine", "artoo-k3f9qx2a.md": "mine"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -84,6 +86,7 @@ func leftOvers(t *testing.T, dir string) {
 }
 
 func TestFileNameOfAnOddID(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]string{"": "artoo-session.md", "../a b": "artoo----a-b.md", "k3f9": "artoo-k3f9.md"} {
 		if got := fileName(id); got != want {
 			t.Errorf("%q: %s", id, got)

@@ -35,6 +35,7 @@ func programDesk(t *testing.T, lines string) (d *desk, dir string) {
 }
 
 func TestAProgramApproves(t *testing.T) {
+	t.Parallel()
 	for _, lines := range []string{"echo yes", "printf y", "echo; echo yes; echo", `echo '{"answer":"yes"}'`, `echo '{"answer":"yes","reason":"fine"}'`} {
 		d, dir := programDesk(t, lines)
 		response, failure := d.Run(t.Context(), "go")
@@ -54,6 +55,7 @@ func TestAProgramApproves(t *testing.T) {
 
 // A no is the user's: the run does not miss anyone.
 func TestAProgramDenies(t *testing.T) {
+	t.Parallel()
 	for _, lines := range []string{"echo no", "echo n", `echo '{"answer":"no","reason":"not this one"}'`} {
 		d, _ := programDesk(t, lines)
 		response, failure := d.Run(t.Context(), "go")
@@ -65,6 +67,7 @@ func TestAProgramDenies(t *testing.T) {
 
 // TestUnclearAnswersOfAProgram: whatever is neither a yes nor a no runs nothing, ends the run with 6, and is named.
 func TestUnclearAnswersOfAProgram(t *testing.T) {
+	t.Parallel()
 	for lines, why := range map[string]string{
 		"exit 1": "exit status 1", "exit 2": "exit status 2", "exit 3": "exit status 3", "exit 126": "exit status 126", "exit 127": "exit status 127",
 		"echo yes; exit 1": "exit status 1", "echo yes; exit 2": "exit status 2", "kill -9 $$": "SIGKILL", "echo yes; kill -15 $$": "SIGTERM",

@@ -138,6 +138,7 @@ func (h *hall) end(t *testing.T) {
 }
 
 func TestAProgramAnswersAQuestion(t *testing.T) {
+	t.Parallel()
 	for answer, ran := range map[string]int{"yes": 1, "no": 0, "stop": 0} {
 		h := newHall(t.Context(), nil, asking(), fake.Say("Done."))
 		h.say(t, `{"type":"user","text":"go"}`)
@@ -156,6 +157,7 @@ func TestAProgramAnswersAQuestion(t *testing.T) {
 
 // A message that is sent now joins the turn that runs; later ones wait.
 func TestAMessageNowJoinsTheTurn(t *testing.T) {
+	t.Parallel()
 	h := newHall(t.Context(), nil, asking(), fake.Say("Both."), fake.Say("Later."))
 	h.say(t, `{"type":"user","text":"go","id":"a"}`)
 	q := h.await(t, "question")
@@ -175,6 +177,7 @@ func TestAMessageNowJoinsTheTurn(t *testing.T) {
 
 // An interrupt ends the turn that runs, also one that waits for an answer, and no other.
 func TestAProgramInterrupts(t *testing.T) {
+	t.Parallel()
 	h := newHall(t.Context(), nil, asking(), fake.Say("On."))
 	h.say(t, `{"type":"interrupt"}`, `{"type":"user","text":"go","id":"a"}`)
 	q := h.await(t, "question")
@@ -192,6 +195,7 @@ func TestAProgramInterrupts(t *testing.T) {
 }
 
 func TestTheEndOfTheInputFinishesTheQueue(t *testing.T) {
+	t.Parallel()
 	h := newHall(t.Context(), nil, asking(), fake.Say("One."), fake.Say("Two."))
 	h.say(t, `{"type":"user","text":"one"}`, `{"type":"user","text":"two"}`)
 	h.end(t)
@@ -202,6 +206,7 @@ func TestTheEndOfTheInputFinishesTheQueue(t *testing.T) {
 
 // A line that is too long is skipped, and the next one is read.
 func TestALongLineIsSkipped(t *testing.T) {
+	t.Parallel()
 	long := lines{bufio.NewReader(strings.NewReader(strings.Repeat("x", maxInput+10) + "\nnext\r\nlast"))}
 	if _, err := long.next(); !errors.Is(err, errTooLong) {
 		t.Error(err)
@@ -218,6 +223,7 @@ func TestALongLineIsSkipped(t *testing.T) {
 
 // What is wrong with a line is said without the names of Go's types.
 func TestAFaultNamesTheField(t *testing.T) {
+	t.Parallel()
 	c := &Conversation{}
 	for line, want := range map[string]string{
 		`[]`:                                     "not a JSON object, but an array",
@@ -269,6 +275,7 @@ func unapproved(line string) bool {
 // TestRandomScripts: whatever a program sends, the conversation ends with its input, each message that was accepted has an end, and
 // without a yes nothing runs.
 func TestRandomScripts(t *testing.T) {
+	t.Parallel()
 	scripts := 500
 	if testing.Short() {
 		scripts = 50 // under the race detector each costs much more
@@ -314,6 +321,7 @@ func endless(n int) (steps []fake.Step) {
 
 // TestRandomLines sends 10,000 lines: ten conversations get 1,000 each, since requests grow with each message.
 func TestRandomLines(t *testing.T) {
+	t.Parallel()
 	count := 1000
 	if testing.Short() {
 		count = 50 // under the race detector each costs much more

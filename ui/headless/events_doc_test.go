@@ -176,6 +176,7 @@ func isInput(o object) bool {
 
 // TestEventsDoc compares docs/events.md with the structs and this table.
 func TestEventsDoc(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	b.WriteString(eventsHead)
 	for _, o := range output() {

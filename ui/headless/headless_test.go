@@ -86,6 +86,7 @@ func yes(context.Context, agent.Question) (agent.Answer, error) {
 }
 
 func TestTextIsTheAnswerAlone(t *testing.T) {
+	t.Parallel()
 	d := newDesk(Text, nil, asking(), fake.Say("It is ", "done.\n\n"))
 	d.Ask = yes
 	response, failure := d.Run(t.Context(), "go")
@@ -101,6 +102,7 @@ func TestTextIsTheAnswerAlone(t *testing.T) {
 }
 
 func TestAFaultPrintsWhatThereIs(t *testing.T) {
+	t.Parallel()
 	d := newDesk(Text, nil, fake.Step{Text: []string{"half an ans"},
 		Err: &provider.Error{Kind: provider.KindInvalid, Provider: "fake", Message: "no"}})
 	response, failure := d.Run(t.Context(), "go")
@@ -113,6 +115,7 @@ func TestAFaultPrintsWhatThereIs(t *testing.T) {
 }
 
 func TestAnInterruptPrintsWhatThereIs(t *testing.T) {
+	t.Parallel()
 	gate := fake.NewGate()
 	d := newDesk(Text, nil, fake.Step{Text: []string{"half", "more"}, Gate: gate, GateAfter: 2})
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -130,6 +133,7 @@ func TestAnInterruptPrintsWhatThereIs(t *testing.T) {
 }
 
 func TestNoOneCanAnswer(t *testing.T) {
+	t.Parallel()
 	d := newDesk(Text, nil, asking(), fake.Say("I could not."))
 	response, failure := d.Run(t.Context(), "go")
 	if failure == nil || failure.Kind != agent.KindApproval || d.ran != 0 || len(response.Denied) != 1 {
@@ -148,6 +152,7 @@ func TestNoOneCanAnswer(t *testing.T) {
 
 // A refusal by the user is no failure, one without a user is, and an error counts over both.
 func TestWhatDecidesTheExit(t *testing.T) {
+	t.Parallel()
 	no := func(context.Context, agent.Question) (agent.Answer, error) { return agent.Answer{Reason: "later"}, nil }
 	fails := fake.Step{Err: &provider.Error{Kind: provider.KindAuth, Provider: "fake"}}
 	for name, test := range map[string]struct {
@@ -173,6 +178,7 @@ func TestWhatDecidesTheExit(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		broken := fake.Step{Reasoning: []string{"hm"}, Text: []string{"I", " was"},
 			Err: &provider.Error{Kind: provider.KindProvider, Provider: "fake", Status: 500, Message: "out of order"}}
@@ -207,6 +213,7 @@ func TestEvents(t *testing.T) {
 
 // Arguments come in many small pieces: the reports on them are few, and the last one is exact.
 func TestACallThatIsWrittenIsToldNowAndThen(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(JSONL, nil)
 		cb := &callbacks{Screen: d.Screen, runner: d.Runner}
@@ -230,6 +237,7 @@ func TestACallThatIsWrittenIsToldNowAndThen(t *testing.T) {
 // Of several tries that failed all is void once one says something, and none when
 // none does.
 func TestDiscardCountsAllTriesThatFailed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		down := func(text ...string) fake.Step {
 			return fake.Step{Text: text, Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake"}}
@@ -248,6 +256,7 @@ func TestDiscardCountsAllTriesThatFailed(t *testing.T) {
 
 // The text of an earlier request is not void.
 func TestDiscardCountsOneRequest(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		down := fake.Step{Text: []string{"not "}, Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake"}}
 		d := newDesk(JSONL, nil, asking(), down, fake.Say("done"))
@@ -275,6 +284,7 @@ func (f *full) Write(p []byte) (int, error) {
 }
 
 func TestStdoutThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		format   Format
 		writes   int
@@ -303,6 +313,7 @@ func TestStdoutThatCannotBeWritten(t *testing.T) {
 }
 
 func TestTheLiveOutputInEventsIsBounded(t *testing.T) {
+	t.Parallel()
 	var out, err bytes.Buffer
 	c := &callbacks{Screen: screen.New(screen.Options{Out: &out, Err: &err}),
 		runner: &Runner{Format: JSONL, Out: &out}, output: map[string]int{}}

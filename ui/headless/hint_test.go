@@ -10,6 +10,7 @@ import (
 // The hint of a run in which no one could answer names a way to allow each refused call,
 // in commands that work unchanged.
 func TestTheHintNamesWhatWouldAllowTheCalls(t *testing.T) {
+	t.Parallel()
 	own := agent.Denial{Rule: "bash(make)", Nobody: true, Code: permission.OwnPrograms}
 	other := agent.Denial{Rule: "write(x)", Nobody: true}
 	another := agent.Denial{Rule: "bash(it's)", Nobody: true}
@@ -36,6 +37,7 @@ func TestTheHintNamesWhatWouldAllowTheCalls(t *testing.T) {
 }
 
 func TestTheHintCountsTheWaysThatItDoesNotName(t *testing.T) {
+	t.Parallel()
 	var denied []agent.Denial
 	for _, name := range []string{"a", "b", "c", "d", "e", "d", "f", "g", "h"} {
 		denied = append(denied, agent.Denial{Rule: "write(" + name + ")", Nobody: true})

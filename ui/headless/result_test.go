@@ -13,6 +13,7 @@ import (
 )
 
 func TestResult(t *testing.T) {
+	t.Parallel()
 	info := result.Info{SessionID: "s1", Provider: "p", Model: "m", Sandbox: "none", Began: time.Now()}
 	cost := 0.5
 	response := &agent.Response{
@@ -48,6 +49,7 @@ func TestResult(t *testing.T) {
 }
 
 func TestInputOfIsAlwaysJSON(t *testing.T) {
+	t.Parallel()
 	for _, call := range []provider.ToolCall{{Input: json.RawMessage(`{"a":1}`)},
 		{Input: json.RawMessage(`{}`), Raw: "{broken"}, {Input: json.RawMessage(`{"a"`)}, {}} {
 		if got := inputOf(agent.Call{ToolCall: call}); !json.Valid(got) {

@@ -16,6 +16,7 @@ import (
 // testdata/sarif.json is the part of the schema of SARIF 2.1.0 that a review uses, with the further
 // requirements of code scanning.
 func TestSARIFFitsItsSchema(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("testdata", "sarif.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ func over(t *testing.T, ctx context.Context) {
 }
 
 func TestASignalEndsTheRun(t *testing.T) {
+	t.Parallel()
 	hearHangups(t)
 	ctx, s := Watch(t.Context())
 	defer s.End()
@@ -54,6 +55,7 @@ func TestASignalEndsTheRun(t *testing.T) {
 // timeout(1) signals its child and then the whole process group, within
 // microseconds.
 func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var words []string
 		s := &Signals{cancel: func(error) {}, die: func() { words = append(words, "died") }}
@@ -76,6 +78,7 @@ func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {
 // A pipe or a connection that the other side closed raises SIGPIPE as well as an
 // output without a reader: only the latter ends the run.
 func TestOnlyOutputsBreak(t *testing.T) {
+	t.Parallel()
 	hearHangups(t)
 	ctx, s := Watch(t.Context())
 	defer s.End()
@@ -105,6 +108,7 @@ func TestOnlyOutputsBreak(t *testing.T) {
 }
 
 func TestUnread(t *testing.T) {
+	t.Parallel()
 	r1, w1 := pipe(t)
 	_, w2 := pipe(t)
 	if gone := withoutReader([]*os.File{w1, w2}); len(gone) > 0 {

@@ -68,6 +68,7 @@ func kindOf(err error) agent.Kind {
 }
 
 func TestStdin(t *testing.T) {
+	t.Parallel()
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +130,7 @@ func TestStdin(t *testing.T) {
 }
 
 func TestLargeInputGoesToAFile(t *testing.T) {
+	t.Parallel()
 	lines := strings.Repeat("0123456789abcdé\n", 20<<10)
 	data := lines + "the end"
 	in, err := source(t, piped(t, data), "look").Read(t.Context())
@@ -161,6 +163,7 @@ func TestLargeInputGoesToAFile(t *testing.T) {
 }
 
 func TestTheLimitIsInclusive(t *testing.T) {
+	t.Parallel()
 	for size, state := range map[int]string{inlineLimit: "read", inlineLimit + 1: "file"} {
 		in, err := source(t, piped(t, strings.Repeat("x", size)), "").Read(t.Context())
 		if err != nil || in.State != state {
@@ -170,6 +173,7 @@ func TestTheLimitIsInclusive(t *testing.T) {
 }
 
 func TestBinaryInputGoesToAFile(t *testing.T) {
+	t.Parallel()
 	data := "\x7fELF\x00\x01"
 	in, err := source(t, piped(t, data), "what is it?").Read(t.Context())
 	if err != nil {
@@ -182,6 +186,7 @@ func TestBinaryInputGoesToAFile(t *testing.T) {
 }
 
 func TestTooMuchLeavesNoFile(t *testing.T) {
+	t.Parallel()
 	s := source(t, piped(t, strings.Repeat("x", 3*inlineLimit)), "look")
 	s.Max = 2 * inlineLimit
 	if _, err := s.Read(t.Context()); kindOf(err) != agent.KindUsage {
@@ -194,6 +199,7 @@ func TestTooMuchLeavesNoFile(t *testing.T) {
 }
 
 func TestAFileThatCannotBeKept(t *testing.T) {
+	t.Parallel()
 	s := source(t, piped(t, strings.Repeat("x", 2*inlineLimit)), "look")
 	s.Dir = filepath.Join(file(t, "").Name(), "below a file")
 	_, err := s.Read(t.Context())
@@ -214,6 +220,7 @@ func fired(length time.Duration) func(time.Duration) <-chan time.Time {
 }
 
 func TestASilentPipeIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	r, w := pipe(t)
 	s := source(t, r, "look")
 	var notices []string
@@ -237,6 +244,7 @@ func TestASilentPipeIsNotWaitedFor(t *testing.T) {
 
 // The end of the input without a byte is not late input.
 func TestALateEndIsNoInput(t *testing.T) {
+	t.Parallel()
 	r, w := pipe(t)
 	s := source(t, r, "look")
 	s.Wait, s.After, s.Notice = time.Second, fired(time.Second), func(string) {}
@@ -252,6 +260,7 @@ func TestALateEndIsNoInput(t *testing.T) {
 
 // Where a user sees it wait, it waits and says so once.
 func TestAPersonIsTold(t *testing.T) {
+	t.Parallel()
 	r, w := pipe(t)
 	s := source(t, r, "look")
 	s.Patient, s.After = true, fired(patientWait)
@@ -273,6 +282,7 @@ func TestAPersonIsTold(t *testing.T) {
 }
 
 func TestALongReadReports(t *testing.T) {
+	t.Parallel()
 	r, w := pipe(t)
 	s := source(t, r, "")
 	s.After = fired(reportEvery)
@@ -299,6 +309,7 @@ func TestALongReadReports(t *testing.T) {
 
 // A signal or --max-time ends the wait and the reading.
 func TestReadingEnds(t *testing.T) {
+	t.Parallel()
 	cause := errors.New("enough")
 	for name, written := range map[string]string{"before the first byte": "", "after it": "x",
 		"in a file": strings.Repeat("x", 2*inlineLimit)} {
@@ -325,6 +336,7 @@ func TestReadingEnds(t *testing.T) {
 }
 
 func TestExcerptsKeepRunesWhole(t *testing.T) {
+	t.Parallel()
 	if got := clean([]byte("éxé")[1:]); got != "xé" {
 		t.Errorf("%q", got)
 	}

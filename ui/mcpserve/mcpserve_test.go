@@ -123,6 +123,7 @@ func textOf(result *sdk.CallToolResult) string {
 
 // A result is text and an object that its schema allows, in both eras; the error of a call is its result.
 func TestResults(t *testing.T) {
+	t.Parallel()
 	for name, version := range eras {
 		t.Run(name, func(t *testing.T) {
 			session := connect(t, serve(t, &host{}, 0), version, nil)
@@ -181,6 +182,7 @@ func TestResults(t *testing.T) {
 
 // Questions are forms in both eras; nothing but an accepted answer approves.
 func TestQuestions(t *testing.T) {
+	t.Parallel()
 	form := agent.Question{ID: "q1", Kind: agent.QuestionForm, Form: &mcp.Request{Server: "web", Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
 		Fields: []mcp.Field{{Name: "name", Type: mcp.TextField}}}}
 	address := agent.Question{ID: "q1", Kind: agent.QuestionForm, Form: &mcp.Request{Server: "web", Message: "Sign.", URL: "https://example.org/sign"}}
@@ -315,6 +317,7 @@ func (c *rawClient) call(prompt, more string) (id int) {
 
 // A question of the modern era waits for the next call: with its state, its arguments and its answer, once.
 func TestAStateCountsOnce(t *testing.T) {
+	t.Parallel()
 	h := &host{question: approval}
 	c := raw(t, serve(t, h, 0))
 	first := c.answer(c.call("ask", "")).Result
@@ -351,6 +354,7 @@ func TestAStateCountsOnce(t *testing.T) {
 
 // A question to which the client brings no answer ends its run after a while.
 func TestAnAnswerThatNeverComes(t *testing.T) {
+	t.Parallel()
 	s := serve(t, &host{question: approval}, time.Millisecond)
 	c := raw(t, s)
 	state := c.answer(c.call("ask", "")).Result.RequestState
@@ -368,6 +372,7 @@ func TestAnAnswerThatNeverComes(t *testing.T) {
 
 // A cancelled call ends its run, and answers with the run's result. So does the end of the input, in bounded time.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	h := &host{began: make(chan Call)}
 	s := serve(t, h, 0)
 	c := raw(t, s)
@@ -391,6 +396,7 @@ func TestCancel(t *testing.T) {
 
 // So many calls run at once, and no more.
 func TestTooManyCalls(t *testing.T) {
+	t.Parallel()
 	h := &host{began: make(chan Call)}
 	c := raw(t, serve(t, h, 0))
 	var ids []int
@@ -412,6 +418,7 @@ func TestTooManyCalls(t *testing.T) {
 
 // A line that is no message is answered, and the next one counts.
 func TestBrokenLines(t *testing.T) {
+	t.Parallel()
 	c := raw(t, serve(t, &host{}, 0))
 	for _, row := range []struct {
 		line string
@@ -431,6 +438,7 @@ func TestBrokenLines(t *testing.T) {
 
 // 10,000 random lines end in no hang, no crash and no call that was not approved.
 func TestRandomLines(t *testing.T) {
+	t.Parallel()
 	lines := 10_000
 	if testing.Short() {
 		lines = 1_000 // It is slow with the race detector.

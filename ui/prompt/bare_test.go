@@ -175,6 +175,7 @@ func (b *bare) wrote() string {
 
 // A signal of the keyboard may reach artoo after the child that it was for.
 func TestALateSignalIsTheChilds(t *testing.T) {
+	t.Parallel()
 	died := 0
 	c := &Prompt{modes: &ttyModes{fd: -1}, opt: Options{Ending: Ending{Quit: func() { died++ }}}}
 	c.returned = time.Now().Add(time.Minute) // just now, however slow the test is

@@ -76,6 +76,7 @@ var keyTable = []struct {
 
 // Every form of a key means the same, in one read or cut in two.
 func TestBytesBecomeKeys(t *testing.T) {
+	t.Parallel()
 	for _, tt := range keyTable {
 		for cut := 0; cut <= len(tt.bytes); cut++ { // split at every byte
 			d := &decoder{}
@@ -92,6 +93,7 @@ func TestBytesBecomeKeys(t *testing.T) {
 
 // A keypad's digits are text however they arrive.
 func TestTheKeypadTypes(t *testing.T) {
+	t.Parallel()
 	if got := joined(decodeAll(&decoder{}, "1\x1b[57400u\x1b[57409;129u")); len(got) != 1 || got[0].text != "11." {
 		t.Errorf("got %+v", got)
 	}
@@ -99,6 +101,7 @@ func TestTheKeypadTypes(t *testing.T) {
 
 // Control bytes without a meaning and unknown sequences leave no trace.
 func TestUnboundBytesAreNoKeys(t *testing.T) {
+	t.Parallel()
 	for b := byte(0); b < 0x20; b++ {
 		_, bound := keyOf(controlKeys[:], rune(b))
 		if bound || b == 0x1b || b == chord {
@@ -135,6 +138,7 @@ func decodeExpired(d *decoder) []key {
 // Random sequences of every family, with random cuts: no byte of them may
 // become text or an Enter.
 func TestRandomSequencesAreNoText(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(set string, n int) string {
 		var b strings.Builder
@@ -177,6 +181,7 @@ func TestRandomSequencesAreNoText(t *testing.T) {
 
 // A paste is one key however it is cut, and its text is clean.
 func TestPasteIsOneKey(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, paste, want string }{
 		{"line ends", "a\rb\r\nc\nd", "a\nb\nc\nd"},
 		{"last newline", "one\n", "one"},
@@ -209,6 +214,7 @@ func TestPasteIsOneKey(t *testing.T) {
 
 // Two seconds of silence or a Ctrl-C end a paste whose end does not come.
 func TestPasteWithoutEnd(t *testing.T) {
+	t.Parallel()
 	d := &decoder{}
 	if got := decodeAll(d, pasteBegin+"abc"); got != nil || d.wait() != pasteWait {
 		t.Fatalf("got %v, wait %v", got, d.wait())
@@ -228,6 +234,7 @@ func TestPasteWithoutEnd(t *testing.T) {
 
 // An Esc is a key after 50 ms; other incomplete sequences are dropped.
 func TestALoneEscapeIsAKey(t *testing.T) {
+	t.Parallel()
 	d := &decoder{}
 	if got := decodeAll(d, "\x1b"); got != nil || d.wait() != escWait {
 		t.Fatalf("got %v, wait %v", got, d.wait())
@@ -255,6 +262,7 @@ func TestALoneEscapeIsAKey(t *testing.T) {
 }
 
 func TestTextIsWhole(t *testing.T) {
+	t.Parallel()
 	text := "naïve 日本 👨‍👩‍👧 e\u0301 \uFFFD"
 	for i := 0; i <= len(text); i++ {
 		got := joined(decodeAll(&decoder{}, text[:i], text[i:]))
@@ -266,6 +274,7 @@ func TestTextIsWhole(t *testing.T) {
 
 // An Enter is the last of its read or not, whatever the rest of the read is.
 func TestWhatFollowsAnEnter(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		bytes string
 		want  bool

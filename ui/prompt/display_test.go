@@ -14,6 +14,7 @@ import (
 // Where the cursor stands after Home and n times Right, for texts whose cells
 // are known: each digit is the width of one character, one press each.
 func TestTheCursorStandsOnItsCell(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ text, widths string }{
 		{"abc", "111"}, {"日本語", "222"}, {"a日b", "121"}, {"한국어", "222"}, {"ひらがな", "2222"}, {"カタカナ", "2222"},
 		{"ｶﾀｶﾅ", "1111"}, {"，。！？", "2222"}, {"「あ」", "222"}, {"（a）", "212"}, {"：；", "22"}, {"ＡＢ", "22"},
@@ -52,6 +53,7 @@ func TestTheCursorStandsOnItsCell(t *testing.T) {
 // wide character that does not fit stands in the next row, and the cursor before
 // it too.
 func TestTheCursorOfWrappedRows(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		text     string
 		left     int
@@ -80,6 +82,7 @@ func TestTheCursorOfWrappedRows(t *testing.T) {
 
 // A character typed into the middle of a cluster joins with its neighbours.
 func TestCharactersThatJoin(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys(pasteBegin+"\u200d👩 end"+pasteEnd, "\x01", "👨")
@@ -95,6 +98,7 @@ func TestCharactersThatJoin(t *testing.T) {
 
 // Through the editor and the screen a key costs as little as in the frame.
 func Test300KeysCostLittle(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.wrote()
@@ -112,6 +116,7 @@ func Test300KeysCostLittle(t *testing.T) {
 }
 
 func TestCtrlLKeepsTheScrollback(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.f.screen.Line("an earlier line")
 	b.read("")
@@ -126,6 +131,7 @@ func TestCtrlLKeepsTheScrollback(t *testing.T) {
 
 // Spoken, typing at the end echoes the character and Backspace its erasure.
 func TestOnlyTheChangeIsEchoed(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, func(o *Options) {
 		o.Spoken = true
 		o.Env = environ("TERM=xterm-256color")
@@ -155,6 +161,7 @@ func TestOnlyTheChangeIsEchoed(t *testing.T) {
 }
 
 func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		env  []string
 		want bool
@@ -195,6 +202,7 @@ func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 // A stands before each prompt, B where typing begins, C where the output does,
 // D where it ended, with its exit status if that is known.
 func TestMarksStandInTheirPlaces(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, func(o *Options) { o.Env = environ("TERM=xterm-kitty") })
 	b.f.interrupt = nil
 	step := func(want ...string) {
@@ -241,6 +249,7 @@ func TestMarksStandInTheirPlaces(t *testing.T) {
 // Keys are reported by number only while a line is read: not during output, an
 // action, a suspension, a crash or the end.
 func TestKeysByNumberOnlyWhileALineIsRead(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, func(o *Options) { o.Env = environ("TERM=xterm-kitty") })
 	depth := func(when string, want int) {
 		t.Helper()
@@ -277,6 +286,7 @@ func TestKeysByNumberOnlyWhileALineIsRead(t *testing.T) {
 // A paste without its end becomes text after two seconds, or at Ctrl-C; later keys
 // are keys.
 func TestTheKeyboardComesBack(t *testing.T) {
+	t.Parallel()
 	for how, ctrlC := range map[string]string{"silence": "", "Ctrl-C": "\x03", "Ctrl-C by number": "\x1b[99;5u"} {
 		b := newBare(t, nil, nil)
 		b.read("")
@@ -304,6 +314,7 @@ func TestTheKeyboardComesBack(t *testing.T) {
 // Each key of the table, cut at every byte into two reads, has the same effect on a
 // line as in one read.
 func TestKeysCutAnywhere(t *testing.T) {
+	t.Parallel()
 	for _, k := range keyTable {
 		switch k.want {
 		case keySuspend, keyInterrupt, keyEOF, keyEnter, keyMode, keyOutput, keyEdit:

@@ -13,6 +13,7 @@ import (
 )
 
 func TestLayout(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		text   string
@@ -53,6 +54,7 @@ func TestLayout(t *testing.T) {
 
 // A prompt is broken after the space that follows a word, never before it.
 func TestNoRowOfAPromptBeginsWithABlank(t *testing.T) {
+	t.Parallel()
 	prompt := `approve: run "go test ./..." in /tmp/ … 2940? [y,n,a,A,e,p,q,?] (n) `
 	for cols := 20; cols < 90; cols++ {
 		l := lay(Label{Text: prompt, Keys: len("[y,n,a,A,e,p,q,?] (n) ")}, "     ", "", 0, cols)
@@ -70,6 +72,7 @@ func TestNoRowOfAPromptBeginsWithABlank(t *testing.T) {
 
 // Absurd sizes neither loop nor lose the cursor.
 func TestAnySizeEnds(t *testing.T) {
+	t.Parallel()
 	for cols := -1; cols < 12; cols++ {
 		for rows := -1; rows < 4; rows++ {
 			text := "日本 some\ntext\t👨‍👩‍👧 here"
@@ -86,6 +89,7 @@ func TestAnySizeEnds(t *testing.T) {
 // Whatever is typed, the screen shows the layout, the cursor stands in its
 // cell, and nothing above the prompt was touched.
 func TestFrameTouchesOnlyItsRows(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	alphabet := []rune("ab cdefgh日本ー👍é\n\n")
 	for round := range 150 {
@@ -159,6 +163,7 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // Typing at the end writes the character and hardly more.
 func TestAKeyCostsFewBytes(t *testing.T) {
+	t.Parallel()
 	c := &counter{}
 	f := canvas{out: writes(c)}
 	text := ""
@@ -174,6 +179,7 @@ func TestAKeyCostsFewBytes(t *testing.T) {
 }
 
 func TestResizeStartsTheRowsAnew(t *testing.T) {
+	t.Parallel()
 	term := prompttest.New(40, 10)
 	f := canvas{out: writes(term)}
 	f.write("finished line\n")
@@ -200,6 +206,7 @@ func TestResizeStartsTheRowsAnew(t *testing.T) {
 }
 
 func TestPromptsBreakAtBlanks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		prompt, text string
 		cols         int

@@ -10,6 +10,7 @@ import (
 // Each method of the buffer that the editor does not use, on a line with the cursor at |,
 // with its result, which is the reason. "panics" stands for a panic.
 func TestDefectsOfTheBuffer(t *testing.T) {
+	t.Parallel()
 	type buffer = readline.RuneBuffer
 	for _, tt := range []struct {
 		name string

@@ -32,6 +32,7 @@ var editMarks = map[rune]keyKind{
 
 // Each key, from a line to the next.
 func TestKeysEditTheLine(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, keys, want string }{
 		{"insert", "ac←b", "ab|c"},
 		{"home and end", "bc\x01a\x05d", "abcd|"},
@@ -86,6 +87,7 @@ func TestKeysEditTheLine(t *testing.T) {
 
 // Lines are called back as they were sent, and the unfinished line comes back.
 func TestTheHistoryIsWalked(t *testing.T) {
+	t.Parallel()
 	e := startEditor(t, "first", "two\nlines", " blank before")
 	typeKeys(e, "half")
 	e.do(keyPrev)
@@ -118,6 +120,7 @@ func TestTheHistoryIsWalked(t *testing.T) {
 
 // A big paste is one rune to edit, one label to see, and whole when sent or called back.
 func TestBigPasteIsOneMark(t *testing.T) {
+	t.Parallel()
 	e := startEditor(t)
 	big := strings.Repeat("0123456789\n", 214)
 	typeKeys(e, "see ")
@@ -143,6 +146,7 @@ func TestBigPasteIsOneMark(t *testing.T) {
 
 // A line counts as pasted when its first character was.
 func TestPastedStartIsKnown(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		do   func(*editor)
@@ -166,6 +170,7 @@ func TestPastedStartIsKnown(t *testing.T) {
 // Alt-. inserts the last word of the line before, and then those of older lines in
 // its place; any other key makes it begin again.
 func TestTheLastArgument(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, keys, want string }{
 		{"once", "see …", "see b.go|"},
 		{"twice", "see ……", "see dir/a.go|"},

@@ -20,6 +20,7 @@ func historyAt(t *testing.T, path string) *historyFile {
 
 // File and directory are the user's alone, also a file that was open to others.
 func TestHistoryIsPrivate(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state", "artoo", "history")
 	h := historyAt(t, path)
 	if got := h.load(); got != nil {
@@ -46,6 +47,7 @@ func TestHistoryIsPrivate(t *testing.T) {
 
 // Where no history can be kept, one warning says so.
 func TestHistoryThatCannotBeKept(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -68,6 +70,7 @@ func TestHistoryThatCannotBeKept(t *testing.T) {
 
 // Newlines, blanks and quotes of an entry survive the file.
 func TestEntriesComeBackUnchanged(t *testing.T) {
+	t.Parallel()
 	h := historyAt(t, filepath.Join(t.TempDir(), "history"))
 	entries := []string{"plain", "two\nlines\n  indented", "tab\there", `quotes " and \ and <b>`, "日本 👨‍👩‍👧", "trailing "}
 	for _, e := range entries {
@@ -80,6 +83,7 @@ func TestEntriesComeBackUnchanged(t *testing.T) {
 
 // Blank lines, lines that begin with a space and repeats are not kept.
 func TestWhatIsNotKept(t *testing.T) {
+	t.Parallel()
 	h := historyAt(t, filepath.Join(t.TempDir(), "history"))
 	for _, e := range []string{"", "   ", "\n", " a secret", "kept"} {
 		h.add(e)
@@ -90,6 +94,7 @@ func TestWhatIsNotKept(t *testing.T) {
 }
 
 func TestSecretsAreNotKept(t *testing.T) {
+	t.Parallel()
 	h := historyAt(t, filepath.Join(t.TempDir(), "history"))
 	x := strings.Repeat("aB3", 20)
 	for _, secret := range []string{
@@ -115,6 +120,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 }
 
 func TestHistoryMendsATornLine(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history")
 	if err := os.WriteFile(path, []byte("\"one\"\n\"to"), 0o600); err != nil {
 		t.Fatal(err)
@@ -129,6 +135,7 @@ func TestHistoryMendsATornLine(t *testing.T) {
 // Several artoo write one file, and it is trimmed meanwhile: nothing is lost
 // but the oldest, and no line is torn.
 func TestTheHistoryHasSeveralWriters(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history")
 	const writers, each = 4, 60
 	var filler strings.Builder

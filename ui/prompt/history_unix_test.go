@@ -14,6 +14,7 @@ import (
 // A path of the history that is no regular file, such as /dev/null behind a link, is
 // neither changed nor waited for.
 func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	pipe, path := filepath.Join(dir, "pipe"), filepath.Join(dir, "history")
 	if err := unix.Mkfifo(pipe, 0o644); err != nil {
@@ -50,6 +51,7 @@ func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 
 // An artoo that was stopped while it had the history does not stop the others.
 func TestAHeldHistoryIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history")
 	other := flock.New(path + ".lock")
 	if err := other.Lock(); err != nil {

@@ -11,6 +11,7 @@ import (
 // Esc by itself clears nothing and leads to nothing; two of them put the line
 // into the history, from where it comes back.
 func TestTwoEscapesClearTheLine(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("some", " text", "\x1b")
@@ -36,6 +37,7 @@ func TestTwoEscapesClearTheLine(t *testing.T) {
 
 // An Esc is only one after 50 ms without more; until then it may be Alt.
 func TestAltIsNoEscape(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("one two")
@@ -54,6 +56,7 @@ func TestAltIsNoEscape(t *testing.T) {
 
 // Ctrl-V and Ctrl-Q take the next key as its character, Ctrl-] goes to one.
 func TestAKeyIsTakenAsItsCharacter(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ keys, want string }{
 		{"a\x16\tb", "a\tb|"},
 		{"a\x11\rb", "a\nb|"},
@@ -74,6 +77,7 @@ func TestAKeyIsTakenAsItsCharacter(t *testing.T) {
 
 // In a turn Esc is Ctrl-C, and the other keys beep.
 func TestEscapeStopsATurn(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	stopped := 0
 	b.f.interrupt = func() { stopped++ }
@@ -100,6 +104,7 @@ func TestEscapeStopsATurn(t *testing.T) {
 
 // Ctrl-O during a turn shows the output of the running call, and keeps the typed text.
 func TestCtrlOShowsWhatARunningCommandWrote(t *testing.T) {
+	t.Parallel()
 	runs := true
 	b := newBare(t, nil, func(o *Options) { o.Output = func() bool { return runs } })
 	b.f.interrupt = func() {}
@@ -120,6 +125,7 @@ func TestCtrlOShowsWhatARunningCommandWrote(t *testing.T) {
 // A key that wants something done takes the line away as it is, and the line
 // comes back: collapsed paste, cursor, and that it began with a paste.
 func TestAKeyTakesTheLineAndGivesItBack(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("0123456789\n", 300) + "end"
 	for _, tt := range []struct {
 		keys string
@@ -167,6 +173,7 @@ func (b *bare) unsent2() {
 
 // The editor's version of the text takes its place, collapsed if it is big.
 func TestEditedTextTakesTheLinesPlace(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("draft", "\x07")
@@ -181,6 +188,7 @@ func TestEditedTextTakesTheLinesPlace(t *testing.T) {
 
 // A pasted /quit stays text also after the line was away.
 func TestPastedStartSurvivesAnAction(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys(pasteBegin+"/quit"+pasteEnd, "\x1b[Z")
@@ -194,6 +202,7 @@ func TestPastedStartSurvivesAnAction(t *testing.T) {
 // At a question the keys that take a line away, search or complete do nothing,
 // nor can anything of the message be called into the answer.
 func TestOtherKeysAtAQuestion(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, []string{"yes"}, nil)
 	b.f.opt.Complete = func(string, int) Completion { return Completion{Candidates: []Candidate{{Text: "yes"}}} }
 	b.read("")
@@ -217,6 +226,7 @@ func TestOtherKeysAtAQuestion(t *testing.T) {
 
 // The bytes that used to be dropped are keys now; none of them is text.
 func TestChordsNeverBecomeText(t *testing.T) {
+	t.Parallel()
 	for _, second := range []string{"a", "\r", "\n", "\x18", "\x1b[A", "\x04", "\x00", "é", "\x1b[3~"} {
 		b := newBare(t, []string{"old"}, nil)
 		b.read("")
@@ -239,6 +249,7 @@ func TestChordsNeverBecomeText(t *testing.T) {
 
 // Ctrl-_ takes changes back one by one; a run of typing is one of them.
 func TestEditsAreUndone(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, []string{"from history"}, nil)
 	b.read("")
 	b.keys("one", " two", "\x17", "\x1b[D", "X", "Y", pasteBegin+"/p q"+pasteEnd)
@@ -263,6 +274,7 @@ func TestEditsAreUndone(t *testing.T) {
 // Paste mode is off while artoo is stopped, while a child has the terminal and
 // while a question or a turn goes on, and on whenever a line is read.
 func TestPasteModeIsOffMeanwhile(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	stops := 0
@@ -296,6 +308,7 @@ func TestPasteModeIsOffMeanwhile(t *testing.T) {
 
 // Cancelled prompts are remembered, answers never, repeats once.
 func TestAnswersAreNotRemembered(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	for _, text := range []string{"one", "one", " with a space", "two"} {
 		b.read("")
@@ -321,6 +334,7 @@ func TestAnswersAreNotRemembered(t *testing.T) {
 
 // The timer of an Esc may be late when the next key comes: it is still no Alt-key.
 func TestAKeyAfterALateTimerIsWhole(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.f.take(chunk{data: []byte("one\x1b"), at: b.now})

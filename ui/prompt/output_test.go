@@ -94,6 +94,7 @@ func (l *slowLine) output() *Output {
 }
 
 func TestLittleStandsBeforeThePromptAfterAnInterruptOnASlowLine(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ rate, bytes int }{{960, 960}, {300, 900}, {110, 600}} {
 		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -130,6 +131,7 @@ func TestLittleStandsBeforeThePromptAfterAnInterruptOnASlowLine(t *testing.T) {
 // A line that reports nothing is filled as far as it goes, and shows all bytes in
 // the end.
 func TestALineThatTellsNothingIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		line := newSlowLine(t.Context(), 960)
 		line.mute = true
@@ -150,6 +152,7 @@ func TestALineThatTellsNothingIsNotWaitedFor(t *testing.T) {
 }
 
 func TestALineThatStandsStillForAWhileGetsAll(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		line := newSlowLine(t.Context(), 0)
 		o, text := line.output(), strings.Repeat("0123456789", 500)
@@ -171,6 +174,7 @@ func TestALineThatStandsStillForAWhileGetsAll(t *testing.T) {
 }
 
 func TestAnInterruptThrowsNothingAwayOnAFastLine(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	o := NewOutput(&out, "<reset>")
 	o.flush = func() error { t.Error("flushed"); return nil }

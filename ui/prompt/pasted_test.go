@@ -23,6 +23,7 @@ func marked(l Line) string {
 // The pasted parts of a line stay known through all edits: so a path in them is
 // data, and one that was typed beside them is not.
 func TestWhatWasPastedStaysPasted(t *testing.T) {
+	t.Parallel()
 	const up, down, left, esc = "\x1b[A", "\x1b[B", "\x1b[D", "\x1b"
 	x := pastes("@x")
 	big := strings.Repeat("a @x\n", 20) + "end"
@@ -67,6 +68,7 @@ func TestWhatWasPastedStaysPasted(t *testing.T) {
 // A paste that was called back shows as it did: the text typed beside it can be
 // read.
 func TestAPasteIsCalledBackAsOne(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("look: ", pastes(strings.Repeat("line\n", 20)+"end"), "\\\r", "please", "\x03", "\x1b[A")
@@ -78,6 +80,7 @@ func TestAPasteIsCalledBackAsOne(t *testing.T) {
 // A paste from another session is called back as one mark and cannot be seen: its
 // paths stay text. One of this session is known.
 func TestUnseenTextOfOtherSessionsIsData(t *testing.T) {
+	t.Parallel()
 	long := "@x " + strings.Repeat("word ", 300)
 	b := newBare(t, []string{long}, nil)
 	b.read("")
@@ -95,6 +98,7 @@ func TestUnseenTextOfOtherSessionsIsData(t *testing.T) {
 // A queued paste that comes back into the prompt is still a paste: a /quit in it
 // ends nothing.
 func TestQueuedPastesComeBackAsPastes(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.f.interrupt = func() {}
 	b.keys(pastes("/quit"), "\r", "see ", pastes("@x"), "\r")
@@ -112,6 +116,7 @@ func TestQueuedPastesComeBackAsPastes(t *testing.T) {
 
 // An answer is one row; one that was cut says so.
 func TestAPasteIntoAnAnswerIsOneRow(t *testing.T) {
+	t.Parallel()
 	for src, want := range map[string]string{"one\r": "one|", "one\rtwo\r": "one …|", "\r one \r\r": "one|"} {
 		b := newBare(t, nil, nil)
 		b.ask()
@@ -124,6 +129,7 @@ func TestAPasteIntoAnAnswerIsOneRow(t *testing.T) {
 
 // Tab on a pasted path chooses it.
 func TestTabTakesAPastedPath(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, func(o *Options) { o.Complete = proposing(words("@week.go ")...) })
 	b.read("")
 	b.keys("see ", pastes("a @we"), "\t", "\r")
@@ -134,6 +140,7 @@ func TestTabTakesAPastedPath(t *testing.T) {
 
 // With vi's keys too.
 func TestViPutsWhatWasPasted(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, func(o *Options) { o.ViKeys = true })
 	b.read("")
 	b.keys("a ", pastes("@x"), "\x1b", "0d$p", "\r")
@@ -145,6 +152,7 @@ func TestViPutsWhatWasPasted(t *testing.T) {
 // A text of /edit that could not be sent comes back as text: a /quit in it ends
 // nothing.
 func TestWhatTheEditorGivesBackIsNoCommand(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.start(&request{label: Label{Text: "you: "}, initial: Literal("/quit")})
 	b.keys("\r")

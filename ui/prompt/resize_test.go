@@ -13,6 +13,7 @@ import (
 // rewraps it as this one does, except for the first row, which it moves to the
 // scrollback; pyte cuts it permanently.
 func TestTheTwoTerminals(t *testing.T) {
+	t.Parallel()
 	for rewraps, want := range map[bool]string{true: "a\n" + strings.Repeat("x", 60) + "|b",
 		false: "a\n" + strings.Repeat("x", 40) + "|b"} {
 		v := prompttest.New(80, 6)
@@ -113,6 +114,7 @@ func checkFinished(t *testing.T, term *prompttest.VT) {
 }
 
 func TestResizeKeepsFinishedLines(t *testing.T) {
+	t.Parallel()
 	for _, entry := range []string{"", "one row", strings.Repeat("words of a long entry ", 16),
 		"several\nlines\n" + strings.Repeat("of text ", 30)} {
 		sweep(t, func(t *testing.T, b *bare, resize func()) {
@@ -153,6 +155,7 @@ func (b *bare) asksWhole() {
 // After a resize the whole call stands again right above its question, and only
 // later keys answer it.
 func TestResizeKeepsTheQuestion(t *testing.T) {
+	t.Parallel()
 	sweep(t, func(t *testing.T, b *bare, resize func()) {
 		b.start(&request{label: b.question(), question: true, again: b.question})
 		b.keys("n")
@@ -174,6 +177,7 @@ func TestResizeKeepsTheQuestion(t *testing.T) {
 // After fg the shell's lines are on the screen: the whole call
 // stands again right above its question, once, and nothing of before is gone.
 func TestAQuestionThatWasSuspendedIsShownWhole(t *testing.T) {
+	t.Parallel()
 	for profile, change := range terminals() {
 		term := prompttest.New(40, 60)
 		b := bareOn(t, term, profile == "rich", change)
@@ -202,6 +206,7 @@ func TestAQuestionThatWasSuspendedIsShownWhole(t *testing.T) {
 
 // A message that is being typed as a question comes up comes back whole.
 func TestAMessageInterruptedByAQuestionIsWhole(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ before, after, want string }{
 		{"yay always ye", "s\r", "yay always yes"}, {"", "yay always yes\r", "yay always yes"}, {"", "y\r", ""},
 		{"", "no\r", ""}, {"ab", "c\x7fd", "abd"}, {"one", "\rtwo\r", "one\ntwo"},

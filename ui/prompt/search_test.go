@@ -9,6 +9,7 @@ var searched = []string{"go vet ./...", "go test ./ui", "日本語のテスト",
 	"go test ./..."}
 
 func TestTheHistoryIsSearchedBackwards(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, searched, nil)
 	b.read("")
 	b.keys("half", "\x12")
@@ -42,6 +43,7 @@ func TestTheHistoryIsSearchedBackwards(t *testing.T) {
 }
 
 func TestSearchGivenUp(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"\x07", "\x03"} {
 		b := newBare(t, searched, nil)
 		b.read("")
@@ -54,6 +56,7 @@ func TestSearchGivenUp(t *testing.T) {
 }
 
 func TestSearchEndsInOtherKeys(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ keys, want string }{
 		{"\x1b[D", "go| test ./..."}, {"\x05", "go test ./...|"}, {"\x04", "go |test ./..."}, {"\x1f", "half|"},
 		{"\x10", "go test ./...|"},
@@ -73,6 +76,7 @@ func TestSearchEndsInOtherKeys(t *testing.T) {
 
 // Wide characters, several lines and collapsed pastes are found and shown.
 func TestSearchShowsWideAndLongEntries(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("needle in hay\n", 20) + "end"
 	b := newBare(t, append([]string{big}, searched...), nil)
 	b.read("")
@@ -93,6 +97,7 @@ func TestSearchShowsWideAndLongEntries(t *testing.T) {
 
 // A pattern may hold characters that must not be shown as they are.
 func TestThePatternIsSafe(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, searched, nil)
 	b.read("")
 	b.keys("\x12", "a\u202eb\u200bc")
@@ -104,6 +109,7 @@ func TestThePatternIsSafe(t *testing.T) {
 // A screen reader hears the pattern as it is typed and each entry once, in
 // lines of their own, and Enter first shows the line that would be sent.
 func TestTheSearchIsSpoken(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, searched, func(o *Options) { o.Spoken = true })
 	b.read("")
 	b.keys("\x12", "g", "o")

@@ -15,6 +15,7 @@ import (
 // Text pasted after the key's line does not go to the shell, which would show and
 // run it.
 func TestWhatIsPastedBehindASecretIsDropped(t *testing.T) {
+	t.Parallel()
 	master, slave, err := prompttest.OpenPTY()
 	if err != nil {
 		t.Fatal(err)

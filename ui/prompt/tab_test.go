@@ -31,6 +31,7 @@ func words(texts ...string) []Candidate {
 }
 
 func TestTabCompletes(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, keys, want string }{
 		{"one", "/he|\t", "/help |"},
 		{"within a text", "say /he now|\x1b[D|\x1b[D|\x1b[D|\x1b[D|\t", "say /help | now"},
@@ -59,6 +60,7 @@ func TestTabCompletes(t *testing.T) {
 
 // If Tab can add nothing more, the candidates stand above the prompt.
 func TestTabLists(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.f.opt.Complete = proposing(words("@alpha", "@alphabet", "@alps/")...)
 	b.read("")
@@ -78,6 +80,7 @@ func TestTabLists(t *testing.T) {
 
 // A long list leaves the prompt on the screen and says how many there are more.
 func TestLongListsAreCut(t *testing.T) {
+	t.Parallel()
 	var many []Candidate
 	for i := range 300 {
 		many = append(many, Candidate{Text: fmt.Sprintf("@file%03d.go", i)})
@@ -106,6 +109,7 @@ func TestLongListsAreCut(t *testing.T) {
 
 // Names that no key can type are not put into the line; the others are shown safe.
 func TestCandidatesAreSafe(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, nil)
 	b.read("")
 	for _, name := range []string{"@a\x1b[31m", "@a\nrm -rf", "@a\u009b"} {
@@ -135,6 +139,7 @@ func TestCandidatesAreSafe(t *testing.T) {
 
 // Spoken, the rows that are there stay, and the prompt comes again below.
 func TestAListOfCandidatesIsSpoken(t *testing.T) {
+	t.Parallel()
 	b := newBare(t, nil, func(o *Options) { o.Spoken = true })
 	b.f.opt.Complete = proposing(words("@alpha", "@beta")...)
 	b.read("")

@@ -55,6 +55,7 @@ func (s *slowReader) Read(p []byte) (int, error) {
 }
 
 func TestThePromptComesSoonAfterAnInterruptOnASlowPseudoTerminal(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ rate, bytes int }{{960, 960}, {300, 900}} {
 		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {
 			t.Parallel()
@@ -96,6 +97,7 @@ func TestThePromptComesSoonAfterAnInterruptOnASlowPseudoTerminal(t *testing.T) {
 }
 
 func TestEveryTerminalGetsAllThatIsWritten(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ rate, bytes int }{{960, 1500}, {9600, 12_000}, {1 << 30, 4 << 20}} {
 		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {
 			t.Parallel()
@@ -127,6 +129,7 @@ func TestEveryTerminalGetsAllThatIsWritten(t *testing.T) {
 }
 
 func TestLinuxTellsWhatATerminalHasRead(t *testing.T) {
+	t.Parallel()
 	o, _ := openOutput(t)
 	if !o.throttle.reads.works() {
 		t.Error("nothing was told")

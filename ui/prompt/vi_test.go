@@ -16,6 +16,7 @@ func newVi(t *testing.T, history ...string) *bare {
 // Each line is typed, left with Esc, and then edited with vi's commands. ^ in
 // them is Esc; the result has the cursor before the character it stands on.
 func TestViCommandsEditTheLine(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ text, commands, want string }{
 		{"abc", "", "ab|c"},
 		{"abc", "h", "a|bc"}, {"abc", "2h", "|abc"}, {"abc", "9h", "|abc"}, {"abc", "0l", "a|bc"},
@@ -79,6 +80,7 @@ func TestViCommandsEditTheLine(t *testing.T) {
 
 // Enter sends in both modes, and each line begins in insert mode.
 func TestViHasItsModes(t *testing.T) {
+	t.Parallel()
 	b := newVi(t, "older", "old")
 	b.keys("hx", "\x1b", "x", "\r")
 	if got := b.sent(); got != "h" {
@@ -101,6 +103,7 @@ func TestViHasItsModes(t *testing.T) {
 
 // Esc leads to normal mode first; only then two of them clear the line.
 func TestEscapeEndsViInsertMode(t *testing.T) {
+	t.Parallel()
 	b := newVi(t)
 	b.keys("text", "\x1b", "\x1b")
 	b.shows("you: text")
@@ -112,6 +115,7 @@ func TestEscapeEndsViInsertMode(t *testing.T) {
 }
 
 func TestViSearchesTheHistory(t *testing.T) {
+	t.Parallel()
 	b := newVi(t, "go vet", "go test")
 	b.keys("x", "\x1b", "/ve")
 	b.shows("(search 've'): go vet")
@@ -128,6 +132,7 @@ func TestViSearchesTheHistory(t *testing.T) {
 
 // A question is answered in insert mode, whatever the message was in.
 func TestViAnswersAreTyped(t *testing.T) {
+	t.Parallel()
 	b := newVi(t)
 	b.keys("text", "\x1b")
 	b.f.finish(result{})

@@ -9,6 +9,7 @@ import (
 )
 
 func TestControlCharactersAreMadeVisible(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"a\tb\nc":              "a\tb\nc",
 		"\x1b[2J\x1b]0;t\x07":  "^[[2J^[]0;t^G",
@@ -36,6 +37,7 @@ func TestControlCharactersAreMadeVisible(t *testing.T) {
 }
 
 func TestInvisibleCharactersAreShown(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ in, prose, code string }{
 		{"a\u202eb\u2066c", "abc", "a<U+202E>b<U+2066>c"},
 		{"a\u200bb\ufeff", "ab", "a<U+200B>b<U+FEFF>"},
@@ -89,6 +91,7 @@ var hostile = []rune(
 	"ab \n\t\r\x00\x1b\x07\x7f\u0085\u009b\u200b\u200c\u200d\u202e\u2066\ufe0f\ufeff\U000E0041é中👨⚠🇩م्\u2028\u00a0\u3164<`*")
 
 func TestAnyChunkingGivesTheSame(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20000 {
 		var b strings.Builder
@@ -130,6 +133,7 @@ func FuzzSanitize(f *testing.F) {
 
 // JSON stays the same JSON, whatever a terminal would do with it.
 func TestJSONForATerminal(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{"é\U000e0041\u202e": "\"é\\udb40\\udc41\\u202e\"", "\x7f": "\"\\u007f\"",
 		"\u009b31m": "\"\\u009b31m\"", "a\u200bb\u3164": "\"a\\u200bb\\u3164\"", "日本 ✓": "\"日本 ✓\""} {
 		var back string

@@ -13,6 +13,7 @@ import (
 // Names and commands from a model take no more room than one long line, also on
 // profiles that do not count rows.
 func TestWhatIsOverlongIsCut(t *testing.T) {
+	t.Parallel()
 	for name, change := range profiles() {
 		r := newRig(change)
 		c := call("1", strings.Repeat("n", 100<<10), "x")
@@ -31,6 +32,7 @@ func TestWhatIsOverlongIsCut(t *testing.T) {
 }
 
 func TestWaitingIsNotCalledThinking(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["plain"])
 	r.OnThinking()
 	r.pass(31 * time.Second)
@@ -43,6 +45,7 @@ func TestWaitingIsNotCalledThinking(t *testing.T) {
 
 // Faults of two kinds allow numbers of tries that differ.
 func TestTheNumberOfTriesDoesNotChange(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["plain"])
 	for i, tries := range []int{5, 4, 5} {
 		r.OnNotice(agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{Try: i + 2, Tries: tries,
@@ -56,6 +59,7 @@ func TestTheNumberOfTriesDoesNotChange(t *testing.T) {
 }
 
 func TestACostThatIsMissingIsSaid(t *testing.T) {
+	t.Parallel()
 	for used, want := range map[int]string{1200: "  1.2k in, 0 out, cost unknown, 1s\n", 0: "  1s\n"} {
 		r := newRig(profiles()["plain"])
 		r.Status(StatusInfo{Elapsed: time.Second, Context: -1, Usage: provider.Usage{Input: used}})
@@ -68,6 +72,7 @@ func TestACostThatIsMissingIsSaid(t *testing.T) {
 // The output of the user's command stands in place of the numbers, and reaches the terminal as
 // text.
 func TestTheStatusOfACommandIsShown(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{"plain": "  on main^[[2J\n", "spoken": "status: done, 2 seconds, on main^[[2J.\n"} {
 		r := newRig(profiles()[name])
 		r.Status(StatusInfo{Elapsed: 2 * time.Second, Context: 3, Line: "on main\x1b[2J"})
@@ -79,6 +84,7 @@ func TestTheStatusOfACommandIsShown(t *testing.T) {
 
 // A clock of a turn stands while a question does.
 func TestWaitingForTheUserIsCountedApart(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["plain"])
 	c := runCall("1", "make")
 	r.OnToolCall(c)
@@ -93,6 +99,7 @@ func TestWaitingForTheUserIsCountedApart(t *testing.T) {
 }
 
 func TestAHintBreaksAtBlanks(t *testing.T) {
+	t.Parallel()
 	r := newRig(func(o *Options) { profiles()["plain"](o); o.Width = wide(40) })
 	r.Failure(&agent.Failure{Err: errors.New("it broke"), Hint: "again in a few minutes, or another model with --model"})
 	if got, want := r.err.String(),

@@ -27,6 +27,7 @@ func (r *rig) writeCall(in agent.ToolInput, n int) (longest time.Duration) {
 }
 
 func TestTheScreenShowsACallThatIsWritten(t *testing.T) {
+	t.Parallel()
 	for _, ssh := range []bool{false, true} {
 		r := newRig(func(o *Options) { o.SSH = ssh })
 		r.OnThinking()
@@ -67,6 +68,7 @@ func TestTheScreenShowsACallThatIsWritten(t *testing.T) {
 
 // Once a call is written, hooks may take long: the model is not said to write it then.
 func TestACallThatIsWrittenIsChecked(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	r.writeCall(agent.ToolInput{Tool: "write"}, 10_000)
 	r.OnNotice(agent.Notice{Kind: agent.NoticeUsage, Request: &agent.RequestReport{}})
@@ -79,6 +81,7 @@ func TestACallThatIsWrittenIsChecked(t *testing.T) {
 }
 
 func TestACallThatIsWrittenIsTold(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"plain":  "\nI write.\n\n  writing a tool call (write)\n  still writing a tool call (write), 30.4 KB (31s)\n  write   a.go  +1 -0\n",
 		"piped":  "  writing a tool call (write)\n  still writing a tool call (write), 30.4 KB (31s)\n  I write.\n  write   a.go  +1 -0\n",
@@ -100,6 +103,7 @@ func TestACallThatIsWrittenIsTold(t *testing.T) {
 }
 
 func TestWhatCannotBeShownYetIsCounted(t *testing.T) {
+	t.Parallel()
 	line := func(r *rig) string {
 		r.pass(time.Second)
 		var v vt
@@ -146,6 +150,7 @@ func TestWhatCannotBeShownYetIsCounted(t *testing.T) {
 }
 
 func TestASubAgentThatWritesACallIsShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	c := call("t1", "task", "1: count it")
 	r.OnToolCall(c)
@@ -169,6 +174,7 @@ func TestASubAgentThatWritesACallIsShown(t *testing.T) {
 // A wire may send a call whole: nothing says that it is being written, and the row of the
 // text before it is open.
 func TestTheTimeStandsBehindTextThatStopped(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, text, open string
 		width            int

@@ -18,6 +18,7 @@ func environ(s string) func(string) string {
 }
 
 func TestWhatDecidesTheColour(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		flag, env string
 		tty, want bool
@@ -73,6 +74,7 @@ func TestWhatDecidesTheColour(t *testing.T) {
 }
 
 func TestWhatDecidesTheProfile(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		flag, env string
 		tty       bool
@@ -104,6 +106,7 @@ func TestWhatDecidesTheProfile(t *testing.T) {
 }
 
 func TestUTF8Decision(t *testing.T) {
+	t.Parallel()
 	for env, want := range map[string]bool{
 		"LANG=en_US.UTF-8":                       true,
 		"LANG=C.utf8":                            true,
@@ -119,6 +122,7 @@ func TestUTF8Decision(t *testing.T) {
 }
 
 func TestChromeIsASCII(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["ascii"])
 	k := call("1", "read", "café.go")
 	r.OnThinking()
@@ -138,6 +142,7 @@ func TestChromeIsASCII(t *testing.T) {
 }
 
 func TestWhatDecidesTheWidth(t *testing.T) {
+	t.Parallel()
 	size := func(n int) func() int { return func() int { return n } }
 	for _, c := range []struct {
 		env  string

@@ -12,6 +12,7 @@ const plan = "# Plan\n\nMake `Cart` take a **clock**.\n\n1. add the field, see [
 	"| File | Lines |\n|---|--:|\n| `week.go` | 88 |\n\n```go\nx := 1\n```\n\n- [ ] New takes it\n\n> not global\n"
 
 func TestATextThatArrivesWholeIsRendered(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"rich": "\x1b[1;4mPlan\x1b[0m\n\nMake \x1b[35mCart\x1b[0m take a \x1b[1mclock\x1b[0m.\n\n1. add the field, see the issue\n(https://example.org/i/12)\n" +
 			"  - in \x1b[35mcart.go\x1b[0m\n2. pass it\n\n File                 Lines\n----------------------------\n \x1b[35mweek.go\x1b[0m                 88\n\n" +
@@ -44,6 +45,7 @@ func FuzzWhole(f *testing.F) {
 
 // A user that approves a plan sees all of it.
 func TestNothingInAPlanIsHidden(t *testing.T) {
+	t.Parallel()
 	if complete("a <b> c", "a c") || !complete("1. a\n```go x\nb\n```", "1. \x1b[35ma\x1b[0m x\n  b\n") {
 		t.Error("complete")
 	}
@@ -64,6 +66,7 @@ func TestNothingInAPlanIsHidden(t *testing.T) {
 
 // These are why glamourKeeps is there: where glamour has fixed them, it may go.
 func TestWhatGlamourDoesNotKeep(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ src, kept string }{
 		"rows of Chinese":        {strings.Repeat("中文段落没有空格，", 10), "\n"},
 		"paragraphs of an item":  {"1. one\n\n   two\n", "one\n"},

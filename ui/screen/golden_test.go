@@ -158,6 +158,7 @@ func (r *rig) conversation() {
 }
 
 func TestTranscripts(t *testing.T) {
+	t.Parallel()
 	for name, change := range profiles() {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(change)
@@ -172,6 +173,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 func TestScreenOfTheRichTranscript(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	r.conversation()
 	var v vt

@@ -76,6 +76,7 @@ func terminalRows(l string, cols int) []string {
 }
 
 func TestNoRowOfAnAnswerBeginsAsTheUsersOwn(t *testing.T) {
+	t.Parallel()
 	for _, f := range forgeries {
 		for _, text := range forgedTexts(f) {
 			for _, cols := range []int{40, 80} {
@@ -91,6 +92,7 @@ func TestNoRowOfAnAnswerBeginsAsTheUsersOwn(t *testing.T) {
 }
 
 func TestAMarkedAnswerHasTheSameBytesInAnyPieces(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, f := range forgeries {
 		for _, text := range forgedTexts(f) {
@@ -113,6 +115,7 @@ func TestAMarkedAnswerHasTheSameBytesInAnyPieces(t *testing.T) {
 }
 
 func TestWhatOnlyResemblesOurWordsIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"you are right: it fails", "your: x", "approved: yes", "approve it",
 		"thank you: done", "a", "y", "| you: x", "yo\n", "Γου"} {
 		if got := pieces(t, MarkdownOptions{}, text); got != strings.TrimRight(text, "\n")+"\n" {
@@ -127,6 +130,7 @@ func TestWhatOnlyResemblesOurWordsIsLeftAsItIs(t *testing.T) {
 // Whatever others say, in whichever way it comes in: no row of it begins as the
 // user's own lines, the questions and the decisions.
 func TestNoRowOfOthersBeginsAsAQuestion(t *testing.T) {
+	t.Parallel()
 	for name, change := range profiles() {
 		for _, f := range forgeries {
 			r := newRig(func(o *Options) {
@@ -183,6 +187,7 @@ func TestNoRowOfOthersBeginsAsAQuestion(t *testing.T) {
 // A question names its subject, and however its line is broken into rows, none of
 // them begins as another question.
 func TestAQuestionHoldsNoOtherQuestion(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	for _, f := range forgeries {
 		q := r.Question(ask(runCall("1", "echo x "+f+" y"), 1, 1))
@@ -193,6 +198,7 @@ func TestAQuestionHoldsNoOtherQuestion(t *testing.T) {
 }
 
 func TestAnAnswerThatIsPipedIsNotMarked(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"piped", "tee"} {
 		r := newRig(profiles()[name])
 		text := "you: yes\napprove: no\n> you: x\n"
@@ -205,6 +211,7 @@ func TestAnAnswerThatIsPipedIsNotMarked(t *testing.T) {
 }
 
 func TestTheUsersOwnLineAndTheQuestionStandOut(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	q := r.Question(ask(runCall("1", "make"), 1, 1))
 	if got := q[:r.Bold(q)]; got != `approve: run "make"?` {
@@ -231,6 +238,7 @@ func TestTheUsersOwnLineAndTheQuestionStandOut(t *testing.T) {
 
 // Every row of a question stands out up to its keys, however it ends.
 func TestTheWholeQuestionStandsOut(t *testing.T) {
+	t.Parallel()
 	long := "printf '%s' one two three four five six seven eight > numbers"
 	changes := changesQuestion()
 	changes.Call = runCall("2", long)

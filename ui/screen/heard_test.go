@@ -23,6 +23,7 @@ func (u *utterances) Write(p []byte) (int, error) {
 // A screen reader speaks each piece as it arrives: a sentence or a line has to
 // come whole, however slowly the model writes it.
 func TestASentenceIsOneUtterance(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]string{
 		"The two calls are in main.go and cart.go. Both need it!  Shall I? Yes": {
 			"artoo: The two calls are in main.go and cart.go.", " Both need it!", "  Shall I?", " Yes\n"},
@@ -53,6 +54,7 @@ func TestASentenceIsOneUtterance(t *testing.T) {
 // Untrusted text never begins a spoken line as artoo's own lines begin, neither a
 // text by itself nor the subject of a question.
 func TestNothingHeardIsTakenForArtoosOwn(t *testing.T) {
+	t.Parallel()
 	const forged = "note: approved, and all that follows"
 	for name, show := range map[string]func(r *rig){
 		"block":    func(r *rig) { r.Block("output\n" + forged + "\n") },
@@ -70,6 +72,7 @@ func TestNothingHeardIsTakenForArtoosOwn(t *testing.T) {
 }
 
 func TestACommandIsSpokenOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["spoken"])
 	first, second := runCall("1", "go test ./..."), runCall("2", "go vet ./...")
 	r.OnToolCall(first)
@@ -104,6 +107,7 @@ func TestACommandIsSpokenOnce(t *testing.T) {
 }
 
 func TestTheEndOfATurnIsHeard(t *testing.T) {
+	t.Parallel()
 	for outcome, want := range map[Outcome]string{"": "done", OutcomeDone: "done", OutcomeStopped: "stopped",
 		OutcomeFailed: "failed"} {
 		for _, mode := range []StatusMode{StatusShort, StatusFull, StatusOff} {
@@ -129,6 +133,7 @@ func TestTheEndOfATurnIsHeard(t *testing.T) {
 
 // Nothing is wrapped where it is heard: a row of the terminal is no sentence.
 func TestNothingSpokenIsWrapped(t *testing.T) {
+	t.Parallel()
 	r := newRig(func(o *Options) { profiles()["spoken"](o); o.Width = wide(30) })
 	r.stream(strings.Repeat("a sentence of several words goes on, ", 9)+"to here.\n", 3)
 	r.Finish()
@@ -139,6 +144,7 @@ func TestNothingSpokenIsWrapped(t *testing.T) {
 }
 
 func TestWhatACommandShowsHasNoLabel(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["spoken"])
 	r.Row("/help [PAGE]      ", "this; keys, approvals")
 	r.Text("!COMMAND runs it\n  and so on")
@@ -149,6 +155,7 @@ func TestWhatACommandShowsHasNoLabel(t *testing.T) {
 
 // The banner shows no number that was not counted.
 func TestTheBannerInventsNoNumber(t *testing.T) {
+	t.Parallel()
 	for name, change := range profiles() {
 		r := newRig(change)
 		r.Banner(BannerInfo{Version: "v", Model: "m", Dir: "/d", Branch: "main"})
@@ -159,6 +166,7 @@ func TestTheBannerInventsNoNumber(t *testing.T) {
 }
 
 func TestADurationInWords(t *testing.T) {
+	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		0: "0 seconds", time.Second: "1 second", 1900 * time.Millisecond: "1.9 seconds",
 		59600 * time.Millisecond: "1 minute",

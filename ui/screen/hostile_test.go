@@ -57,6 +57,7 @@ func checkSafe(t *testing.T, s, allowed string) {
 }
 
 func TestHostileMarkdownIsHarmless(t *testing.T) {
+	t.Parallel()
 	src := readHostile(t)
 	for name, opt := range map[string]MarkdownOptions{
 		"hostile-rich.golden":   {Color: true, Links: true},
@@ -88,6 +89,7 @@ func TestHostileMarkdownIsHarmless(t *testing.T) {
 // Everything that others say goes through the sanitiser, whichever way it comes
 // in and whatever the profile.
 func TestNothingOfOthersIsShownRaw(t *testing.T) {
+	t.Parallel()
 	evil := readHostile(t)
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -129,6 +131,7 @@ func TestNothingOfOthersIsShownRaw(t *testing.T) {
 // A program's colours would add a meaning that its words lack; its other sequences
 // are not for this terminal.
 func TestToolOutputHasNoSequences(t *testing.T) {
+	t.Parallel()
 	tail := "\x1b[1;31mFAIL\x1b[0m: x\n\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\ \x1b]52;c;aGk=\x07clip\n" +
 		"\x1b[6nquery \x1bP+q544e\x1b\\dcs \u009b2Jc1 \x1b(Bset \x1b7saved\n\x1b]0;never ended\nnext \x1b[?25lline\x1b"
 	want := "FAIL: x\nlink clip\nquery dcs c1 set saved\n\nnext line^["
@@ -158,6 +161,7 @@ func FuzzStripSequences(f *testing.F) {
 
 // Thirty ways to hide the effect of a command.
 func TestThirtyHostileCommands(t *testing.T) {
+	t.Parallel()
 	for command, shown := range map[string]string{
 		"ls\u202e\u2066":             "ls<U+202E><U+2066>",
 		"ls\u202a":                   "ls<U+202A>",

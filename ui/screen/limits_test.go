@@ -12,6 +12,7 @@ import (
 // A terminal may say that it has no cells, one, or a billion. Nothing divides by
 // that, loops or loses a word.
 func TestAbsurdWidthsAreSurvived(t *testing.T) {
+	t.Parallel()
 	words := func(name string, width int) []string {
 		r := newRig(profiles()[name])
 		r.opt.Width = wide(width)
@@ -61,6 +62,7 @@ var marks = strings.NewReplacer("`", "", "*", "", "#", "", ">", "", "|", "", "-"
 
 // Much of one kind is neither lost nor slow nor held back for long.
 func TestMarkdownOfOneKind(t *testing.T) {
+	t.Parallel()
 	var nested, quotes strings.Builder
 	for i := range some(200) {
 		fmt.Fprintf(&nested, "%s- item %d\n", strings.Repeat("  ", i), i)
@@ -113,6 +115,7 @@ func TestMarkdownOfOneKind(t *testing.T) {
 
 // A reply may end within a word that is longer than a row.
 func TestNoCutLosesACharacter(t *testing.T) {
+	t.Parallel()
 	for _, src := range []string{strings.Repeat("x", 300), "`" + strings.Repeat("x", 2000), strings.Repeat("中", 100),
 		"```\n" + strings.Repeat("x", 1500), "**a " + strings.Repeat("b", 200), "| " + strings.Repeat("c", 200)} {
 		for cut := range src {
@@ -125,6 +128,7 @@ func TestNoCutLosesACharacter(t *testing.T) {
 }
 
 func TestMarkdownLineEnds(t *testing.T) {
+	t.Parallel()
 	src := readTour(t)
 	crlf := strings.ReplaceAll(src, "\n", "\r\n")
 	for _, opt := range []MarkdownOptions{{Color: true}, {Spoken: true}} {
@@ -136,6 +140,7 @@ func TestMarkdownLineEnds(t *testing.T) {
 
 // Columns are cells, not runes.
 func TestTablesOfWideCharacters(t *testing.T) {
+	t.Parallel()
 	src := "| 名前 | N |\n|---|--:|\n| 中文字 | 1 |\n| é👨‍👩‍👧 | 22 |\n| a\tb | 3 |\n"
 	got := pieces(t, MarkdownOptions{Width: wide(40)}, src)
 	want := "名前     N\n----------\n中文字   1\né👨‍👩‍👧     22\na b      3\n"
@@ -149,6 +154,7 @@ func TestTablesOfWideCharacters(t *testing.T) {
 
 // A code block is spoken with the number of its lines, in whichever pieces it comes.
 func TestCodeIsSpoken(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("0123456789\n", maxBlock/10)
 	for src, want := range map[string]string{
 		"```go\nx := 1\n```\n":             "code go, 1 line:\nx := 1\nend code.\n",
@@ -175,6 +181,7 @@ func long(n int) string { return strings.Repeat("x", n) }
 
 // A list is heard as it was written: one without numbers gets none.
 func TestListsAreSpoken(t *testing.T) {
+	t.Parallel()
 	for src, want := range map[string]string{
 		"- a\n- b\n\n- c\n":                    "- a\n- b\n\n- c\n",
 		"* a\n  * b\n  * c\n* d\n":             "- a\n  - b\n  - c\n- d\n",
@@ -202,6 +209,7 @@ func TestListsAreSpoken(t *testing.T) {
 }
 
 func TestTablesAreSpoken(t *testing.T) {
+	t.Parallel()
 	for src, want := range map[string]string{
 		"| A | B |\n|---|---|\n| 1 | 2. |\n| 3 | |\n| | 4 |\n": "A: 1, B: 2.\nA: 3.\nB: 4.\n",
 		"| A | |\n|---|---|\n| 1 | 2 |\n| | |\n":               "A: 1, 2.\n",

@@ -8,6 +8,7 @@ import (
 )
 
 func TestOnlyAddressesOfTheWebAreLinked(t *testing.T) {
+	t.Parallel()
 	link := func(u string) string { return "\x1b]8;;" + u + "\x1b\\" + u + "\x1b]8;;\x1b\\" }
 	for src, want := range map[string]string{
 		"[a b](http://x.org/p?q=1#f)":         "a b (" + link("http://x.org/p?q=1#f") + ")",
@@ -42,6 +43,7 @@ func TestOnlyAddressesOfTheWebAreLinked(t *testing.T) {
 }
 
 func TestAnOverlongAddressIsNotLinked(t *testing.T) {
+	t.Parallel()
 	address := "http://x.org/"
 	if linkable(address+strings.Repeat("x", maxLink)) || !linkable(address+strings.Repeat("x", maxLink-len(address))) {
 		t.Errorf("the limit of %d bytes does not hold", maxLink)
@@ -50,6 +52,7 @@ func TestAnOverlongAddressIsNotLinked(t *testing.T) {
 
 // Links take no cells: rows break where they would without.
 func TestLinksChangeNothingElse(t *testing.T) {
+	t.Parallel()
 	src := readTour(t) + strings.Repeat("some words with [a link](https://example.org/path) in them. ", 20)
 	for _, width := range []int{20, 47, 80} {
 		bare := pieces(t, MarkdownOptions{Color: true, Width: wide(width)}, src)

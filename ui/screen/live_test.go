@@ -10,6 +10,7 @@ import (
 )
 
 func TestTheLastLineOfARunningCommandIsSeenAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{20, 40, 80} {
 		r := newRig(func(o *Options) { o.Width = wide(width) })
 		c := runCall("1", "make all")
@@ -52,6 +53,7 @@ func TestTheLastLineOfARunningCommandIsSeenAndLeavesNothing(t *testing.T) {
 }
 
 func TestTheOutputSoFarOfARunningCommandIsShownOnRequest(t *testing.T) {
+	t.Parallel()
 	r := newRig(func(o *Options) { o.ErrColor = false })
 	if r.SoFar() || r.err.Len() > 0 {
 		t.Errorf("shown without a call: %q", r.err.String())
@@ -88,6 +90,7 @@ func TestTheOutputSoFarOfARunningCommandIsShownOnRequest(t *testing.T) {
 }
 
 func TestWhatIsKeptOfARunningCommandIsItsEnd(t *testing.T) {
+	t.Parallel()
 	var r written
 	for i := range 20_000 {
 		r.keep(fmt.Sprintf("%d\n", i))
@@ -114,6 +117,7 @@ func longTalk(change func(*Options)) *rig {
 // A short command is one line; of one that lasts the last lines are shown from time to
 // time, ever more seldom, and nothing above is touched.
 func TestTheLastLinesOfARunningCommandAreShownBelowIt(t *testing.T) {
+	t.Parallel()
 	for _, profile := range []Profile{Rich, Plain} {
 		r := longTalk(func(o *Options) { o.Profile = profile })
 		c := runCall("1", "make all")
@@ -141,6 +145,7 @@ func TestTheLastLinesOfARunningCommandAreShownBelowIt(t *testing.T) {
 }
 
 func TestTheLastLinesOfALongCommandStayFew(t *testing.T) {
+	t.Parallel()
 	r := longTalk(nil)
 	c := runCall("1", "make all")
 	r.OnToolCall(c)
@@ -162,6 +167,7 @@ func TestTheLastLinesOfALongCommandStayFew(t *testing.T) {
 }
 
 func TestTheLastLinesOfCommandsSideBySideSayWhose(t *testing.T) {
+	t.Parallel()
 	r := longTalk(func(o *Options) { o.Width = wide(40) })
 	one, two := runCall("1", "make one"), runCall("2", "make two")
 	two.Agent = "task 2"
@@ -184,6 +190,7 @@ func TestTheLastLinesOfCommandsSideBySideSayWhose(t *testing.T) {
 }
 
 func TestWhatARunningCommandSaysIsHeardWithTheTime(t *testing.T) {
+	t.Parallel()
 	r := longTalk(func(o *Options) { o.Profile = Spoken })
 	c := runCall("1", "make all")
 	r.OnToolCall(c)
@@ -196,6 +203,7 @@ func TestWhatARunningCommandSaysIsHeardWithTheTime(t *testing.T) {
 }
 
 func TestNoLastLinesInAHeadlessRunOrWhileAQuestionStands(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*Options){"headless": nil,
 		"quiet": func(o *Options) { o.Conversation, o.Quiet = true, true }} {
 		r := newRig(change)

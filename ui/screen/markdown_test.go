@@ -59,6 +59,7 @@ func some(n int) int {
 func wide(n int) func() int { return func() int { return n } }
 
 func TestMarkdownGoldens(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		opt  MarkdownOptions
@@ -102,6 +103,7 @@ var unreadable = regexp.MustCompile(`[\[;](3[078]|4[0-9]|9[07]|10[0-7])[;m]`)
 func tailOf(s string) string { return s[max(0, len(s)-60):] }
 
 func TestAnyChunkingGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
 	src := readTour(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, opt := range []MarkdownOptions{{Color: true}, {Width: wide(24), Color: true},
@@ -127,6 +129,7 @@ func TestAnyChunkingGivesTheSameBytes(t *testing.T) {
 }
 
 func TestAnyCutLeavesTheNextLineClean(t *testing.T) {
+	t.Parallel()
 	opt, blocks := MarkdownOptions{Color: true, Width: wide(40)}, strings.SplitAfter(readTour(t), "\n\n")
 	step := 4 / some(4)
 	for i, block := range blocks {
@@ -138,6 +141,7 @@ func TestAnyCutLeavesTheNextLineClean(t *testing.T) {
 }
 
 func TestABreakOnlyAddsRowEnds(t *testing.T) {
+	t.Parallel()
 	src := readTour(t)
 	want := strings.Fields(sgr.ReplaceAllString(pieces(t, MarkdownOptions{}, src), ""))
 	for _, every := range []int{3, 17, 101} {
@@ -160,6 +164,7 @@ func TestABreakOnlyAddsRowEnds(t *testing.T) {
 }
 
 func TestAFinishedWordIsShownAtOnce(t *testing.T) {
+	t.Parallel()
 	for src, shown := range map[string]string{
 		"The discount wee":                    "The discount",
 		"# Head li":                           "# Head",
@@ -184,6 +189,7 @@ func TestAFinishedWordIsShownAtOnce(t *testing.T) {
 // A code span longer than a row is marked by its colour alone, as a short one is;
 // without colour it has its marks, and one that is never closed keeps them.
 func TestACodeSpanOfSeveralRowsHasItsColorAndNoMarks(t *testing.T) {
+	t.Parallel()
 	span := "git log --oneline --graph --decorate --all"
 	src := "Run `" + span + "` and see.\n"
 	for _, test := range []struct {
@@ -208,6 +214,7 @@ func TestACodeSpanOfSeveralRowsHasItsColorAndNoMarks(t *testing.T) {
 }
 
 func TestCodeStreamsAsItIs(t *testing.T) {
+	t.Parallel()
 	code := "```go\n\tif x {\n\n\t\ty := \"**z**\" // 80 " + strings.Repeat("x", 200) + "\n\t}\n```\n"
 	dim := strings.NewReplacer("```go", "\x1b[2m```go\x1b[0m", "```\n", "\x1b[2m```\x1b[0m\n", "if", "\x1b[1mif\x1b[0m",
 		`"**z**"`, "\x1b[35m\"**z**\"\x1b[0m", "// 80 "+strings.Repeat("x", 200),
@@ -233,6 +240,7 @@ func TestCodeStreamsAsItIs(t *testing.T) {
 }
 
 func TestTablesFitTheWidth(t *testing.T) {
+	t.Parallel()
 	cell := func(n int) string { return strings.Repeat("x", n) }
 	src := func(n int) string {
 		return "| A | B |\n|---|---|\n| " + cell(n/2) + " | " + cell(n/2-4) + " |\n"
@@ -260,6 +268,7 @@ func TestTablesFitTheWidth(t *testing.T) {
 }
 
 func TestWidthIsReadAtEachBlock(t *testing.T) {
+	t.Parallel()
 	width := 80
 	var b strings.Builder
 	m := NewMarkdown(MarkdownOptions{Out: to(&b), Width: func() int { return width }})
@@ -275,6 +284,7 @@ func TestWidthIsReadAtEachBlock(t *testing.T) {
 }
 
 func TestLinksAreWrittenOnce(t *testing.T) {
+	t.Parallel()
 	for src, want := range map[string]string{
 		"[label](http://a.b/c_d*e)":         "label (http://a.b/c_d*e)",
 		"**[la *b*](internal/x.go)**":       "la b (internal/x.go)",
@@ -295,6 +305,7 @@ func TestLinksAreWrittenOnce(t *testing.T) {
 }
 
 func TestMarkdownInline(t *testing.T) {
+	t.Parallel()
 	bold, ital, off := "\x1b[1m", "\x1b[3m", "\x1b[0m"
 	for src, want := range map[string]string{
 		"**b** *i* __b__ _i_": bold + "b" + off + " " + ital + "i" + off + " " + bold + "b" + off + " " +
@@ -322,6 +333,7 @@ func TestMarkdownInline(t *testing.T) {
 }
 
 func TestMarkdownBlankLinesAndEnds(t *testing.T) {
+	t.Parallel()
 	for src, want := range map[string]string{
 		"":                       "",
 		"\n\n":                   "",
@@ -345,6 +357,7 @@ func TestMarkdownBlankLinesAndEnds(t *testing.T) {
 }
 
 func TestMarkdownRowsFit(t *testing.T) {
+	t.Parallel()
 	for _, w := range []int{10, 20, 37, 80, 200} {
 		for _, row := range strings.Split(pieces(t, MarkdownOptions{Width: wide(w)}, proseOf(readTour(t))), "\n") {
 			if cells(row) >= w && strings.Contains(strings.TrimSpace(strings.TrimLeft(row, "->0123456789. ")), " ") {
@@ -361,6 +374,7 @@ func proseOf(src string) string {
 }
 
 func TestMarkdownLongBlocksAreSource(t *testing.T) {
+	t.Parallel()
 	src := strings.Repeat("some **bold** text ", 1000) + "\n\n**next**\n"
 	got := pieces(t, MarkdownOptions{Color: true}, src)
 	if n := strings.Count(got, "\x1b[1m"); n < 400 || n > 500 {
@@ -396,6 +410,7 @@ func FuzzMarkdown(f *testing.F) {
 }
 
 func TestAStyleEndsWithItsRow(t *testing.T) {
+	t.Parallel()
 	got := pieces(t, MarkdownOptions{Color: true, Width: wide(20)},
 		"- some **bold words in** rows\n- some **bold words in several rows** and\n\n# a heading of several rows\n")
 	checkRows(t, got)
@@ -409,6 +424,7 @@ func TestAStyleEndsWithItsRow(t *testing.T) {
 // TestMarksWithinWordsStay: asterisks that are far more often a product than emphasis
 // stay, also inside emphasis; scripts without spaces keep their emphasis.
 func TestMarksWithinWordsStay(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ source, want string }{
 		{"use 2*3*4 and a*b*c", "use 2*3*4 and a*b*c\n"},
 		{"x**y**z", "x**y**z\n"},
@@ -427,6 +443,7 @@ func TestMarksWithinWordsStay(t *testing.T) {
 // TestSpokenLosesNoWords: a table without rows is its headers, and a rule is not
 // heard.
 func TestSpokenLosesNoWords(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ source, want string }{
 		{"| h | i |\n|---|---|\n\nx\n", "h, i.\n\nx\n"},
 		{"Head\n====\n\na = b\n====\n", "Head\n\na = b\n"},
@@ -443,6 +460,7 @@ func TestSpokenLosesNoWords(t *testing.T) {
 // TestEntitiesAreDecoded: entities become visible characters, never markup or a
 // control character.
 func TestEntitiesAreDecoded(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ source, want string }{
 		{"&rarr; &mdash; &#8594; &#x1F600; &copy;", "→ — → 😀 ©\n"},
 		{"&#42;a&#42; **b &#42;&#96;c** &lt;d&gt; &bsol;n", "*a* b *`c <d> \\n\n"},

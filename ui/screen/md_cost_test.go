@@ -7,6 +7,7 @@ import (
 )
 
 func TestCodeCostsFewBytes(t *testing.T) {
+	t.Parallel()
 	dense := strings.Repeat("# Head of a section\n\n"+
 		"Some **bold** and `code` and *em* words with [a link](http://x.y/z) here.\n\n- item **one**\n- item `two`\n"+
 		"\n| a | bcd |\n|---|---|\n| 1 | **2** |\n\n", 120)
@@ -34,6 +35,7 @@ func TestCodeCostsFewBytes(t *testing.T) {
 // sixteen times, and a fifth of a second more for the machine's other work. One
 // of three tries has to hold.
 func TestMarkdownTakesLinearTime(t *testing.T) {
+	t.Parallel()
 	size := 1 << 14
 	if testing.Short() { // as under the race detector, where each byte takes many times longer
 		size >>= 3

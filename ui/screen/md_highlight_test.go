@@ -7,6 +7,7 @@ import (
 )
 
 func TestCodeHasColorsLineByLine(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ src, want string }{
 		"go": {"```go\nfunc f() string { // why\n\treturn `a\nb` + \"c\"\n}\n```\n",
 			"\x1b[1mfunc\x1b[0m f() \x1b[1mstring\x1b[0m { \x1b[2m// why\x1b[0m\n\t\x1b[1mreturn\x1b[0m `a\n\x1b[35mb`\x1b[0m + \x1b[35m\"c\"\x1b[0m\n}\n"},
@@ -34,6 +35,7 @@ func TestCodeHasColorsLineByLine(t *testing.T) {
 }
 
 func TestColoredCodeCostsFewBytes(t *testing.T) {
+	t.Parallel()
 	files := []string{"markdown.go", "md_highlight.go", "screen.go", "question.go"}
 	for _, file := range files[:some(len(files))] {
 		code, err := os.ReadFile(file)
@@ -52,6 +54,7 @@ func TestColoredCodeCostsFewBytes(t *testing.T) {
 }
 
 func TestCodeBeyondTheBoundsHasNoColors(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		line  string
 		lines int

@@ -33,6 +33,7 @@ func contrast(c [3]float64) (black, white float64) {
 
 // TestStylesHaveOneListOfNames: the page that is made from the settings names the styles of the screen.
 func TestStylesHaveOneListOfNames(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for _, p := range palette {
 		if p.name != "" {
@@ -50,6 +51,7 @@ func TestStylesHaveOneListOfNames(t *testing.T) {
 
 // The colours that are there without settings are few, and read on black and on white.
 func TestThePaletteHoldsOnBlackAndOnWhite(t *testing.T) {
+	t.Parallel()
 	if black, white := contrast(xterm[3]); black < 2.1 || white >= 2.1 {
 		t.Errorf("yellow has %.1f and %.1f", black, white)
 	}
@@ -78,6 +80,7 @@ func TestThePaletteHoldsOnBlackAndOnWhite(t *testing.T) {
 // Failures and denials are red, added lines are green and removed lines are red, unless
 // the user says otherwise; git is asked for diffs only, once.
 func TestFailuresAndDiffsHaveTheirColours(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	git := func() map[string]string {
 		asked++

@@ -12,6 +12,7 @@ import (
 )
 
 func TestWithoutATransientLineCallsAreTold(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["plain"])
 	c := runCall("1", "make")
 	r.OnToolCall(c)
@@ -37,6 +38,7 @@ func TestWithoutATransientLineCallsAreTold(t *testing.T) {
 }
 
 func TestParallelCallsAreWholeLines(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"plain", "nocolor"} {
 		r := newRig(profiles()[name])
 		a, b := runCall("1", "make a"), runCall("2", "make b")
@@ -56,6 +58,7 @@ func TestParallelCallsAreWholeLines(t *testing.T) {
 }
 
 func TestTheTransientLineStaysInItsRow(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{10, 30, 80} {
 		r := newRig(func(o *Options) { o.Width = wide(width) })
 		r.Line("above 1")
@@ -81,6 +84,7 @@ func TestTheTransientLineStaysInItsRow(t *testing.T) {
 }
 
 func TestThePaceOfTheTransientLine(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		ssh    bool
 		bytes  int
@@ -105,6 +109,7 @@ func TestThePaceOfTheTransientLine(t *testing.T) {
 }
 
 func TestTransientLineIsAwayWhileOthersOwnTheRow(t *testing.T) {
+	t.Parallel()
 	q := ask(runCall("1", "make"), 1, 1)
 	for name, c := range map[string]struct{ begin, end func(*rig) }{
 		"paused": {func(r *rig) { r.Pause() }, func(r *rig) { r.Resume() }},
@@ -137,6 +142,7 @@ func TestTransientLineIsAwayWhileOthersOwnTheRow(t *testing.T) {
 }
 
 func TestTimeOfAQuestionDoesNotCount(t *testing.T) {
+	t.Parallel()
 	other, asked := runCall("1", "make other"), runCall("2", "make")
 	for name, want := range map[string]string{
 		"plain":   "  run     make  exit 0\n  run     make other  still running (31s)\n",
@@ -182,6 +188,7 @@ func TestTimeOfAQuestionDoesNotCount(t *testing.T) {
 }
 
 func TestTransientLineCountsRetriesDown(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	r.OnThinking()
 	r.OnNotice(agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{Try: 2, Tries: 5, Wait: 8 * time.Second}})

@@ -6,6 +6,7 @@ import (
 )
 
 func TestTheUsersMessageIsBrokenBetweenWords(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ said, want string }{
 		"words": {"The test in this directory fails. Find out why.",
 			"you: The test in this directory fails.\n     Find out why.\n"},
@@ -23,6 +24,7 @@ func TestTheUsersMessageIsBrokenBetweenWords(t *testing.T) {
 
 // Where no line editor draws the prompt, its rows are ours to break.
 func TestAPromptIsBrokenBetweenWords(t *testing.T) {
+	t.Parallel()
 	r := newRig(func(o *Options) { o.Width, o.Profile, o.ErrColor = func() int { return 40 }, Plain, false })
 	r.Prompt(approve + "edit till.go? [y,n,a,A,e,p,q,?] (n) ")
 	if got, want := r.err.String(), "approve: edit till.go?\n[y,n,a,A,e,p,q,?] (n) "; got != want {
@@ -31,6 +33,7 @@ func TestAPromptIsBrokenBetweenWords(t *testing.T) {
 }
 
 func TestABlankLineSetsApartWhatWasSaidBeforeACall(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(*Options)
 		err    string
@@ -56,6 +59,7 @@ func TestABlankLineSetsApartWhatWasSaidBeforeACall(t *testing.T) {
 }
 
 func TestTheNotesOfAResumedSessionBelongToTheBanner(t *testing.T) {
+	t.Parallel()
 	r := newRig(func(o *Options) { o.ErrColor = false })
 	r.Banner(BannerInfo{Version: "1", Model: "m", Dir: "/d"})
 	r.Note("resumed x")

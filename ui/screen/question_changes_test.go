@@ -39,6 +39,7 @@ func deletes(q agent.Question, path string) {
 // The most important changes stand last, just above the answer, and are never cut; many
 // deleted paths are summed up by directory there, and the pager has each.
 func TestWhatACommandDidIsShownWhole(t *testing.T) {
+	t.Parallel()
 	for name := range profiles() {
 		r := newRig(profiles()[name])
 		q := changesQuestion()
@@ -78,6 +79,7 @@ func TestWhatACommandDidIsShownWhole(t *testing.T) {
 }
 
 func TestQuestionsOfferOnlyWhatTheyTake(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["nocolor"])
 	changes, outside := changesQuestion(), ask(runCall("1", "npm ci"), 1, 1)
 	outside.Kind, outside.Reason = agent.QuestionOutside, "it ran once, confined, and failed: no network"
@@ -104,6 +106,7 @@ func TestQuestionsOfferOnlyWhatTheyTake(t *testing.T) {
 }
 
 func TestAQuestionAboutTheWholeProjectSaysWhatItGives(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["nocolor"])
 	q := ask(runCall("1", "npm run dev"), 1, 1)
 	q.Kind, q.Reason = agent.QuestionWhole, "the project is read-only for a background command: /src/shop/.vite/x"
@@ -119,6 +122,7 @@ func TestAQuestionAboutTheWholeProjectSaysWhatItGives(t *testing.T) {
 }
 
 func TestDecisionsOverChangesAreTold(t *testing.T) {
+	t.Parallel()
 	for expected, answer := range map[string]agent.Answer{
 		"yes\n":                            {Verdict: agent.Yes},
 		"no, changes discarded: not now\n": {Reason: "not now"},
@@ -173,6 +177,7 @@ func (r *rig) layerQuestions() {
 }
 
 func TestLayersAreAskedAboutInEveryProfile(t *testing.T) {
+	t.Parallel()
 	goldenOfProfiles(t, "layer-questions.golden", (*rig).layerQuestions)
 }
 
@@ -194,6 +199,7 @@ func goldenOfProfiles(t *testing.T, name string, show func(*rig)) {
 // A question about the project's own programs names them, says that they run confined,
 // and explains its two lasting answers.
 func TestOwnProgramsAreAskedAbout(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["nocolor"])
 	q := ask(runCall("1", "make test"), 1, 1)
 	reason := permission.Reason{Code: permission.OwnPrograms, Object: "make"}
@@ -234,6 +240,7 @@ func TestOwnProgramsAreAskedAbout(t *testing.T) {
 }
 
 func TestAQuestionSaysWhereItsCommandRuns(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["nocolor"])
 	q := ask(runCall("1", "npm ci"), 1, 1)
 	reason := permission.Reason{Code: permission.Outside, Object: "it needs the network"}
@@ -249,6 +256,7 @@ func TestAQuestionSaysWhereItsCommandRuns(t *testing.T) {
 // TestEveryAnswerStandsOnThePage holds docs/permissions.md to the answers that the
 // questions about a call take.
 func TestEveryAnswerStandsOnThePage(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "permissions.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -265,6 +273,7 @@ func TestEveryAnswerStandsOnThePage(t *testing.T) {
 // The text of many files is left to the pager; names and counts are not, and the important
 // changes stand last, below the counts.
 func TestManyChangedFilesAreCountedTwice(t *testing.T) {
+	t.Parallel()
 	for name := range profiles() {
 		r := newRig(profiles()[name])
 		q := changesQuestion()

@@ -8,6 +8,7 @@ import (
 // A question names the end of a directory, and takes a second row only for its
 // choices where it can.
 func TestAQuestionNamesTheEndOfADirectory(t *testing.T) {
+	t.Parallel()
 	const deep = "/home/jo/work/clients/acme/shop/services/orders"
 	for _, test := range []struct {
 		width              int

@@ -65,5 +65,6 @@ func (r *rig) ownQuestions() {
 }
 
 func TestPlansAndChoicesAreAskedInEveryProfile(t *testing.T) {
+	t.Parallel()
 	goldenOfProfiles(t, "own-questions.golden", (*rig).ownQuestions)
 }

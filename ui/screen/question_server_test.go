@@ -72,15 +72,18 @@ func (r *rig) formQuestions() {
 }
 
 func TestServersFormsAreAskedInEveryProfile(t *testing.T) {
+	t.Parallel()
 	goldenOfProfiles(t, "form-questions.golden", (*rig).formQuestions)
 }
 
 func TestServersCallsAreAskedInEveryProfile(t *testing.T) {
+	t.Parallel()
 	goldenOfProfiles(t, "server-questions.golden", (*rig).serverQuestions)
 }
 
 // A question shows the masked input, and the server's words are never taken for artoo's.
 func TestAServersQuestionShowsTheMaskedInput(t *testing.T) {
+	t.Parallel()
 	for name, opt := range profiles() {
 		r := newRig(opt)
 		r.serverQuestions()

@@ -15,6 +15,7 @@ import (
 // and then the question says that the pager has the rest and Unseen that it must be
 // looked at.
 func TestAllThatIsApprovedIsShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["nocolor"])
 	lines := func(n int) string {
 		var b strings.Builder
@@ -91,6 +92,7 @@ func TestAllThatIsApprovedIsShown(t *testing.T) {
 // A carriage return ends a line for some readers of a file, and on a terminal
 // hides the text before it: so it is shown, and forges no line of the diff.
 func TestADiffShowsItsCarriageReturns(t *testing.T) {
+	t.Parallel()
 	for name, change := range profiles() {
 		r := newRig(change)
 		call := editCall("1")
@@ -113,6 +115,7 @@ func TestADiffShowsItsCarriageReturns(t *testing.T) {
 
 // A row that goes on with the line above cannot be taken for a line of its own.
 func TestAFoldedLineForgesNone(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"nocolor", "ascii"} {
 		r := newRig(profiles()[name])
 		call := editCall("1")
@@ -129,6 +132,7 @@ func TestAFoldedLineForgesNone(t *testing.T) {
 }
 
 func TestTabsOfAScriptAreLayout(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"plain", "spoken", "nocolor"} {
 		r := newRig(profiles()[name])
 		r.Question(ask(runCall("1", "cat > Makefile <<'EOF'\nall:\n\techo hi\u00a0\n\techo ho\nEOF\nmake"), 1, 1))
@@ -141,6 +145,7 @@ func TestTabsOfAScriptAreLayout(t *testing.T) {
 }
 
 func TestHostileCommandsAreShownAsTheyAre(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ command, shown, warning string }{
 		{"ls\u202e\u2066", "ls<U+202E><U+2066>", "2 invisible direction marks"},
 		{"ls\t\trm", "ls<U+0009><U+0009>rm", "2 hidden characters"},
@@ -161,6 +166,7 @@ func TestHostileCommandsAreShownAsTheyAre(t *testing.T) {
 }
 
 func TestDecisions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		call   agent.Call
 		answer agent.Answer
@@ -196,6 +202,7 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestResultLines(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		object string
 		result agent.CallResult

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTheQuestionForTypedInputNamesTheCommandItGoesTo(t *testing.T) {
+	t.Parallel()
 	typed := func(text, to string) agent.Question {
 		return agent.Question{Number: 1, Of: 1, Call: agent.Call{ToolCall: provider.ToolCall{ID: "1", Name: "shell"},
 			Access: tool.Access{Kind: tool.KindRun, Verb: "type", Command: text, Object: text, To: to, Dir: "/home/me/src/shop"}}}

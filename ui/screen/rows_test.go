@@ -46,6 +46,7 @@ func TestEachOutputHasItsOwnColour(t *testing.T) {
 
 // Neither titles nor progress marks are ever sent, so none has to be taken back.
 func TestNeitherTitlesNorProgress(t *testing.T) {
+	t.Parallel()
 	osc := regexp.MustCompile(`\x1b\][^8]|\x1b\]8[^;]|\x1b[kPX^_]`)
 	for name, change := range profiles() {
 		r := newRig(func(o *Options) {
@@ -64,6 +65,7 @@ func TestNeitherTitlesNorProgress(t *testing.T) {
 }
 
 func TestTheCursorIsNeverHidden(t *testing.T) {
+	t.Parallel()
 	for name, change := range profiles() {
 		r := newRig(change)
 		r.conversation()
@@ -81,6 +83,7 @@ func TestTheCursorIsNeverHidden(t *testing.T) {
 // of an open span at most a row is held back. A sentence that is heard comes as
 // one piece, as soon as the space after it is there.
 func TestAWordIsShownInTime(t *testing.T) {
+	t.Parallel()
 	src := "The discount week comes from the wall clock, so the test depends on the day.\n\n- an item of `code and` **words in bold** here\n\n> a quote\n\n## A heading of words\n\nthe end "
 	src += "It is done. And "
 	for _, name := range []string{"rich", "plain", "spoken"} {
@@ -137,6 +140,7 @@ func unnumbered(text string) string {
 }
 
 func TestAtMostTwentyWritesASecond(t *testing.T) {
+	t.Parallel()
 	for name, change := range profiles() {
 		if name == "piped" || name == "tee" {
 			continue // a pipe gets each piece as it comes
@@ -165,6 +169,7 @@ func TestAtMostTwentyWritesASecond(t *testing.T) {
 // A listener hears every byte: nothing is written twice, and a long wait is reported
 // in the words of a line.
 func TestSpokenRepaintsNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["spoken"])
 	r.OnThinking()
 	r.pass(61 * time.Second)
@@ -185,6 +190,7 @@ func TestSpokenRepaintsNothing(t *testing.T) {
 
 // A spoken question says how much changes; its lines are read on page alone.
 func TestADiffIsReadOnPage(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["spoken"])
 	q := ask(editCall("1"), 1, 1)
 	prompt := r.Question(q)
@@ -217,6 +223,7 @@ func TestADiffIsReadOnPage(t *testing.T) {
 }
 
 func TestARetryIsOneLine(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"nocolor": "  the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
 		"plain":   "  the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
@@ -254,6 +261,7 @@ func TestARetryIsOneLine(t *testing.T) {
 
 // A request that is repeated at once has no wait to report: the line names the change.
 func TestWhatIsAskedAgainAtOnceIsSaid(t *testing.T) {
+	t.Parallel()
 	key := agent.Notice{Kind: agent.NoticeRetry, Text: "anthropic: invalid x-api-key (401)",
 		Retry: &provider.Retry{Try: 2, Tries: 2, NewKey: true,
 			Err: &provider.Error{Kind: provider.KindAuth, Status: 401, Message: "invalid x-api-key"}}}
@@ -282,6 +290,7 @@ func TestWhatIsAskedAgainAtOnceIsSaid(t *testing.T) {
 
 // Lines of a plan or of a sub-agent stand below each other, without boxes.
 func TestListsAreShownAsLines(t *testing.T) {
+	t.Parallel()
 	plan := call("1", "plan", "1 of 2\n[x] read \x1b[2Jit\n    [ ] mend it\n")
 	plan.Access.Kind = "none"
 	var long strings.Builder
@@ -314,6 +323,7 @@ func TestListsAreShownAsLines(t *testing.T) {
 // The input of a call that is neither a command nor a change is said by its
 // fields, all of them.
 func TestInputIsSpoken(t *testing.T) {
+	t.Parallel()
 	c := call("1", "query", "db")
 	c.Access.Kind = "none"
 	for input, want := range map[string]string{

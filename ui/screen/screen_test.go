@@ -25,6 +25,7 @@ func (frontEnd) Ask(context.Context, agent.Question) (agent.Answer, error) {
 var _ agent.Callbacks = frontEnd{}
 
 func TestNothingAboveIsTouched(t *testing.T) {
+	t.Parallel()
 	moves := regexp.MustCompile(`\x1b\[[0-9;?]*[^mK0-9;?]|\x1b[^\[]|\x1b\[[12]K`)
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -41,6 +42,7 @@ func TestNothingAboveIsTouched(t *testing.T) {
 }
 
 func TestPlainHasNoEscapes(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"plain", "spoken", "piped"} {
 		r := newRig(profiles()[name])
 		r.conversation()
@@ -51,6 +53,7 @@ func TestPlainHasNoEscapes(t *testing.T) {
 }
 
 func TestColourIsNeverTheOnlyCarrier(t *testing.T) {
+	t.Parallel()
 	texts := map[string]string{}
 	for _, name := range []string{"rich", "nocolor", "plain"} {
 		r := newRig(profiles()[name])
@@ -82,6 +85,7 @@ func unmarked(text string) []string {
 }
 
 func TestStylesEndWithTheirLine(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	r.conversation()
 	var v vt
@@ -100,6 +104,7 @@ func TestStylesEndWithTheirLine(t *testing.T) {
 }
 
 func TestNewTextIsCoalesced(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	r.OnThinking()
 	for range 2500 {
@@ -116,6 +121,7 @@ func TestNewTextIsCoalesced(t *testing.T) {
 }
 
 func TestPendingTextIsShownInTime(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	r.OnText("one ")
 	r.OnText("two ")
@@ -129,6 +135,7 @@ func TestPendingTextIsShownInTime(t *testing.T) {
 // An interrupt drops only text that waits, and only on a terminal. The next output
 // begins a new row.
 func TestDroppedTextIsNotWritten(t *testing.T) {
+	t.Parallel()
 	r := newRig(nil)
 	r.OnText("one ")
 	r.OnText("two ")
@@ -153,6 +160,7 @@ func TestDroppedTextIsNotWritten(t *testing.T) {
 }
 
 func TestAPipeGetsTheSource(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		hold bool
 		err  bool
@@ -173,6 +181,7 @@ func TestAPipeGetsTheSource(t *testing.T) {
 }
 
 func TestHold(t *testing.T) {
+	t.Parallel()
 	hold := func(o *Options) { o.OutTTY, o.ErrTTY, o.ErrColor, o.Profile, o.Hold = false, false, false, Plain, true }
 	retry := agent.Notice{Kind: agent.NoticeRetry,
 		Retry: &provider.Retry{Try: 2, Tries: 5, Wait: time.Second, Discard: true}}
@@ -227,6 +236,7 @@ func TestHold(t *testing.T) {
 }
 
 func TestQuietShowsQuestionsAndFailuresOnly(t *testing.T) {
+	t.Parallel()
 	r := newRig(func(o *Options) {
 		profiles()["piped"](o)
 		o.Quiet = true
@@ -251,6 +261,7 @@ func TestQuietShowsQuestionsAndFailuresOnly(t *testing.T) {
 }
 
 func TestARetryNamesItsReason(t *testing.T) {
+	t.Parallel()
 	for want, e := range map[string]*provider.Error{
 		"the API is overloaded (529)": {Kind: provider.KindOverloaded, Status: 529,
 			Message: "Overloaded"},
@@ -268,6 +279,7 @@ func TestARetryNamesItsReason(t *testing.T) {
 }
 
 func TestStatusLine(t *testing.T) {
+	t.Parallel()
 	cost := func(f float64) *float64 { return &f }
 	u := provider.Usage{Input: 100, CacheRead: 900, Output: 12}
 	for want, c := range map[string]struct {
@@ -298,6 +310,7 @@ func TestStatusLine(t *testing.T) {
 }
 
 func TestVerboseShowsReasoning(t *testing.T) {
+	t.Parallel()
 	r := newRig(func(o *Options) { profiles()["plain"](o); o.Verbose = true })
 	r.OnReasoning("let me \x1b[2J")
 	r.OnReasoning("see\nand th")
@@ -317,6 +330,7 @@ func (b *brokenWriter) Write([]byte) (int, error) {
 }
 
 func TestAWriteErrorIsToldOnce(t *testing.T) {
+	t.Parallel()
 	told := make(chan error, 8)
 	w := &brokenWriter{}
 	s := New(Options{Out: w, Err: &tape{}, Broken: func(err error) { told <- err }})
@@ -333,6 +347,7 @@ func TestAWriteErrorIsToldOnce(t *testing.T) {
 }
 
 func TestManyGoroutines(t *testing.T) {
+	t.Parallel()
 	tp := &tape{}
 	s := New(Options{Out: tp, Err: tp, OutTTY: true, ErrTTY: true, Profile: Rich, UTF8: true})
 	var wg sync.WaitGroup

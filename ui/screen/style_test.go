@@ -13,6 +13,7 @@ const styledSource = "## A `code` head\n\nplain `code of words` and **`both`**, 
 
 // Styles say nothing that the words and marks do not say.
 func TestWithoutStylesTheWordsAreTheSame(t *testing.T) {
+	t.Parallel()
 	for _, src := range []string{styledSource, readTour(t)} {
 		for _, width := range []int{10, 33, 80} {
 			checkRows(t, pieces(t, MarkdownOptions{Color: true, Width: wide(width)}, src))
@@ -26,6 +27,7 @@ func TestWithoutStylesTheWordsAreTheSame(t *testing.T) {
 }
 
 func TestWhatAReplyHoldsHasAStyleOfItsOwn(t *testing.T) {
+	t.Parallel()
 	got := pieces(t, MarkdownOptions{Color: true}, styledSource)
 	for _, want := range []string{
 		"\x1b[35mcode of words\x1b[0m and",

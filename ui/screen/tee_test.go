@@ -25,6 +25,7 @@ func teeRig(piped, headless bool) (r *rig, both *strings.Builder) {
 // Output of a reader behind the pipe on the same terminal stands between the same
 // blank lines as an answer that is written there.
 func TestBlankLinesAroundAnAnswerAreTheSameBehindAPipe(t *testing.T) {
+	t.Parallel()
 	read := func(r *rig) {
 		r.OnToolCall(call("1", "read", "a"))
 		r.OnToolResult(call("1", "read", "a"), ok("1 line"))
@@ -74,6 +75,7 @@ func TestBlankLinesAroundAnAnswerAreTheSameBehindAPipe(t *testing.T) {
 
 // The answers that a pipe carries do not depend on its reader.
 func TestAPipeCarriesTheSameBytesAsAFile(t *testing.T) {
+	t.Parallel()
 	for _, headless := range []bool{false, true} {
 		var outs [2]string
 		for i := range outs {
@@ -90,6 +92,7 @@ func TestAPipeCarriesTheSameBytesAsAFile(t *testing.T) {
 
 // A file is not seen: no row is left empty for it.
 func TestAnAnswerThatGoesIntoAFileLeavesNoBlankLine(t *testing.T) {
+	t.Parallel()
 	r, _ := teeRig(true, true)
 	r.opt.OutPipe = false
 	r.OnToolCall(call("1", "read", "a"))

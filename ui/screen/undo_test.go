@@ -23,6 +23,7 @@ func undoQuestion() UndoQuestion {
 // Many paths of an undo are summed up by directory, the pager has each, and nothing in a
 // name looks like a line of artoo's own.
 func TestAnUndoIsShownWholeBeforeItIsDone(t *testing.T) {
+	t.Parallel()
 	for name, opt := range profiles() {
 		r := newRig(opt)
 		prompt, left := r.Confirm(undoQuestion())
@@ -50,6 +51,7 @@ func TestAnUndoIsShownWholeBeforeItIsDone(t *testing.T) {
 
 // A few paths are shown each, with all that is known of them.
 func TestFewPathsOfAnUndoAreShown(t *testing.T) {
+	t.Parallel()
 	q := undoQuestion()
 	q.Rows = q.Rows[:60]
 	r := newRig(profiles()["nocolor"])
@@ -60,6 +62,7 @@ func TestFewPathsOfAnUndoAreShown(t *testing.T) {
 
 // A row of 40 columns holds the question's object, and its choices follow.
 func TestTheLineOfAnUndoFitsANarrowTerminal(t *testing.T) {
+	t.Parallel()
 	r := newRig(func(o *Options) { o.Width, o.ErrColor = func() int { return 40 }, false })
 	prompt, _ := r.Confirm(undoQuestion())
 	object, choices, _ := strings.Cut(prompt, "? ")
@@ -69,6 +72,7 @@ func TestTheLineOfAnUndoFitsANarrowTerminal(t *testing.T) {
 }
 
 func TestSpokenDiffsNameEachFile(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["spoken"])
 	got := r.ConfirmAll(MemoryQuestion{Diff: "--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-one\n+two\nb.png: image/png, 9 bytes, before 8\n" +
 		"--- a/c.go\n+++ /dev/null\n@@ -7 +0,0 @@\n-gone\n"})

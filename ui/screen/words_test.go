@@ -77,6 +77,7 @@ func content(text string) []string {
 // One script, three profiles, the same words: the parts with other words for a
 // listener are listed, and the rest has to be equal.
 func TestProfilesSayTheSameWords(t *testing.T) {
+	t.Parallel()
 	var v vt
 	v.write(calm("rich"))
 	plain, spoken := calm("plain"), calm("spoken")
@@ -101,6 +102,7 @@ func TestProfilesSayTheSameWords(t *testing.T) {
 // Without colour a rich transcript has the same words, also those of the transient
 // line.
 func TestWithoutColourNothingElseChanges(t *testing.T) {
+	t.Parallel()
 	rich, bare := newRig(nil), newRig(profiles()["nocolor"])
 	rich.conversation()
 	bare.conversation()
@@ -113,6 +115,7 @@ func TestWithoutColourNothingElseChanges(t *testing.T) {
 }
 
 func TestSpokenAnnouncesItselfFirst(t *testing.T) {
+	t.Parallel()
 	for why, want := range map[string]string{
 		"ACCESSIBLE=1": "on, from ACCESSIBLE", "ARTOO_UI": "on, from ARTOO_UI", "--ui": "on, from --ui",
 		"config.toml line 3": "on, from config.toml line 3", "asked for": "on, as asked for", "": "on",
@@ -129,6 +132,7 @@ func TestSpokenAnnouncesItselfFirst(t *testing.T) {
 // Every line of a spoken transcript begins with a label or continues a labelled one,
 // and none has a mark that a voice would spell.
 func TestSpokenLinesAreLabelled(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["spoken"])
 	r.opt.Width = wide(1000)
 	statusKinds(r)
@@ -147,6 +151,7 @@ func TestSpokenLinesAreLabelled(t *testing.T) {
 }
 
 func TestAFailureIsSpoken(t *testing.T) {
+	t.Parallel()
 	for _, stop := range []string{"", "."} {
 		r := newRig(func(o *Options) { profiles()["spoken"](o); o.OutTTY, o.Hold = false, true })
 		r.OnText("I look.\n\nThen I mend.\n")
@@ -162,6 +167,7 @@ func TestAFailureIsSpoken(t *testing.T) {
 // A note in the middle of an answer stands between two of its sentences, and the
 // label says that the answer goes on.
 func TestTheLabelIsSaidAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["spoken"])
 	r.OnText("zero ")
 	r.Queued("w")

@@ -41,6 +41,7 @@ var verbatim = regexp.MustCompile(`^(  edit |tool: edit |added line|removed line
 var folded = regexp.MustCompile("\n(?:↪|>) ")
 
 func TestChromeBreaksAtBlanks(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"rich", "nocolor", "plain", "spoken", "ascii", "tee"} {
 		wide := newRig(profiles()[name])
 		wide.opt.Width = func() int { return 1000 }
@@ -77,6 +78,7 @@ func TestChromeBreaksAtBlanks(t *testing.T) {
 }
 
 func TestNarrowChrome(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["nocolor"])
 	r.opt.Width = func() int { return 40 }
 	statusKinds(r)
@@ -85,6 +87,7 @@ func TestNarrowChrome(t *testing.T) {
 
 // Text that a user approves or copies keeps its spaces and its line.
 func TestVerbatimIsNotBroken(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["nocolor"])
 	r.opt.Width = func() int { return 40 }
 	c := call("1", "bash", "")
@@ -101,6 +104,7 @@ func TestVerbatimIsNotBroken(t *testing.T) {
 // A hint breaks at spaces, whatever quotes it holds, and a quoted part only where it is
 // longer than a row.
 func TestHintsBreakBetweenWords(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		width      int
 		hint, rows string
@@ -125,6 +129,7 @@ func TestHintsBreakBetweenWords(t *testing.T) {
 
 // A text that has little room beside its head stands below it.
 func TestARowWithoutRoomGoesBelowItsHead(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["nocolor"])
 	r.opt.Width = wide(40)
 	r.Row("/copy [N|osc52]       ", "the last answer")
@@ -138,6 +143,7 @@ func TestARowWithoutRoomGoesBelowItsHead(t *testing.T) {
 }
 
 func TestUnseenRowsAreNotBroken(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["piped"])
 	text := strings.TrimSpace(strings.Repeat("word ", 60))
 	r.Note(text)
@@ -167,6 +173,7 @@ func FuzzWrap(f *testing.F) {
 // Programs that run while artoo is stopped leave the cursor anywhere; the reply must
 // not rely on it.
 func TestAReplyGoesOnInARowOfItsOwn(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["nocolor"])
 	r.OnThinking()
 	r.OnText("some words of a reply ")
@@ -185,6 +192,7 @@ func TestAReplyGoesOnInARowOfItsOwn(t *testing.T) {
 }
 
 func TestMarkdownReadsLikeAnAnswer(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"nocolor": "  a\n\nbold 世\n\n> ",
 		"ascii":   "  a\n\nbold 世\n\n> ",
@@ -204,6 +212,7 @@ func TestMarkdownReadsLikeAnAnswer(t *testing.T) {
 }
 
 func TestALongResultStandsBelow(t *testing.T) {
+	t.Parallel()
 	long := "notes.txt: exists and was not read yet; read it before replacing it"
 	for _, c := range []struct {
 		name, profile string
@@ -232,6 +241,7 @@ func TestALongResultStandsBelow(t *testing.T) {
 }
 
 func TestALongResultOfAStartedCall(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["plain"])
 	r.opt.Width = func() int { return 40 }
 	r.OnToolCall(call("1", "run", "make"))
@@ -245,6 +255,7 @@ func TestALongResultOfAStartedCall(t *testing.T) {
 
 // Without UTF-8 a character takes eight cells, which count.
 func TestWithoutUTF8RowsFit(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["ascii"])
 	run := runCall("1", "echo 日本 é; exit 1")
 	r.OnToolCall(run)
@@ -259,6 +270,7 @@ func TestWithoutUTF8RowsFit(t *testing.T) {
 }
 
 func TestSpokenBannerLabelsItsNotes(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["spoken"])
 	r.Banner(BannerInfo{Version: "1", Model: "m", Dir: "/d", Notes: []string{"provider x, the only one at hand"}})
 	if want := "\nnote: provider x, the only one at hand.\n"; !strings.HasSuffix(r.err.String(), want) {
@@ -267,6 +279,7 @@ func TestSpokenBannerLabelsItsNotes(t *testing.T) {
 }
 
 func TestAnAppliedChangeBreaksAtBlanks(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["plain"])
 	r.opt.Width = func() int { return 30 }
 	edit := editCall("1")
@@ -279,6 +292,7 @@ func TestAnAppliedChangeBreaksAtBlanks(t *testing.T) {
 }
 
 func TestSpokenReasoningIsToldFromTheAnswer(t *testing.T) {
+	t.Parallel()
 	r := newRig(profiles()["spoken"])
 	r.opt.Verbose = true
 	r.OnReasoning("so it is\nor is it")
@@ -291,6 +305,7 @@ func TestSpokenReasoningIsToldFromTheAnswer(t *testing.T) {
 
 // If the head of a row is wider than the terminal, it is broken at its spaces.
 func TestAWideHeadIsBrokenAtItsBlanks(t *testing.T) {
+	t.Parallel()
 	r := newRig(func(o *Options) { profiles()["nocolor"](o); o.Width = wide(40) })
 	r.Row("12  20261124-150000-ab12  2 hours ago  14 messages  $0.12  ", "Fix the discount week")
 	r.Row("files       never started  tools not listed yet  ", "")
@@ -303,6 +318,7 @@ func TestAWideHeadIsBrokenAtItsBlanks(t *testing.T) {
 
 // On a wide terminal prose stays readable; tables and code take the room that they need.
 func TestProseOfAWideTerminalIsNarrow(t *testing.T) {
+	t.Parallel()
 	words := strings.Repeat("some words of prose ", 12)
 	code, table := strings.Repeat("x", 150), "| a | b |\n|---|---|\n| "+strings.Repeat("w ", 60)+"| end |\n"
 	for _, name := range []string{"rich", "plain"} {

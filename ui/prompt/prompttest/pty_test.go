@@ -13,6 +13,7 @@ import (
 
 // Both ends are one terminal's, also where the collector moves the stacks of those that open them.
 func TestBothEndsAreOneTerminals(t *testing.T) {
+	t.Parallel()
 	other, otherTTY, err := prompttest.OpenPTY() // A lost number would be that of this one.
 	if err != nil {
 		t.Fatal(err)
