@@ -21,14 +21,12 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/sweep"
 )
 
 // crashVar makes the test binary a process that plays the crash story in a directory
 // and kills itself after a write: DIR:NUMBER.
 const crashVar = "AGENT_TEST_CRASH"
-
-// everyCrash is the variable that has each write looked at; else a sample is.
-const everyCrash = "ARTOO_CRASH"
 
 // crashed plays the story as the process that crashVar names, and returns when it
 // ended before that write.
@@ -251,33 +249,44 @@ func (f *brokenFile) Sync() error {
 	return f.File.Sync()
 }
 
-// sampled reports whether the n-th write is looked at.
-func sampled(n int) bool { return os.Getenv(everyCrash) != "" || n%4 == 1 }
+// someWrites are the numbers of writes of the story, from 1 on, that a test looks at, and of one that never comes.
+func someWrites(t *testing.T) (numbers []int) {
+	t.Helper()
+	writes := 0
+	c := crashStory{dir: t.TempDir(), open: func(path string, flags int) (conversation.File, error) {
+		f, err := os.OpenFile(path, flags, 0o600)
+		return &brokenFile{File: f, write: func(line []byte) (int, error) {
+			writes++
+			return f.Write(line)
+		}}, err
+	}}
+	must(t, c.play())
+	for _, i := range sweep.Cases(t, writes/4, writes) {
+		numbers = append(numbers, i+1)
+	}
+	return append(numbers, writes+1)
+}
 
 // TestAKillAfterAnyWriteLosesNothing kills a process after each of the writes of a
 // session with tools and approvals: the session goes on, its history is one that
 // models take, no act or report is missing, and nothing is done again.
 func TestAKillAfterAnyWriteLosesNothing(t *testing.T) {
 	t.Parallel()
-	ended := false
-	for n := 1; !ended; n++ {
-		if !sampled(n) {
-			continue
-		}
+	numbers := someWrites(t)
+	for _, n := range numbers {
 		c := crashStory{dir: t.TempDir()}
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d", crashVar, c.dir, n))
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		if err := cmd.Run(); err == nil {
-			ended = true // before so many writes
+			if n != numbers[len(numbers)-1] {
+				t.Errorf("it ended before write %d", n)
+			}
 		} else if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.Exited() {
 			t.Fatalf("after write %d: %v\n%s", n, err, &stderr)
 		}
 		t.Run(fmt.Sprint("after write ", n), c.check)
-		if n > 100 {
-			t.Fatal("the story has no end")
-		}
 	}
 }
 
@@ -297,11 +306,7 @@ func TestAFaultOfAnyWriteLosesNothing(t *testing.T) {
 		{"not synced", syscall.EIO, 0, true, true},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			ended := false
-			for n := 1; !ended; n++ {
-				if !sampled(n) {
-					continue
-				}
+			for _, n := range someWrites(t) {
 				done := 0
 				c := crashStory{dir: t.TempDir()}
 				hit := func() bool {
@@ -334,7 +339,7 @@ func TestAFaultOfAnyWriteLosesNothing(t *testing.T) {
 					return broken, err
 				}
 				err := c.play()
-				if ended = done < n; ended != (err == nil) && !errors.Is(err, fault.err) {
+				if (done < n) != (err == nil) && !errors.Is(err, fault.err) {
 					t.Fatalf("fault at %d of %d: %v", n, done, err)
 				}
 				t.Run(fmt.Sprint("at ", n), c.check)

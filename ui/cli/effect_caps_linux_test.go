@@ -14,15 +14,19 @@ import (
 
 	"artoo/provider/providertest"
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 )
+
+// wayOver is what a model calls.
+type wayOver struct {
+	calls []string
+	keeps bool // It deletes nothing.
+}
 
 // overCaps are ways of changing more than a cap allows: each touches at least four paths that were there, and
 // adds or removes more than three lines, outside of kept/. Where it removes, renames or empties nothing it is marked.
 // A way is a shell line, or a call of another tool as NAME INPUT; several calls are one reply each.
-var overCaps = []struct {
-	calls []string
-	keeps bool // It deletes nothing.
-}{
+var overCaps = []wayOver{
 	// Commands of the shell.
 	{calls: []string{"rm f1 f2 f3 f4"}},
 	{calls: []string{"rm -rf d"}},
@@ -113,8 +117,8 @@ var overCaps = []struct {
 	{keeps: true, calls: []string{"task " + `{"prompt":"do it"}`, "sed -i s/1/one/ f1 f2 f3 f4"}},
 }
 
-// TestNothingOverACapLands tries at least 60 ways over each cap on effects, a part of them with -short.
-func TestNothingOverACapLands(t *testing.T) {
+// TestNothingOverAnyCapLands tries at least 60 ways over each cap on effects.
+func TestNothingOverAnyCapLands(t *testing.T) {
 	for _, c := range []struct {
 		args    []string
 		deletes bool // The cap is on deleting alone.
@@ -122,17 +126,16 @@ func TestNothingOverACapLands(t *testing.T) {
 		t.Run(c.args[0], func(t *testing.T) {
 			t.Parallel()
 			needs.Git(t)
-			try, tried := tryCaps(t, c.args), 0
-			for i, way := range overCaps {
-				if c.deletes && way.keeps {
-					continue
-				}
-				if tried++; !testing.Short() || i%20 == 0 {
-					try(way.calls)
-				}
+			ways := slices.Clone(overCaps)
+			if c.deletes {
+				ways = slices.DeleteFunc(ways, func(w wayOver) bool { return w.keeps })
 			}
-			if tried < 60 {
-				t.Errorf("only %d ways", tried)
+			if len(ways) < 60 {
+				t.Errorf("only %d ways", len(ways))
+			}
+			try := tryCaps(t, c.args)
+			for _, i := range sweep.Cases(t, 12, len(ways)) {
+				try(ways[i].calls)
 			}
 		})
 	}

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -20,11 +19,7 @@ import (
 
 	"artoo/provider/providertest"
 	"artoo/tool/journal"
-)
-
-var (
-	killMoments = flag.Int("killmoments", 5, "at how many random moments a whole run is killed")
-	killSeed    = flag.Uint64("killseed", 1, "what the random moments come from")
+	"artoo/tool/sweep"
 )
 
 // moment is when artoo is killed: so long after a request to the model.
@@ -191,8 +186,8 @@ func TestAKillAtAnyMomentLeavesTheProjectBeforeOrAfterAStep(t *testing.T) {
 	t.Parallel()
 	whole := newStoryRun(t)
 	whole.watch()
-	random := rand.New(rand.NewPCG(*killSeed, 0))
-	for range *killMoments {
+	for _, seed := range sweep.Cases(t, 3, 12) {
+		random := rand.New(rand.NewPCG(uint64(seed), 0))
 		n := random.IntN(len(whole.begun) - 1)
 		took := whole.begun[n+1].Sub(whole.begun[n])
 		m := moment{n - 1, time.Duration(random.Float64() * float64(took))}
@@ -275,7 +270,7 @@ func (k *storyRun) killAt(m moment, states []map[string]string) {
 		k.Errorf("/undo does not restore everything:\n%s", differences(now, first))
 	}
 	if k.Failed() {
-		k.Logf("killed %v after request %d, with -killseed %d:\n%s\n----\n%s", m.after, m.request, *killSeed,
+		k.Logf("killed %v after request %d:\n%s\n----\n%s", m.after, m.request,
 			said[max(0, len(said)-1000):], c.heard.text.String())
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"artoo/provider/providertest"
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 )
 
 // layeredRun starts artoo in a project of ten files, with a model that runs one line and then says that it is
@@ -72,14 +73,11 @@ func filesOf(t *testing.T, dir string) string {
 
 const layeredLine = "for i in 1 2 3 4 5; do echo new >f$i; done; rm f6 f7; echo more >fnew"
 
-// TestUntilLandsAllOrNothing kills runs at any moment, and edits the project meanwhile: 40 times, fewer with -short.
-func TestUntilLandsAllOrNothing(t *testing.T) {
-	runs := 40
-	if testing.Short() {
-		runs = 4
-	}
+// TestUntilLandsAllOrNothingAtAnyMoment kills runs, and edits the project meanwhile. The first run is left alone.
+func TestUntilLandsAllOrNothingAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	landed := 0
-	for n := range runs {
+	for _, n := range append([]int{40}, sweep.Cases(t, 5, 40)...) {
 		cmd, dir := layeredRun(t, layeredLine, "--until", "test -e fnew")
 		before := filesOf(t, dir)
 		began := time.Now()
@@ -92,7 +90,7 @@ func TestUntilLandsAllOrNothing(t *testing.T) {
 			kill = time.AfterFunc(time.Duration(rand.Int64N(int64(time.Second))), func() {
 				_ = os.WriteFile(filepath.Join(dir, "f3"), []byte("mine\n"), 0o644)
 			})
-		} else if n > 0 {
+		} else if n < 40 {
 			kill = time.AfterFunc(time.Duration(rand.Int64N(int64(3*time.Second))), func() { _ = cmd.Process.Kill() })
 		}
 		err := cmd.Wait()
@@ -190,18 +188,16 @@ func TestASecondInterruptKeepsThePatch(t *testing.T) {
 	}
 }
 
-// TestPatchesHoldTheLayer compares the project after git apply with the line's own effect: 50 runs, fewer with -short.
-func TestPatchesHoldTheLayer(t *testing.T) {
-	runs := 50
-	if testing.Short() {
-		runs = 3
-	}
+// TestPatchesHoldAnyLayer compares the project after git apply with the line's own effect.
+func TestPatchesHoldAnyLayer(t *testing.T) {
+	t.Parallel()
 	acts := []string{"mv f%d g%[1]d", "rm -f f%d", "echo more >>f%d", "chmod 755 f%d", "ln -sf f0 l%d", "printf '\\0\\1\\377' >f%d", "mkdir -p d/%d && cp f0 d/%[1]d/x",
 		"printf 'no newline' >f%d", ": >f%d", "printf 'a b\\n' >'name %d'"}
-	for range runs {
+	for _, seed := range sweep.Cases(t, 6, 50) {
 		var line strings.Builder
-		for range 1 + rand.IntN(12) {
-			fmt.Fprintf(&line, acts[rand.IntN(len(acts))]+" 2>/dev/null; ", 1+rand.IntN(9))
+		random := rand.New(rand.NewPCG(uint64(seed), 26))
+		for range 1 + random.IntN(12) {
+			fmt.Fprintf(&line, acts[random.IntN(len(acts))]+" 2>/dev/null; ", 1+random.IntN(9))
 		}
 		patchHolds(t, line.String()+"true")
 	}

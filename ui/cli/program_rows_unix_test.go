@@ -21,6 +21,7 @@ import (
 
 	"artoo/provider/providertest"
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 )
 
 // Colour follows the flag, then the variables, then the stream.
@@ -265,19 +266,17 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 		return took
 	}
-	killed := 50 // moments of a session
-	if testing.Short() {
-		killed = 20
-	}
+	const moments = 50 // of a session
 	whole := moment(t, time.Minute)
 	gate := make(chan struct{}, 4) // few processes at a time
+	cases := sweep.Cases(t, 8, moments)
 	t.Run("moments", func(t *testing.T) {
-		for i := range killed {
+		for _, i := range cases {
 			t.Run(strconv.Itoa(i), func(t *testing.T) {
 				t.Parallel()
 				gate <- struct{}{}
 				defer func() { <-gate }()
-				moment(t, whole/4+whole*time.Duration(i)/time.Duration(killed))
+				moment(t, whole/4+whole*time.Duration(i)/moments)
 			})
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/providertest"
 	"artoo/tool"
+	"artoo/tool/sweep"
 )
 
 // asked is a schema with answers that fit and do not. held are the wires whose servers hold a model to it while it
@@ -65,9 +66,9 @@ func lookTool() tool.Tool {
 		})
 }
 
-// TestThirtySchemasOnAllWires plays models' answers to a schema on each wire: an answer either fits, or the turn
+// TestAnySchemaOnAllWires plays models' answers to a schema on each wire: an answer either fits, or the turn
 // fails and has none. Servers are sent only schemas that they take.
-func TestThirtySchemasOnAllWires(t *testing.T) {
+func TestAnySchemaOnAllWires(t *testing.T) {
 	cut := map[string]string{"anthropic": "max_tokens", "chat": "length", "responses": "max_output_tokens", "gemini": "MAX_TOKENS", "ollama": "length", "converse": "max_tokens"}
 	refused := map[string]string{"anthropic": "refusal", "chat": "content_filter", "responses": "content_filter", "gemini": "SAFETY", "converse": "guardrail_intervened"}
 	models := map[string]string{"anthropic": "claude-sonnet-5-5", "chat": "m", "responses": "gpt-6.1-terra", "gemini": "gemini-3.8-flash", "ollama": "m", "converse": "eu.anthropic.claude-sonnet-5-5-v1:0"}
@@ -90,7 +91,8 @@ func TestThirtySchemasOnAllWires(t *testing.T) {
 			}}
 			srv := httptest.NewServer(describing(&modelServer{Handler: h}, true, t.TempDir()))
 			defer srv.Close()
-			for i, s := range thirtySchemas {
+			for _, i := range sweep.Cases(t, 10, len(thirtySchemas)) {
+				s := thirtySchemas[i]
 				say := func(text string) []item { return []item{providertest.Text(text)} }
 				stopped := func(text, word string) []item { return append(say(text), providertest.Stop(word)) }
 				half := s.good[:len(s.good)/2] + strings.Repeat(" ", 3)
@@ -114,9 +116,6 @@ func TestThirtySchemasOnAllWires(t *testing.T) {
 						kind    agent.Kind
 						replies [][]item
 					}{"refused", agent.KindRefused, [][]item{stopped("", word)}})
-				}
-				if testing.Short() && i%5 != 0 {
-					plays = plays[3:5]
 				}
 				for _, play := range plays {
 					replies, bodies = play.replies, nil

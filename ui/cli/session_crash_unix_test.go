@@ -21,10 +21,8 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/providertest"
+	"artoo/tool/sweep"
 )
-
-// everyCrash is the variable that has each write looked at; else a few are.
-const everyCrash = "ARTOO_CRASH"
 
 // onePixel is a PNG.
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -245,20 +243,15 @@ func TestAKillAfterAnyWriteOfTheProgramLosesNothing(t *testing.T) {
 		t.Fatalf("the story is not told: %q, %q, %q", whole.effects(), whole.answered, whole.given)
 	}
 	writes := whole.writes()
-	every := 1
 	kinds := []string{crashKill, crashFull, crashShort, crashFail}
-	if os.Getenv(everyCrash) == "" {
-		every = writes
-	}
-	for i, kind := range kinds {
-		for n := 1 + i*every/len(kinds); n <= writes; n += every {
-			t.Run(fmt.Sprintf("%s at write %d of %d", kind, n, writes), func(t *testing.T) {
-				t.Parallel()
-				c := newCrashed(t, crashing, fmt.Sprintf("%s=%s|%d", crashVar, kind, n))
-				c.play()
-				c.check(program)
-			})
-		}
+	for _, i := range sweep.Cases(t, 4, writes*len(kinds)) {
+		kind, n := kinds[i%len(kinds)], 1+i/len(kinds)
+		t.Run(fmt.Sprintf("%s at write %d of %d", kind, n, writes), func(t *testing.T) {
+			t.Parallel()
+			c := newCrashed(t, crashing, fmt.Sprintf("%s=%s|%d", crashVar, kind, n))
+			c.play()
+			c.check(program)
+		})
 	}
 }
 
