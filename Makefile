@@ -151,8 +151,8 @@ check-imports:
 	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) -vet=off -ldflags=-w -tags macos -run 'TestImports|TestMacOS' .
 
 # It makes every byte of work several times slower, and finds nothing in what runs in one
-# goroutine: with -short, tests that try many seeds or much text try a part of them here,
-# all of it in make test. None is left out. go vet has seen them. A program under it would also sleep a second
+# goroutine: with -short, tests that try many seeds or much text try a smaller part of them here,
+# all of it in make crash. None is left out. go vet has seen them. A program under it would also sleep a second
 # at its end, for others of its goroutines to be heard of.
 test-race:
 	@$(IN_MEMORY); if command -v $${CC:-cc} >/dev/null 2>&1; then \
@@ -211,14 +211,12 @@ check-release:
 		echo "not root, or not all of $(notdir $(RELEASE_TOOLS)) here: leaving make test-release out"; \
 	fi
 
-# Kills the agent, and the whole program, after each of its writes to a session, and has
-# each of them fail in several ways; kills it at many moments; cuts a journal anywhere; tries
-# hostile lines in each mode and as each user, and many random lines of git and small
-# windows. make test does that with a sample of them.
+# All cases of the tests of which make test tries a sample: kills and faults at each write, hostile and random lines in
+# each mode and as each user, small windows, a log cut at each byte. Each has Any in its name, by which it is found here.
+SWEEPS = $$(grep -rlE 'sweep\.(Cases|Whole)' --include='*_test.go' . | sed 's,/[^/]*$$,,' | sort -u)
+crash: export ARTOO_SWEEP = all
 crash:
-	ARTOO_CRASH=1 $(GO) test -count=1 -timeout 30m -run \
-		'AKillAfterAnyWrite|AFaultOfAnyWrite|KilledAtAnyMoment|CutAnywhere|Outsiders|SmallWindows|OrdinaryUser|GetOut|NoAttemptOfAJob|RandomLines|UsualLines' \
-		./agent ./ui/cli ./tool/sandbox ./tool/repo ./tool/journal
+	@$(IN_MEMORY); echo "$(GO) test -run Any, all cases"; $(REPORT) $(GO) test $(FLAGS) -vet=off -timeout 30m $(TESTS) -run Any $(SWEEPS)
 
 # Prints the figures of docs/dev/performance.md; with ARTOO_BENCH_UPDATE=1 writes them there.
 bench: build

@@ -211,7 +211,7 @@ func mayImport(pkg, imported string, test bool) bool {
 		return true
 	}
 	if slices.Contains(testHelpers, imported) {
-		return test || slices.Contains(testHelpers, pkg) || strings.HasPrefix(pkg, "artoo/tool/needs/")
+		return test || slices.Contains(testHelpers, pkg) || slices.Contains(testDoubles, pkg) || strings.HasPrefix(pkg, "artoo/tool/needs/")
 	}
 	for _, row := range allowed {
 		if !matches(row.pkg, pkg) {

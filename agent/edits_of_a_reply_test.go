@@ -17,6 +17,7 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool/builtin"
 	"artoo/tool/journal"
+	"artoo/tool/sweep"
 )
 
 // replyOfEdits is a random reply whose calls change the same few files, with what should come of each call.
@@ -112,12 +113,8 @@ func (a answersWhere) Ask(ctx context.Context, q agent.Question) (agent.Answer, 
 // call is planned on what those before it left, and a turn is taken back as one.
 func TestAReplyEditsAFileAnyNumberOfTimes(t *testing.T) {
 	t.Parallel()
-	replies := 200
-	if testing.Short() {
-		replies = 16
-	}
 	modes := []permission.Mode{permission.ModeAuto, permission.ModeEdits, permission.ModeAsk, permission.ModePlan}
-	for seed := range replies {
+	for _, seed := range sweep.Cases(t, 40, 200) {
 		before := map[string]string{"f.txt": "first\nsecond\nthird\n", "n.ipynb": notebookOf("line 0")}
 		r := &replyOfEdits{Rand: rand.New(rand.NewPCG(uint64(seed), 41)), mode: modes[seed%len(modes)],
 			files: map[string]string{"f.txt": before["f.txt"], "n.ipynb": before["n.ipynb"]}}

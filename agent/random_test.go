@@ -17,6 +17,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/sweep"
 )
 
 // story is a random conversation: replies, tools, answers, interrupts and
@@ -143,16 +144,12 @@ func (c *storyteller) Ask(ctx context.Context, q agent.Question) (agent.Answer, 
 	return answer, err
 }
 
-// TestRandomTurnsLeaveAGoodHistory plays random conversations: whatever
+// TestAnyTurnsLeaveAGoodHistory plays random conversations: whatever
 // happens, callbacks come one at a time and in pairs, every call of a reply has
 // one result, and the next request is in order.
-func TestRandomTurnsLeaveAGoodHistory(t *testing.T) {
+func TestAnyTurnsLeaveAGoodHistory(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	stories := 150
-	if testing.Short() {
-		stories = 50
-	}
-	for seed := range stories {
+	for _, seed := range sweep.Cases(t, 40, 150) {
 		s := &story{Rand: rand.New(rand.NewPCG(uint64(seed), 1))}
 		p := &fake.Provider{Then: func(provider.Request) fake.Step { return s.step() }}
 		a := newAgent(p, s.tools()...)

@@ -18,13 +18,14 @@ import (
 	"artoo/tool/builtin"
 	"artoo/tool/files"
 	"artoo/tool/journal"
+	"artoo/tool/sweep"
 )
 
-// Fifty sessions of random writes go back to before a random message: the files are those of that
+// Sessions of random writes go back to before a random message: the files are those of that
 // moment, and the next request is the one that was sent then.
-func TestSessionsGoBackToBeforeAMessage(t *testing.T) {
+func TestAnySessionGoesBackToBeforeAMessage(t *testing.T) {
 	t.Parallel()
-	for seed := range 50 {
+	for _, seed := range sweep.Cases(t, 12, 50) {
 		random := rand.New(rand.NewPCG(uint64(seed), 1))
 		turns := 1 + random.IntN(5)
 		var steps []fake.Step

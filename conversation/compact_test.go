@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"artoo/provider"
+	"artoo/tool/sweep"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -485,17 +486,14 @@ func (s *script) compact(op int) {
 	s.check()
 }
 
-// TestCompactSeeded sums up, trims and takes back in any order: the history stays one that models take, and a resumed
+// TestAnyCompaction sums up, trims and takes back in any order: the history stays one that models take, and a resumed
 // session sends the same, also where only its live part is read.
-func TestCompactSeeded(t *testing.T) {
+func TestAnyCompaction(t *testing.T) {
 	t.Parallel()
-	seeds := []uint64{2965, 5289} // a trim within two compactions that are both undone
-	for seed := range some(60) {
-		seeds = append(seeds, seed)
-	}
+	seeds := append(sweep.Cases(t, 16, 60), 2965, 5289) // and a trim within two compactions that are both undone
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 13))
+			r := rand.New(rand.NewPCG(uint64(seed), 13))
 			data := make([]byte, 50+r.IntN(300))
 			for i := range data {
 				data[i] = byte(r.Uint32())

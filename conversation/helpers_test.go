@@ -35,15 +35,6 @@ func said(role provider.Role, text string) provider.Message {
 	return m
 }
 
-// some is how many of n seeds are tried: all of them, or a part with -short, as under the race detector, which finds
-// nothing in a single goroutine.
-func some(n uint64) uint64 {
-	if testing.Short() {
-		return n / 4
-	}
-	return n
-}
-
 func user(text string) provider.Message { return said(provider.RoleUser, text) }
 
 func calling(text string, ids ...string) provider.Message {

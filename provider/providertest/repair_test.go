@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"artoo/provider"
+	"artoo/tool/sweep"
 )
 
 // pool has the parts of broken histories: real messages of the models of all wires, payloads included, and damage of
@@ -117,7 +118,7 @@ func TestAnyHistoryIsTaken(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	random := rand.New(rand.NewSource(4))
-	for range some(600) {
+	for range sweep.Less(600) {
 		script := make([]byte, random.Intn(80))
 		random.Read(script)
 		checkTaken(t, p.history(script))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/sweep"
 )
 
 // TestALineOfMegabytes comes through every wire, since one reader serves
@@ -19,7 +20,7 @@ import (
 func TestALineOfMegabytes(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
-		long := strings.Repeat("0123456789 ", some(150_000))
+		long := strings.Repeat("0123456789 ", sweep.Less(150_000))
 		b := newBench(t, w, Config{}, w.Build(Text(long), Call("c1", "read", `{"path":`+quote(long)+`}`)))
 		_, done := b.done(t, question())
 		if got := done.Message.Text(); got != long || len(done.Message.Calls()[0].Input) < len(long) {

@@ -8,6 +8,7 @@ import (
 
 	"artoo/provider"
 	"artoo/provider/gemini"
+	"artoo/tool/sweep"
 )
 
 // schemas makes JSON Schemas of all that may stand in one, whether it makes
@@ -79,7 +80,7 @@ func (r schemas) object(depth int) map[string]any {
 func TestAnySchemaIsTaken(t *testing.T) {
 	t.Parallel()
 	r := schemas{rand.New(rand.NewSource(7))}
-	for range some(400) {
+	for range sweep.Less(400) {
 		schema, err := provider.Marshal(r.object(4))
 		if err != nil {
 			t.Fatal(err)

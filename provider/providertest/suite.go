@@ -151,12 +151,3 @@ func result(call provider.ToolCall, text string) provider.Message {
 	return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{
 		provider.ToolResult{CallID: call.ID, Name: call.Name, Text: text}}}
 }
-
-// some is how much of n is tried: all of it, or a part with -short, as under the
-// race detector, which finds nothing in code of one goroutine.
-func some(n int) int {
-	if testing.Short() {
-		return n / 4
-	}
-	return n
-}

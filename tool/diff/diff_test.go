@@ -8,16 +8,13 @@ import (
 	"testing"
 
 	"artoo/tool/diff"
+	"artoo/tool/sweep"
 )
 
-// TestHunksAreWhereTheySay applies diffs of random texts at the very lines that their headers name.
-func TestHunksAreWhereTheySay(t *testing.T) {
+// TestAnyHunkIsWhereItSays applies diffs of random texts at the very lines that their headers name.
+func TestAnyHunkIsWhereItSays(t *testing.T) {
 	t.Parallel()
-	seeds := 10_000
-	if testing.Short() {
-		seeds = 500
-	}
-	for seed := range seeds {
+	for _, seed := range sweep.Cases(t, 2000, 10_000) {
 		random := rand.New(rand.NewPCG(uint64(seed), 41))
 		before := randomText(random)
 		after := changedNearby(random, before)

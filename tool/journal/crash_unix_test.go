@@ -5,7 +5,6 @@ package journal
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -17,6 +16,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"artoo/tool/sweep"
 )
 
 // The variables that make the test binary play one life of an artoo that is
@@ -309,17 +310,11 @@ func crash(t *testing.T, root, dir string, at, points int64) {
 	}
 }
 
-// everyPoint makes the tests kill at each point, rather than at every few from a
-// random one on.
-var everyPoint = flag.Bool("everypoint", false, "kill and fail at each point")
-
-// pointsOf are some of the points, or all of them.
-func pointsOf(points, stride int64) (some []int64) {
-	if *everyPoint {
-		stride = 1
-	}
-	for at := 1 + rand.Int64N(stride); at <= points; at += stride {
-		some = append(some, at)
+// pointsOf are the points from 1 on, or a sample of them.
+func pointsOf(t *testing.T, points int64, sample int) (some []int64) {
+	t.Helper()
+	for _, i := range sweep.Cases(t, sample, int(points)) {
+		some = append(some, int64(i)+1)
 	}
 	return some
 }
@@ -327,7 +322,7 @@ func pointsOf(points, stride int64) (some []int64) {
 func TestAKillAtAnyPointLeavesTheProjectBeforeOrAfterAStep(t *testing.T) {
 	t.Parallel()
 	states, points := told(t)
-	kills := pointsOf(points, 7)
+	kills := pointsOf(t, points, 24)
 	t.Logf("%d kills at %d points", len(kills), points)
 	for _, at := range kills {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -427,7 +422,7 @@ func firstProject(t *testing.T) (dir, root, journal string) {
 func TestAKillDuringTheRecoveryIsRecoveredFrom(t *testing.T) {
 	t.Parallel()
 	states, points := told(t)
-	for _, at := range pointsOf(points, 16) {
+	for _, at := range pointsOf(t, points, 10) {
 		dir, root, journal := firstProject(t)
 		crash(t, root, journal, at, points)
 		// The recovery ends early at a random one of its points, once and again.

@@ -17,7 +17,7 @@ import (
 func TestAWriteThatFailsLosesNothing(t *testing.T) {
 	t.Parallel()
 	states, points := told(t)
-	for _, at := range pointsOf(points, 16) {
+	for _, at := range pointsOf(t, points, 10) {
 		dir, root, journal := firstProject(t)
 		failed := tellFailing(t, root, journal, at)
 		j, err := Open(Config{Dir: journal, Root: root})

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/sweep"
 )
 
 func TestTheJournalIsTheUsersAloneAndOutsideOfTheProject(t *testing.T) {
@@ -61,7 +63,7 @@ func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
 	p.ok(err)
 	begun := bytes.Index(data, []byte(`{"type":"walk"`))
 	walked := begun + bytes.IndexByte(data[begun:], '\n') + 1
-	for _, cut := range cuts(data) {
+	for _, cut := range cuts(t, data) {
 		p.ok(os.WriteFile(path, data[:cut], 0o600))
 		j, err := Open(p.cfg)
 		if err != nil {
@@ -81,14 +83,12 @@ func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
 	p.reopen()
 }
 
-// everyCut is the variable that has a log cut at each byte: make crash sets it.
-const everyCut = "ARTOO_CRASH"
-
 // cuts are the places to cut a log at. Within a line all are alike, since no part of an
 // object is JSON: of each line they are its begin, a part, all but its last brace, and all
 // but its end.
-func cuts(log []byte) (at []int) {
-	if os.Getenv(everyCut) != "" {
+func cuts(t *testing.T, log []byte) (at []int) {
+	t.Helper()
+	if sweep.Whole(t) {
 		for cut := range log {
 			at = append(at, cut)
 		}

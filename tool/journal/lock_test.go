@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"artoo/tool/sweep"
 )
 
 // The variables that make the test binary another artoo which lands in a project.
@@ -174,10 +176,10 @@ func landOne(j *Journal, content string) error {
 
 // Two artoos with three agents each land lines on the same paths: each is whole, or a
 // conflict, and undo takes all of them back that no other one came after.
-func TestManyLandingsOnTheSamePathsAreWholeOrConflict(t *testing.T) {
+func TestAnyLandingsOnTheSamePathsAreWholeOrConflict(t *testing.T) {
 	t.Parallel()
 	lines := 60
-	if *everyPoint {
+	if sweep.Whole(t) {
 		lines = 250
 	}
 	p := newProject(t, map[string]string{"a": "0\n", "d/b": "0\n", "d/c": "0\n"})

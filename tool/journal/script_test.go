@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 )
 
 // TestUndoOfAnyScriptLosesNothing plays random scripts, as shell commands do, undoes them, and looks for each content
@@ -18,12 +19,8 @@ import (
 // somewhere.
 func TestUndoOfAnyScriptLosesNothing(t *testing.T) {
 	t.Parallel()
-	scripts := 200
-	if testing.Short() {
-		scripts = 40
-	}
-	for seed := range uint64(scripts) {
-		script(t, seed)
+	for _, seed := range sweep.Cases(t, 40, 200) {
+		script(t, uint64(seed))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}

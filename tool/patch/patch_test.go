@@ -22,6 +22,7 @@ import (
 	"artoo/tool/git/gittest"
 	"artoo/tool/needs"
 	"artoo/tool/patch"
+	"artoo/tool/sweep"
 )
 
 // file is a file of a tree in memory.
@@ -180,15 +181,11 @@ func roundTrip(t testing.TB, s sides) {
 	same(t, s.before.kept(), read(t, dir), text)
 }
 
-// TestRandomTrees makes git apply patches between random trees, back and forth, many in one
+// TestAnyTrees makes git apply patches between random trees, back and forth, many in one
 // patch: starting git takes longer than all the rest.
-func TestRandomTrees(t *testing.T) {
+func TestAnyTrees(t *testing.T) {
 	t.Parallel()
-	rounds := 12
-	if testing.Short() {
-		rounds = 2
-	}
-	for seed := range rounds {
+	for _, seed := range sweep.Cases(t, 3, 12) {
 		random := rand.New(rand.NewPCG(uint64(seed), 26))
 		s := sides{tree{}, tree{}}
 		for i := range 80 {
@@ -206,16 +203,12 @@ func TestRandomTrees(t *testing.T) {
 	}
 }
 
-// TestChangesNearEachOther has git apply, and patch where it is installed, change many files of lines that are mostly
+// TestAnyChangesNearEachOther has git apply, and patch where it is installed, change many files of lines that are mostly
 // the same at several places a few lines apart. A place that is wrong by a line still fits there.
-func TestChangesNearEachOther(t *testing.T) {
+func TestAnyChangesNearEachOther(t *testing.T) {
 	t.Parallel()
-	files := 2_000
-	if testing.Short() {
-		files = 300
-	}
 	s := sides{tree{}, tree{}}
-	for i := range files {
+	for _, i := range sweep.Cases(t, 500, 2000) {
 		before, after := textsWithNearChanges(rand.New(rand.NewPCG(uint64(i), 41)))
 		path := fmt.Sprintf("%d/%d", i%100, i)
 		s.before[path], s.after[path] = file{0o644, before}, file{0o644, after}

@@ -4,23 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"artoo/tool/repo"
+	"artoo/tool/sweep"
 )
 
-// TestRandomLines runs random lines, one after the other, and lands each: the project then equals the layer.
-func TestRandomLines(t *testing.T) {
+// TestAnyLinesLand runs random lines, one after the other, and lands each: the project then equals the layer.
+func TestAnyLinesLand(t *testing.T) {
 	t.Parallel()
-	seeds := 4
-	if os.Getenv(everyTry) != "" {
-		seeds = 40
-	} else if testing.Short() {
-		seeds = 2
-	}
-	for seed := range seeds {
+	for _, seed := range sweep.Cases(t, 3, 40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(uint64(seed), 8))

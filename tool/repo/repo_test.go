@@ -18,6 +18,7 @@ import (
 
 	"artoo/tool/needs"
 	"artoo/tool/repo"
+	"artoo/tool/sweep"
 )
 
 // bench is a repository, and a copy of it that a line changed.
@@ -66,10 +67,6 @@ func newBench(t *testing.T, before, line string) *bench {
 	b.line(line)
 	return b
 }
-
-// everyTry makes tests try each line with both formats of git's objects, and more random
-// lines: make crash sets it.
-const everyTry = "ARTOO_CRASH"
 
 // origins are a repository without commits and one with the first, made once: git takes its
 // time for each.
@@ -360,9 +357,9 @@ func texts(e repo.Effects) string {
 	return b.String()
 }
 
-// TestUsualLines runs the usual lines of git: they are judged by their results, and the real repository then equals the
+// TestAnyUsualLine runs the usual lines of git: they are judged by their results, and the real repository then equals the
 // layer.
-func TestUsualLines(t *testing.T) {
+func TestAnyUsualLine(t *testing.T) {
 	t.Parallel()
 	topic := first + "git switch -qc topic; echo 2 > c; git add c; git commit -qm second; git switch -q main\n"
 	for i, c := range []struct{ name, before, line, want string }{
@@ -439,7 +436,7 @@ func TestUsualLines(t *testing.T) {
 		{"another version of the index", first, "git update-index --index-version 4; echo 2 > a; git add a", "bookkeeping: staged a"},
 	} {
 		for j, format := range []string{"sha1", "sha256"} {
-			if os.Getenv(everyTry) == "" && j != i%2 {
+			if !sweep.Whole(t) && j != i%2 {
 				continue
 			}
 			t.Run(c.name+" "+format, func(t *testing.T) {

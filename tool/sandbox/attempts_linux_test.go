@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 )
 
 // TestMain lets the test's own program play the confined one.
@@ -232,19 +233,15 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// everyTry makes tests repeat their attempts as often as it takes to meet a rare moment,
-// and as each user: make crash sets it.
-const everyTry = "ARTOO_CRASH"
-
-// TestAnOrdinaryUserIsConfinedToo runs the tests of this package again as nobody, except
+// TestAnyOrdinaryUserIsConfinedToo runs the tests of this package again as nobody, except
 // those of real programs, which would begin with nothing built, and those that do
 // the same for themselves. Many tries at once and long waits are no matter of the user.
-func TestAnOrdinaryUserIsConfinedToo(t *testing.T) {
+func TestAnyOrdinaryUserIsConfinedToo(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
 	skipped := "RealPrograms|OrdinaryUser|Profile|GetsOut|GetOut"
-	if os.Getenv(everyTry) == "" {
-		skipped += "|ManyCommands|NoAttemptOfAJob|AServerOfALine|NamespacesGiveNoAnswer"
+	if !sweep.Whole(t) {
+		skipped += "|ManyCommands|NoAttemptOfAnyJob|AServerOfALine|NamespacesGiveNoAnswer"
 	}
 	asNobody(t, "-test.skip", skipped)
 	needs.Namespaces(t)

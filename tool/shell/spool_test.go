@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"artoo/tool/sweep"
 )
 
 // blocks is a Spool as simple as can be: a list of blocks, of which the oldest behind the
@@ -56,7 +58,7 @@ func joined(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 func TestASpoolKeepsWhatAListOfBlocksWould(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
-	for round := range some(3000) {
+	for round := range sweep.Less(3000) {
 		most := 4 + random.IntN(300)
 		if round%100 == 0 {
 			most = spoolBlock*4 + random.IntN(spoolBlock*3)
@@ -88,7 +90,7 @@ func TestPiecesOfAnOutputDoNotMatter(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	parts := []string{"line of text\n", "日本語 ", "\x1b[31mred\x1b[0m", "10%\r20%\r", "\b", "\xc2", "\u009b1m", "\xff\xfe",
 		"\t", "\x1b]0;title\a", "é", "\r\n", strings.Repeat("long ", 5_000), "\x00\x01"}
-	for round := range some(15) {
+	for round := range sweep.Less(15) {
 		var text []byte
 		for range random.IntN(400) {
 			text = append(text, parts[random.IntN(len(parts))]...)
@@ -135,13 +137,4 @@ func TestWhatIsTakenOfASpoolHasRoomBehindIt(t *testing.T) {
 	if room := cap(text) - len(text); room < spoolRoom/2 || len(text) < maxOutput-2*spoolBlock {
 		t.Errorf("%d bytes with room for %d", len(text), room)
 	}
-}
-
-// some is how much of n is tried: all of it, or a part with -short, as under the race detector, which finds nothing in
-// a single goroutine.
-func some(n int) int {
-	if testing.Short() {
-		return n / 4
-	}
-	return n
 }

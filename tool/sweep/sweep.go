@@ -67,7 +67,7 @@ func Whole(t testing.TB) bool {
 // Less is n, and a part of it with -short: for a test whose input is one, but long.
 func Less(n int) int {
 	if testing.Short() {
-		return max(1, n/16)
+		return max(1, n/4)
 	}
 	return n
 }

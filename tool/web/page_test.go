@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"artoo/tool/pdf/pdftest"
+	"artoo/tool/sweep"
 )
 
 func page(t *testing.T, source string) (title, text string) {
@@ -110,13 +111,13 @@ func TestWhatAReaderDoesNotSeeIsLeftOut(t *testing.T) {
 func TestHostilePagesEndSoon(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{
-		"deep":     strings.Repeat("<div>", some(200_000)) + "text",
-		"lists":    strings.Repeat("<ul><li>", 100) + strings.Repeat("<li>x", some(50_000)),
-		"tables":   "<table>" + strings.Repeat("<tr><td>x<td>y", some(20_000)),
-		"unclosed": strings.Repeat("<b><i>", 200) + strings.Repeat("<p>x", some(20_000)),
-		"anchors":  strings.Repeat(`<a href="https://shop.example/docs/x">y`, some(5_000)),
+		"deep":     strings.Repeat("<div>", sweep.Less(200_000)) + "text",
+		"lists":    strings.Repeat("<ul><li>", 100) + strings.Repeat("<li>x", sweep.Less(50_000)),
+		"tables":   "<table>" + strings.Repeat("<tr><td>x<td>y", sweep.Less(20_000)),
+		"unclosed": strings.Repeat("<b><i>", 200) + strings.Repeat("<p>x", sweep.Less(20_000)),
+		"anchors":  strings.Repeat(`<a href="https://shop.example/docs/x">y`, sweep.Less(5_000)),
 		"nothing":  "",
-		"noise":    strings.Repeat("<\x00&#x41;", some(10_000)),
+		"noise":    strings.Repeat("<\x00&#x41;", sweep.Less(10_000)),
 	} {
 		began := time.Now()
 		_, text := page(t, source)
@@ -169,13 +170,4 @@ func TestTextIsReadInItsCharset(t *testing.T) {
 	if err != nil || p.MediaType != pdfType || !strings.Contains(p.Text, "[page 1]\nAn order\n\n[page 2]\nIts sum") {
 		t.Errorf("%q, %v", p.Text, err)
 	}
-}
-
-// some is how much of n is tried: all of it, or a part with -short, as under the race detector, which finds nothing in
-// a single goroutine.
-func some(n int) int {
-	if testing.Short() {
-		return n / 4
-	}
-	return n
 }

@@ -17,6 +17,7 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/provider/fake"
+	"artoo/tool/sweep"
 	"artoo/ui/result"
 	"artoo/ui/screen"
 )
@@ -272,15 +273,11 @@ func unapproved(line string) bool {
 		(in.Answer == "yes" && in.Input == nil || in.Answer == "session" || in.Answer == "forever")
 }
 
-// TestRandomScripts: whatever a program sends, the conversation ends with its input, each message that was accepted has an end, and
+// TestAnyScript: whatever a program sends, the conversation ends with its input, each message that was accepted has an end, and
 // without a yes nothing runs.
-func TestRandomScripts(t *testing.T) {
+func TestAnyScript(t *testing.T) {
 	t.Parallel()
-	scripts := 500
-	if testing.Short() {
-		scripts = 50 // under the race detector each costs much more
-	}
-	for seed := range scripts {
+	for _, seed := range sweep.Cases(t, 100, 500) {
 		r := rand.New(rand.NewPCG(uint64(seed), 26))
 		accepted, ended := 0, 0
 		h := newHall(t.Context(), func(e map[string]any) {
@@ -319,14 +316,11 @@ func endless(n int) (steps []fake.Step) {
 	return steps
 }
 
-// TestRandomLines sends 10,000 lines: ten conversations get 1,000 each, since requests grow with each message.
-func TestRandomLines(t *testing.T) {
+// TestAnyLines sends 10,000 lines: ten conversations get 1,000 each, since requests grow with each message.
+func TestAnyLines(t *testing.T) {
 	t.Parallel()
 	count := 1000
-	if testing.Short() {
-		count = 50 // under the race detector each costs much more
-	}
-	for seed := range 10 {
+	for _, seed := range sweep.Cases(t, 2, 10) {
 		r := rand.New(rand.NewPCG(uint64(seed), 10))
 		h := newHall(t.Context(), nil, endless(count)...)
 		for range count {

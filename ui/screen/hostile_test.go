@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/agent"
+	"artoo/tool/sweep"
 	"artoo/ui/sanitize"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,7 +74,7 @@ func TestHostileMarkdownIsHarmless(t *testing.T) {
 			}
 		}
 		rng := rand.New(rand.NewPCG(5, 6))
-		for range some(70) {
+		for range sweep.Less(70) {
 			var parts []string
 			for rest := src; rest != ""; {
 				n := min(1+rng.IntN(9), len(rest)) // parts runes and sequences

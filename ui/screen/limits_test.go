@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool/sweep"
 )
 
 // A terminal may say that it has no cells, one, or a billion. Nothing divides by
@@ -64,24 +66,24 @@ var marks = strings.NewReplacer("`", "", "*", "", "#", "", ">", "", "|", "", "-"
 func TestMarkdownOfOneKind(t *testing.T) {
 	t.Parallel()
 	var nested, quotes strings.Builder
-	for i := range some(200) {
+	for i := range sweep.Less(200) {
 		fmt.Fprintf(&nested, "%s- item %d\n", strings.Repeat("  ", i), i)
 		fmt.Fprintf(&quotes, "%sword %d\n", strings.Repeat("> ", i), i)
 	}
 	for name, src := range map[string]string{
-		"one line":                    strings.Repeat("x", some(1<<20)),
-		"one line of wide characters": strings.Repeat("中", some(1<<18)),
-		"words":                       strings.Repeat("word ", some(1<<16)),
-		"code line":                   "```\n" + strings.Repeat("y", some(1<<20)) + "\n```\n",
-		"items":                       strings.Repeat("- item\n", some(100_000)),
-		"ordered":                     strings.Repeat("1. item\n", some(20_000)),
+		"one line":                    strings.Repeat("x", sweep.Less(1<<20)),
+		"one line of wide characters": strings.Repeat("中", sweep.Less(1<<18)),
+		"words":                       strings.Repeat("word ", sweep.Less(1<<16)),
+		"code line":                   "```\n" + strings.Repeat("y", sweep.Less(1<<20)) + "\n```\n",
+		"items":                       strings.Repeat("- item\n", sweep.Less(100_000)),
+		"ordered":                     strings.Repeat("1. item\n", sweep.Less(20_000)),
 		"nested":                      nested.String(),
 		"quotes":                      quotes.String(),
 		"tabs":                        strings.Repeat("a\tb\t\tc ", 2000) + "\n",
-		"headings":                    strings.Repeat("# a\n", some(5000)),
-		"blank lines":                 "a\n" + strings.Repeat("\n", some(100_000)) + "b\n",
-		"rules":                       strings.Repeat("---\n\n", some(5000)),
-		"open fence":                  "```go\n" + strings.Repeat("line\n", some(50_000)),
+		"headings":                    strings.Repeat("# a\n", sweep.Less(5000)),
+		"blank lines":                 "a\n" + strings.Repeat("\n", sweep.Less(100_000)) + "b\n",
+		"rules":                       strings.Repeat("---\n\n", sweep.Less(5000)),
+		"open fence":                  "```go\n" + strings.Repeat("line\n", sweep.Less(50_000)),
 	} {
 		want := bareWords(src)
 		for _, opt := range []MarkdownOptions{{Color: true, Links: true}, {Width: wide(1)}, {Width: wide(10)},

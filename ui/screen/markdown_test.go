@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool/sweep"
 )
 
 func readTour(t testing.TB) string {
@@ -49,13 +51,6 @@ func nearlyColored(opt MarkdownOptions, left int) *Markdown {
 
 // some is the number of tries, of n: all of them, or a part with -short, as under the
 // race detector, which finds nothing in code of one goroutine.
-func some(n int) int {
-	if testing.Short() {
-		return n / 4
-	}
-	return n
-}
-
 func wide(n int) func() int { return func() int { return n } }
 
 func TestMarkdownGoldens(t *testing.T) {
@@ -109,7 +104,7 @@ func TestAnyChunkingGivesTheSameBytes(t *testing.T) {
 	for _, opt := range []MarkdownOptions{{Color: true}, {Width: wide(24), Color: true},
 		{Spoken: true, Width: wide(200)}} {
 		want := pieces(t, opt, src)
-		for range some(120) {
+		for range sweep.Less(120) {
 			var parts []string
 			rest := src
 			for rest != "" {
@@ -131,7 +126,7 @@ func TestAnyChunkingGivesTheSameBytes(t *testing.T) {
 func TestAnyCutLeavesTheNextLineClean(t *testing.T) {
 	t.Parallel()
 	opt, blocks := MarkdownOptions{Color: true, Width: wide(40)}, strings.SplitAfter(readTour(t), "\n\n")
-	step := 4 / some(4)
+	step := 4 / sweep.Less(4)
 	for i, block := range blocks {
 		before := strings.Join(blocks[max(i-2, 0):i], "") // that all from the start were shown again costs a minute
 		for cut := i % step; cut < len(block); cut += step {

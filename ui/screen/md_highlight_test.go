@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"artoo/tool/sweep"
 )
 
 func TestCodeHasColorsLineByLine(t *testing.T) {
@@ -37,7 +39,7 @@ func TestCodeHasColorsLineByLine(t *testing.T) {
 func TestColoredCodeCostsFewBytes(t *testing.T) {
 	t.Parallel()
 	files := []string{"markdown.go", "md_highlight.go", "screen.go", "question.go"}
-	for _, file := range files[:some(len(files))] {
+	for _, file := range files[:sweep.Less(len(files))] {
 		code, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
