@@ -34,7 +34,6 @@ func over(t *testing.T, ctx context.Context) {
 }
 
 func TestASignalEndsTheRun(t *testing.T) {
-	t.Parallel()
 	hearHangups(t)
 	ctx, s := Watch(t.Context())
 	defer s.End()
@@ -78,7 +77,6 @@ func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {
 // A pipe or a connection that the other side closed raises SIGPIPE as well as an
 // output without a reader: only the latter ends the run.
 func TestOnlyOutputsBreak(t *testing.T) {
-	t.Parallel()
 	hearHangups(t)
 	ctx, s := Watch(t.Context())
 	defer s.End()
