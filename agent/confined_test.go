@@ -668,7 +668,7 @@ func TestWhatABackgroundCommandMakesMovesAwayAsTheSessionChanges(t *testing.T) {
 func TestLinksThatLeadOutAreNotKeptUnasked(t *testing.T) {
 	t.Parallel()
 	c := &confinement{trusted: true, refusesWrites: true}
-	line := "test -e first || { : > first; exit 3; }; mkdir dist; ln -s /etc/passwd dist/out; ln -s ../first dist/in; " +
+	line := "test -e first || { : > first; exit 3; }; mkdir dist; ln -s " + t.TempDir() + " dist/out; ln -s ../first dist/in; " +
 		"ln -s ../.github/workflows dist/w; ln -s ../.git/hooks dist/h"
 	a := c.scripted(t, permission.ModeAuto, fake.Call("c1", "bash", `{"command":"`+line+`","background":true}`), fake.Say("ok"))
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {}}}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"artoo/tool/needs"
 	"artoo/tool/shell"
 )
 
@@ -50,6 +51,7 @@ var pipelines = map[string]string{
 // A line's last command hides how the commands before it in its pipeline ended.
 func TestBashNamesTheFailedPartsOfAPipeline(t *testing.T) {
 	t.Parallel()
+	needs.Program(t, "bash")
 	for line, want := range pipelines {
 		r, err := quickShell(t).Run(t.Context(), treeEnv(t, nil), []byte(command(line)), &strings.Builder{})
 		if text := r.Text; err != nil || !strings.HasSuffix(text, want+"\n") || strings.Contains(text, "187") {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"artoo/tool/needs"
 )
 
 // factsOf are those of each mechanism, as far as tests of processes need them.
@@ -24,6 +26,7 @@ const leaving = "setsid sleep 600 & (setsid sh -c 'sleep 600 & sleep 600' &) ; n
 func TestNothingOutlivesACall(t *testing.T) {
 	for mechanism, facts := range factsOf {
 		t.Run(string(mechanism), func(t *testing.T) {
+			needs.Program(t, "setsid")
 			s, _ := openWith(t, facts, nil)
 			// run reads to the end of the output, which each of the processes holds open.
 			out, exit, _ := run(t, s, Options{}, leaving+"echo done; exit 7")
@@ -37,6 +40,7 @@ func TestNothingOutlivesACall(t *testing.T) {
 func TestACommandThatKillsItsParentLeavesNothing(t *testing.T) {
 	for mechanism, facts := range factsOf {
 		t.Run(string(mechanism), func(t *testing.T) {
+			needs.Program(t, "setsid")
 			s, _ := openWith(t, facts, nil)
 			_, exit, _ := run(t, s, Options{}, leaving+"kill -9 $PPID; exit 5")
 			if alive := exit.Status.ExitStatus() == 5; alive != (mechanism == Namespaces) {
@@ -85,6 +89,7 @@ func TestNothingOutlivesArtoo(t *testing.T) {
 	for mechanism := range factsOf {
 		t.Run(string(mechanism), func(t *testing.T) {
 			needsMechanism(t, mechanism)
+			needs.Program(t, "setsid")
 			r, w, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
