@@ -266,7 +266,7 @@ func writableMounts() error {
 		fields := strings.Fields(line)
 		options := strings.Split(fields[5], ",")
 		device := strings.HasPrefix(fields[4], "/dev/") && !slices.Contains(expected, fields[4])
-		root := fields[4] == "/" || !slices.Contains(options, "rw") || strings.HasPrefix(fields[3], base+"/temp/tmp/") ||
+		root := fields[4] == "/" || !slices.Contains(options, "rw") || strings.Contains(fields[3], "/"+filepath.Base(base)+"/temp/tmp/") ||
 			strings.HasPrefix(fields[4], base+"/project/")
 		if !device && !root && !slices.Contains(expected, fields[4]) ||
 			!slices.Contains(options, "nosuid") || !device && fields[4] != "/dev/pts" && !slices.Contains(options, "nodev") {
