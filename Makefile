@@ -45,8 +45,10 @@ demo: build
 
 # The packages that take longest begin first, and others fill the time in which they
 # wait; memory is cheaper here than collecting it often.
-# Without data for debuggers a test program is linked in two thirds of the time.
-TESTS = -p 3 -parallel 4 -ldflags=-w
+# Without data for debuggers a test program is linked in two thirds of the time. What go vet
+# reports is for make check: from an empty cache it takes half a minute of work.
+FAST  = -vet=off -ldflags=-w
+TESTS = -p 3 -parallel 4 $(FAST)
 # Their tests start many processes, each of which is as slow as a test program is under
 # the race detector: minutes of make check. They pass with it too. What they confine
 # lies on a disk, as a user's projects do: the sandbox has rules of its own for /dev/shm.
@@ -87,10 +89,10 @@ test-others:
 	@$(IN_MEMORY); echo "$(GO) test, except $(CONFINING)"; $(REPORT) $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS)
 
 test-confining:
-	@echo "$(GO) test ./tool/sandbox/..."; $(REPORT) $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./tool/sandbox/...
+	@echo "$(GO) test ./tool/sandbox/..."; $(REPORT) $(GO) test $(FLAGS) $(FAST) -parallel 4 -timeout 14m ./tool/sandbox/...
 
 test-lines:
-	@$(ON_LAYERS); echo "$(GO) test ./agent/confine"; in_memory $(REPORT) $(GO) test $(FLAGS) -parallel 4 -timeout 14m ./agent/confine
+	@$(ON_LAYERS); echo "$(GO) test ./agent/confine"; in_memory $(REPORT) $(GO) test $(FLAGS) $(FAST) -parallel 4 -timeout 14m ./agent/confine
 
 # The tests that need something of the machine, on one that has little: tool/needs/bare. As nobody where root runs
 # this, but for the scripts, which build the program. With -short: what counts is that each passes or is skipped by name.
@@ -104,7 +106,7 @@ test-bare:
 # The tests that look at a real terminal's screen.
 test-tmux:
 	@if command -v tmux >/dev/null 2>&1; then \
-		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui"; $(REPORT) $(GO) test $(FLAGS) -vet=off -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui; \
+		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui"; $(REPORT) $(GO) test $(FLAGS) $(FAST) -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui; \
 	else \
 		echo "no tmux here: leaving its tests out"; \
 	fi
@@ -142,7 +144,7 @@ test-otlp:
 
 # Format, vet, the types as they are for macOS, staticcheck, import rules, then all tests, with the race
 # detector where there is a C compiler for it.
-check: $(STATICCHECK)
+check:
 	@$(STAGES); all check-format check-vet check-static test-tmux test-tokenizer test-otlp check-release; \
 	all -j3 test-race test-confining test-lines; all test-bare; $(SUM) || failed=1; all check-imports; [ -z "$$failed" ]
 
@@ -157,7 +159,7 @@ check-static: $(STATICCHECK)
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
 
 check-imports:
-	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) -vet=off -ldflags=-w -tags macos -run 'TestImports|TestMacOS' .
+	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) $(FAST) -tags macos -run 'TestImports|TestMacOS' .
 
 # It makes every byte of work several times slower, and finds nothing in what runs in one
 # goroutine: with -short, tests that try many seeds or much text try a smaller part of them here,
@@ -166,7 +168,7 @@ check-imports:
 test-race:
 	@$(IN_MEMORY); if command -v $${CC:-cc} >/dev/null 2>&1; then \
 		echo "$(GO) test -race -short, except $(CONFINING)"; \
-		$(REPORT) env GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 20m $(TESTS) $(OTHERS); \
+		$(REPORT) env GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -timeout 20m $(TESTS) $(OTHERS); \
 	else \
 		echo "no C compiler here: testing without the race detector"; $(REPORT) $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS); \
 	fi
@@ -225,7 +227,7 @@ check-release:
 SWEEPS = $$(grep -rlE 'sweep\.(Cases|Whole)' --include='*_test.go' . | sed 's,/[^/]*$$,,' | sort -u)
 crash: export ARTOO_SWEEP = all
 crash:
-	@$(IN_MEMORY); echo "$(GO) test -run Any, all cases"; $(REPORT) $(GO) test $(FLAGS) -vet=off -timeout 30m $(TESTS) -run Any $(SWEEPS)
+	@echo "$(GO) test -run Any, all cases"; $(REPORT) $(GO) test $(FLAGS) -timeout 30m $(TESTS) -run Any $(SWEEPS)
 
 # Prints the figures of docs/dev/performance.md; with ARTOO_BENCH_UPDATE=1 writes them there.
 bench: build
