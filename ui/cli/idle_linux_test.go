@@ -14,8 +14,8 @@ import (
 // The bounds of a conversation without keys: no byte, and in idleTime at most
 // idleWakes voluntary context switches of all its threads together.
 const (
-	idleTime  = 10 * time.Second
-	idleWakes = 10
+	idleTime  = 3 * time.Second
+	idleWakes = 3
 )
 
 // TestIdleCostsNothing leaves the prompt alone after an answer.
@@ -27,7 +27,7 @@ func TestIdleCostsNothing(t *testing.T) {
 	// The runtime gives memory back and parks its threads in the background
 	// after a turn: that may take some windows, but has to end.
 	var wakes int
-	for range 4 {
+	for range 8 {
 		before := switches(t, k.cmd.Process.Pid)
 		select {
 		case piece := <-k.lines:
