@@ -419,7 +419,7 @@ func firstProject(t *testing.T) (dir, root, journal string) {
 	return dir, root, journal
 }
 
-func TestAKillDuringTheRecoveryIsRecoveredFrom(t *testing.T) {
+func TestAKillAtAnyPointOfTheRecoveryIsRecoveredFrom(t *testing.T) {
 	t.Parallel()
 	states, points := told(t)
 	for _, at := range pointsOf(t, points, 10) {

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestAWriteThatFailsLosesNothing lets one write after another fail as if the disk
+// TestAnyWriteThatFailsLosesNothing lets one write after another fail as if the disk
 // were full. The project is then before or after a step, and undo restores
 // everything.
-func TestAWriteThatFailsLosesNothing(t *testing.T) {
+func TestAnyWriteThatFailsLosesNothing(t *testing.T) {
 	t.Parallel()
 	states, points := told(t)
 	for _, at := range pointsOf(t, points, 10) {

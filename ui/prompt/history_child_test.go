@@ -47,7 +47,6 @@ func childHistory() int {
 // Two processes write one history and trim it: each line of both is in it, in
 // the order of each.
 func TestTwoProcessesLoseNothing(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history")
 	var old strings.Builder
 	for i := range historyEntries {

@@ -135,7 +135,6 @@ func TestHistoryMendsATornLine(t *testing.T) {
 // Several artoo write one file, and it is trimmed meanwhile: nothing is lost
 // but the oldest, and no line is torn.
 func TestTheHistoryHasSeveralWriters(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history")
 	const writers, each = 4, 60
 	var filler strings.Builder

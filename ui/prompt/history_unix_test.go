@@ -51,7 +51,6 @@ func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 
 // An artoo that was stopped while it had the history does not stop the others.
 func TestAHeldHistoryIsNotWaitedForLong(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history")
 	other := flock.New(path + ".lock")
 	if err := other.Lock(); err != nil {

@@ -56,7 +56,6 @@ func (w *watched) await(t *testing.T, n int) []string {
 // A Spinner runs while something goes on, and only then; its frames reach the terminal as
 // changes of one line, without its colours.
 func TestASpinnerRunsTheProgressLine(t *testing.T) {
-	t.Parallel()
 	slave := coloredTerminal(t)
 	out := &watched{more: make(chan struct{}, 1)}
 	s := New(Options{Out: out, Err: out, OutTTY: true, ErrTTY: true, Profile: Rich, UTF8: true, Spin: func(sp *spinner.Spinner) func() {
@@ -88,7 +87,6 @@ func TestASpinnerRunsTheProgressLine(t *testing.T) {
 // The gate is there for this: a Spinner erases and writes a whole line for each frame, also
 // where one character of it has changed, and colours the frame.
 func TestASpinnerWritesWholeLines(t *testing.T) {
-	t.Parallel()
 	slave := coloredTerminal(t)
 	out := &watched{more: make(chan struct{}, 1)}
 	sp := spinner.New([]string{"-", "+"}, time.Millisecond, spinner.WithWriter(out), spinner.WithHiddenCursor(false))
