@@ -139,7 +139,7 @@ func renames(changes []journal.Change) map[string]bool {
 func stepNames(steps []journal.StepInfo) []string {
 	var names []string
 	for _, s := range steps {
-		names = append(names, text.Clip(s.What, 60))
+		names = append(names, text.Clip(text.Head(s.What), 60))
 	}
 	return names
 }
@@ -248,6 +248,9 @@ func (u Undo) Done(p journal.Plan, r journal.Report) {
 	text := word + ": " + screen.Count(len(r.Done), "path")
 	if len(r.Done) == 0 {
 		text = "nothing was changed"
+	}
+	if p.Already() {
+		text += ": each path is already as it would be"
 	}
 	u.Screen.Note(text)
 	u.lacking("left alone: ", slices.Concat(p.Left, r.Left))

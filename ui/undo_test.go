@@ -23,3 +23,12 @@ func TestTheDiffOfASessionIsBoundedAndNamesWhatItLeavesOut(t *testing.T) {
 		t.Errorf("%d bytes, which end in %q", len(got), got[max(0, len(got)-600):])
 	}
 }
+
+func TestAnUndoNamesACommandByItsFirstLine(t *testing.T) {
+	p := journal.Plan{Turns: []int{1}, Steps: []journal.StepInfo{{What: "run cat > x <<E\n\ttab\nE\n"}},
+		Restore: []journal.Change{{Path: "x", Before: journal.State{Kind: journal.Link, Target: "y"}}}}
+	q := Undo{Journal: &journal.Journal{}, Root: t.TempDir()}.Question(p)
+	if len(q.Steps) != 1 || q.Steps[0] != "run cat > x <<E …" {
+		t.Errorf("%q", q.Steps)
+	}
+}

@@ -528,6 +528,9 @@ type Plan struct {
 	last      int // step when the plan was made
 }
 
+// Already reports whether each path is as the plan would leave it.
+func (p Plan) Already() bool { return len(p.Restore)+len(p.Left)+len(p.Cannot) == 0 }
+
 // Report describes the outcome of Apply or ApplyLayer.
 type Report struct {
 	Step int // the step it was recorded as

@@ -95,6 +95,6 @@ func (c bisectCommand) printBroken(search *agent.Bisection, session string, j *j
 	diff := ui.Undo{Journal: j, Root: c.app.project.Root, Screen: c.app.screen, Environ: c.app.process.Environ}.Diff(search.History.Changes[search.Broken])
 	head := fmt.Sprintf("step %d of %d broke %s (%s)", search.Broken+1, len(search.History.Steps), shell.Quote(command), text.Count(search.Runs, "run"))
 	_, err := fmt.Fprintf(c.app.process.Out, "%s\nturn %d: %s\ncall: %s\n%s\n", sanitize.Text(head, sanitize.Line), step.Turn,
-		sanitize.Text(said, sanitize.Line), sanitize.Text(step.What, sanitize.Line), sanitize.Text(strings.TrimRight(diff, "\n"), sanitize.Code))
+		sanitize.Text(text.Head(said), sanitize.Line), sanitize.Text(text.Head(step.What), sanitize.Line), sanitize.Text(strings.TrimRight(diff, "\n"), sanitize.Code))
 	return err
 }

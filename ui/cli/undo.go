@@ -225,6 +225,8 @@ func (c undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 	switch {
 	case err == nil && !done:
 		err = exitStatus(1)
+	case err == nil && p.Already() && !p.Redo:
+		err = fail(agent.KindInternal, "undo", errors.New("no path had to be changed"), fmt.Sprintf("artoo undo -n %d, for the turn before too", n+1))
 	case err == nil && len(report.Done) == 0:
 		err = fail(agent.KindInternal, "undo", errors.New("no path could be changed"), list)
 	}
