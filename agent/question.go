@@ -36,7 +36,7 @@ func (q Question) Title() string {
 	case QuestionForm:
 		return q.Form.Asker() + ": " + q.Form.Message
 	case QuestionChanges:
-		return "apply the changes of " + object + "?"
+		return `apply the changes of "` + text.FirstLine(q.Call.Access.Object) + `"?`
 	case QuestionOutside:
 		return "outside the sandbox: " + object + "?"
 	case QuestionWhole:

@@ -440,6 +440,21 @@ func TestKeysInCallsAreMasked(t *testing.T) {
 	}
 }
 
+// A title is one row: the first line stands for a call of several.
+func TestATitleIsTheFirstLineOfACall(t *testing.T) {
+	for object, want := range map[string]string{"make": "run make", "cat > x <<E\n\ttab\nE\n": "run cat > x <<E …"} {
+		var call agent.Call
+		call.Access.Verb, call.Access.Object = "run", object
+		if got := titleOf(call); got != want {
+			t.Errorf("%q: %q", object, got)
+		}
+		q := agent.Question{Kind: agent.QuestionChanges, Call: call}
+		if got := q.Title(); strings.ContainsAny(got, "\n\t") || !strings.HasPrefix(got, `apply the changes of "`) {
+			t.Errorf("%q is asked as %q", object, got)
+		}
+	}
+}
+
 // After a crash of everything a session goes on: load replays it all, then answers.
 func TestLoadReplaysEverything(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,7 @@ type Models interface {
 }
 
 // ErrNotFound is the error for a session that is not there.
-var ErrNotFound = errors.New("no such session")
+var ErrNotFound = errors.New("no such ID")
 
 // Options configure Serve.
 type Options struct {

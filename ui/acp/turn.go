@@ -10,6 +10,7 @@ import (
 
 	"artoo/agent"
 	"artoo/tool"
+	"artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -187,7 +188,7 @@ func callOf(call agent.Call) toolCall {
 }
 
 func titleOf(call agent.Call) string {
-	title := call.Access.Verb + " " + call.Access.Object
+	title := call.Access.Verb + " " + text.Head(call.Access.Object)
 	if call.Agent != "" {
 		title = call.Agent + ": " + title
 	}

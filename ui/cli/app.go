@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,14 +62,26 @@ func newApp(s *session) *app {
 	return &app{session: s, extensions: x, models: &models{session: s, extensions: x}, workspace: &workspace{session: s, extensions: x}}
 }
 
+// noDirectory says why a path leads to no directory; nil where it does.
+func noDirectory(path string) error {
+	info, err := os.Stat(path)
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err // the caller names the path
+	}
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	return err
+}
+
 // load reads the settings, with trust also those of a trusted project, and makes the screen.
 func (a *app) load(prompt, trust bool) error {
 	dir, err := cmp.Or(a.dir, a.process.Dir), error(nil)
 	if dir == "" {
 		return fail(agent.KindUsage, "working directory", syscall.ENOENT, "cd into a directory that exists")
 	}
-	if info, err := os.Stat(dir); a.dir != "" && (err != nil || !info.IsDir()) { // a client named it
-		return fail(agent.KindUsage, "cwd "+dir, cmp.Or(err, error(syscall.ENOTDIR)), "the absolute path of a directory that exists")
+	if err := noDirectory(dir); a.dir != "" && err != nil { // a client named it
+		return fail(agent.KindUsage, "cwd "+dir, err, "the absolute path of a directory that exists")
 	}
 	if a.project, err = a.findProject(dir); err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that can be read")

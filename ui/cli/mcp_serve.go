@@ -27,8 +27,10 @@ import (
 func newMCPServe(l commandLine) *cobra.Command {
 	c := l.command("serve", "", []string{"model", "provider", "effort", "max_turns", "max_cost", "max_time", "max_files", "max_lines", "only", "no_delete", "schema", "tools", "system", "append_system",
 		"add_dirs", "approval", "allow", "ask", "deny", "ephemeral"})
-	roots := c.Flags().StringArray("root", nil, "directory that calls may name, or one below it, besides those below the working directory")
-	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.serveTool(c.Context(), *roots) }
+	var roots []string
+	c.Flags().Var(&flagValue{arg: "DIR", set: func(dir string) { roots = append(roots, dir) }}, "root",
+		"directory that calls may name, or one below it, besides those below the working directory")
+	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.serveTool(c.Context(), roots) }
 	return c
 }
 
@@ -36,11 +38,7 @@ func newMCPServe(l commandLine) *cobra.Command {
 func (a *app) serveTool(ctx context.Context, roots []string) error {
 	for i, dir := range roots {
 		roots[i] = a.abs(dir)
-		info, err := os.Stat(roots[i])
-		if err == nil && !info.IsDir() {
-			err = errors.New("not a directory")
-		}
-		if err != nil {
+		if err := noDirectory(roots[i]); err != nil {
 			return fail(agent.KindUsage, "--root "+dir, err, "the path of a directory that exists")
 		}
 	}

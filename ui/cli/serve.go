@@ -61,7 +61,7 @@ func (h *sessionHost) session(dir string) *app {
 	return a
 }
 
-// find is the session of an id; the error is acp.ErrNotFound for none.
+// find is the session of an id; the error wraps acp.ErrNotFound for none.
 func (h *sessionHost) find(id string) (conversation.Info, error) {
 	infos, err := h.store.List()
 	if err != nil {
@@ -69,7 +69,7 @@ func (h *sessionHost) find(id string) (conversation.Info, error) {
 	}
 	i := slices.IndexFunc(infos, func(i conversation.Info) bool { return i.ID == id })
 	if i < 0 {
-		return conversation.Info{}, acp.ErrNotFound
+		return conversation.Info{}, fail(agent.KindUsage, "session "+id, acp.ErrNotFound, "artoo sessions lists those that are kept")
 	}
 	return infos[i], nil
 }
