@@ -255,7 +255,7 @@ func (s *retrying) final(e *Error) *Error {
 	}
 	if s.alike {
 		out.Kind, out.Message = KindProvider, "the reply ended without "+e.Missing+", twice at the same place"
-		out.Hint = "-v to see the reply; the server, or a gateway before it, must end each one with " + e.Missing
+		out.Hint = "have the server, or a gateway before it, end each reply with " + e.Missing + ", or -v to see the reply"
 	}
 	busy := e.Kind == KindRateLimit || e.Kind == KindOverloaded
 	if e.RetryAfter > 0 && (busy || e.Temporary()) {

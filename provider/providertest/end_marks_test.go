@@ -141,7 +141,7 @@ func TestTwoEqualCutsNameTheMissingMark(t *testing.T) {
 			b.provider = &provider.Retrier{Provider: b.provider, Rand: func() float64 { return 1 }}
 			e := provider.AsError(Collect(b.provider.Stream(t.Context(), question())).Err)
 			if e == nil || e.Kind != provider.KindProvider || e.Missing == "" || !strings.Contains(e.Message, e.Missing) ||
-				!strings.Contains(e.Hint, e.Missing) || strings.Contains(e.Hint, "network") || len(b.Requests()) != 2 {
+				!strings.Contains(e.Hint, e.Missing) || !strings.Contains(e.Hint, "or -v to see") || strings.Contains(e.Hint, "network") || len(b.Requests()) != 2 {
 				t.Errorf("%+v after %d requests", e, len(b.Requests()))
 			}
 		})
