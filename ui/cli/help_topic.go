@@ -48,14 +48,15 @@ func (l commandLine) sectionAbout(topic string) (best pageSection, found bool) {
 			n = 1<<20 - s.level
 		case strings.Contains(" "+title+" ", " "+wanted+" "):
 			n = 1<<10 - s.level
-		case s.level > 1 && len(wanted) > 2: // A page says more about anything than its sections do.
-			n = min(strings.Count(" "+comparable(s.text)+" ", " "+wanted+" "), 1<<9)
+		case len(wanted) > 2:
+			own, _, _ := strings.Cut(s.text, "\n##") // else what is around a section says as much as it does
+			n = min(strings.Count(" "+comparable(own)+" ", " "+wanted+" "), 1<<9)
 		}
 		if n > score {
 			best, score = s, n
 		}
 	}
-	return best, score > 1
+	return best, score > 0
 }
 
 // comparable are the words of a text in lower case and the singular, for comparing.
