@@ -143,10 +143,10 @@ test-otlp:
 	fi
 
 # Format, vet, the types as they are for macOS, staticcheck, import rules, then all tests, with the race
-# detector where there is a C compiler for it.
+# detector where there is a C compiler for it, and without it all cases of those that make test samples.
 check:
 	@$(STAGES); all check-format check-vet check-static test-tmux test-tokenizer test-otlp check-release; \
-	all -j3 test-race test-confining test-lines; all test-bare; $(SUM) || failed=1; all check-imports; [ -z "$$failed" ]
+	all -j3 test-race test-confining test-lines; all test-bare crash; $(SUM) || failed=1; all check-imports; [ -z "$$failed" ]
 
 check-format:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ type historyFile struct {
 	path   string // "" keeps nothing
 	warn   func(text string)
 	warned bool
+	wait   time.Duration // for another artoo that has the file; 0 means historyWait
 }
 
 const trimFactor = 2
@@ -145,14 +147,14 @@ func (h *historyFile) trim() error {
 	})
 }
 
-// locked runs f while no other artoo writes the file, or fails after historyWait. The lock is a
+// locked runs f while no other artoo writes the file, or fails after its wait. The lock is a
 // file of its own, because trimming replaces the other one.
 func (h *historyFile) locked(f func() error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
 	}
 	lock := flock.New(h.path+".lock", flock.SetPermissions(0o600))
-	ctx, cancel := context.WithTimeout(context.Background(), historyWait)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(h.wait, historyWait))
 	defer cancel()
 	if _, err := lock.TryLockContext(ctx, historyRetry); errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("another artoo holds %s.lock", h.path)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // historyVariable is the history file of a child that only writes one.
@@ -29,7 +30,7 @@ const childLines = 400
 // them, far more often than conversations do.
 func childHistory() int {
 	code := 0
-	h := &historyFile{path: os.Getenv(historyVariable), warn: func(text string) {
+	h := &historyFile{path: os.Getenv(historyVariable), wait: time.Minute, warn: func(text string) {
 		fmt.Fprintln(os.Stderr, text)
 		code = 1
 	}}

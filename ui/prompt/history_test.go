@@ -9,13 +9,14 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func historyAt(t *testing.T, path string) *historyFile {
 	t.Helper()
-	return &historyFile{path: path, warn: func(text string) { t.Errorf("warned: %s", text) }}
+	return &historyFile{path: path, wait: time.Minute, warn: func(text string) { t.Errorf("warned: %s", text) }}
 }
 
 // File and directory are the user's alone, also a file that was open to others.
