@@ -79,7 +79,7 @@ REPORT = $(GO) run $(FLAGS) ./tool/needs/gotest -to .tools/stages/$@
 STAGES = rm -rf .tools/stages; failed=; all() { $(MAKE) --no-print-directory -k "$$@" || failed=1; }
 SUM    = $(GO) run $(FLAGS) ./tool/needs/gotest -sum .tools/stages/*
 # Tests with many cases try a sample of them, which this chooses: tool/sweep.
-export ARTOO_SWEEP ?= $(shell date -u +%Y%m%d)
+export SWEEP ?= $(shell date -u +%Y%m%d)
 
 # One after the other: where a process takes 0.1 s to start, ui/cli beside the sandbox's tests exceeds its time.
 test:
@@ -225,7 +225,7 @@ check-release:
 # All cases of the tests of which make test tries a sample: kills and faults at each write, hostile and random lines in
 # each mode and as each user, small windows, a log cut at each byte. Each has Any in its name, by which it is found here.
 SWEEPS = $$(grep -rlE 'sweep\.(Cases|Whole)' --include='*_test.go' . | sed 's,/[^/]*$$,,' | sort -u)
-crash: export ARTOO_SWEEP = all
+crash: export SWEEP = all
 crash:
 	@echo "$(GO) test -run Any, all cases"; $(REPORT) $(GO) test $(FLAGS) -timeout 30m $(TESTS) -run Any $(SWEEPS)
 

@@ -177,8 +177,24 @@ func roundTrip(t testing.TB, s sides) {
 	text := write(t, s, sha1.New)
 	apply(t, dir, text)
 	same(t, s.after.kept(), read(t, dir), text)
+	needs.True(t, "a git whose apply -R keeps modes", reverses(t))
 	apply(t, dir, text, "-R")
 	same(t, s.before.kept(), read(t, dir), text)
+}
+
+// reverses reports whether git brings a deleted link back as a link: with -R, git 2.47 makes a regular file of it.
+func reverses(t testing.TB) bool {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "tree")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, dir, []byte("diff --git a/l b/l\ndeleted file mode 120000\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-to\n\\ No newline at end of file\n"), "-R")
+	info, err := os.Lstat(filepath.Join(dir, "l"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode()&fs.ModeSymlink != 0
 }
 
 // TestAnyTrees makes git apply patches between random trees, back and forth, many in one

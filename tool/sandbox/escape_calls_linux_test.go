@@ -284,8 +284,11 @@ func writableSettings() error {
 	tried := map[[2]string]bool{}
 	for _, root := range []string{"/proc/sys", "/sys/kernel", "/sys/fs", "/sys/power", "/sys/module"} {
 		_ = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+			if err != nil {
+				return nil // It is not there, or cannot be listed.
+			}
 			setting := [2]string{filepath.Dir(filepath.Dir(path)), d.Name()}
-			if err == nil && d.Type().IsRegular() && !tried[setting] {
+			if d.Type().IsRegular() && !tried[setting] {
 				tried[setting] = true
 				fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 				if err == nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // Variable holds "all", or the seed of the sample; without it the date is the seed.
-const Variable = "ARTOO_SWEEP"
+const Variable = "SWEEP"
 
 // Mark begins the line that a test logs: MARK N of M, seed S.
 const Mark = "tried "
