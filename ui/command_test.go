@@ -116,12 +116,7 @@ func TestUnknownCommandsAreNotSent(t *testing.T) {
 			t.Errorf("%s: sent %q, shown %q", typed, sent, shown)
 		}
 	}
-	// The race detector makes each character typed ten times slower.
-	length := 1 << 20
-	if testing.Short() {
-		length = 1 << 16
-	}
-	if shown, sent := say(t, nil, "/"+strings.Repeat("x", length)+"\x1b[31m"); sent != nil ||
+	if shown, sent := say(t, nil, "/"+strings.Repeat("x", 1<<16)+"\x1b[31m"); sent != nil ||
 		strings.Contains(shown, "\x1b") {
 		t.Errorf("sent %d messages", len(sent))
 	}
