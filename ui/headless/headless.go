@@ -15,6 +15,7 @@ import (
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/provider"
+	"artoo/tool/text"
 	"artoo/ui/result"
 	"artoo/ui/screen"
 )
@@ -192,7 +193,7 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 		case len(q.Reasons) > 0:
 			denied.Code = q.Reasons[0].Code
 		}
-		what := word + strings.TrimPrefix(q.Call.Agent+": ", ": ") + q.Call.Access.Verb + " " + q.Call.Access.Object
+		what := word + strings.TrimPrefix(q.Call.Agent+": ", ": ") + q.Call.Access.Verb + " " + text.Head(q.Call.Access.Object)
 		why := err
 		if q.Reason != "" {
 			why = fmt.Errorf("%s; %w", q.Reason, err)
