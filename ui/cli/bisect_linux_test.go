@@ -15,7 +15,7 @@ import (
 	"artoo/tool/sweep"
 )
 
-// TestBisectFindsTheStep is bar 21 of the paper on extending: of 64 steps it finds the one that broke a command, with
+// TestBisectFindsAnyStep is bar 21 of the paper on extending: of 64 steps it finds the one that broke a command, with
 // at most 8 runs, and the project stays as it is.
 func TestBisectFindsAnyStep(t *testing.T) {
 	t.Parallel()

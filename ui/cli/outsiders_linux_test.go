@@ -28,7 +28,7 @@ cd lib/n; git init -q -b main .; git config user.name a; git config user.email a
 echo n > n.txt; git add -A; git commit -qm n; cd ../..
 echo work > draft.txt; echo db > local.db; echo SECRET=1 > .env`
 
-// TestOutsidersChangeNothingUnapproved runs hostile lines headless: no one says yes, so
+// TestAnyOutsiderChangesNothingUnapproved runs hostile lines headless: no one says yes, so
 // that nothing outside the project, no guarded file and no name of a commit may change,
 // and artoo undo brings back the rest. Each line is tried in one of two modes; make crash
 // tries it in both.
