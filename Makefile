@@ -30,7 +30,7 @@ FUZZTIME ?= 60s
 STATICCHECK = .tools/staticcheck
 GORELEASER = .tools/goreleaser
 
-.PHONY: build run demo picture test test-bare test-others test-confining test-lines test-race test-tmux test-tokenizer test-otlp test-fleet check check-format check-vet check-static check-imports bench fuzz integration install uninstall release test-release check-release module clean
+.PHONY: build run demo picture test test-bare test-shipped test-others test-confining test-lines test-race test-tmux test-tokenizer test-otlp test-fleet check check-format check-vet check-static check-imports bench fuzz integration install uninstall release test-release check-release module clean
 
 build:
 	@echo "$(GO) build -o artoo ."; $(GO) build $(FLAGS) -ldflags "$(LDFLAGS)" -o artoo .
@@ -103,6 +103,11 @@ test-bare:
 		-f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n '/ui.cli /d; s,^\([^ ]*\) .*/tool/needs[] ].*,\1,p') && \
 	$(REPORT)-scripts $(GO) test $(FLAGS) -vet=off -short -timeout 14m $(TESTS) -exec '$(BARE) -builds' -run '^TestScript$$' ./ui/cli
 
+# make test runs most scripts within the test's process. Here each runs the program that is shipped: exit status,
+# stdout and stderr have to be what the same script expects of both.
+test-shipped:
+	@$(IN_MEMORY); echo "$(GO) test -run TestScript ./ui/cli -shipped"; $(REPORT) $(GO) test $(FLAGS) -vet=off -timeout 14m -parallel 4 -ldflags=-w -run '^TestScript$$' ./ui/cli -shipped
+
 # The tests that look at a real terminal's screen.
 test-tmux:
 	@if command -v tmux >/dev/null 2>&1; then \
@@ -146,7 +151,7 @@ test-otlp:
 # detector where there is a C compiler for it, and without it all cases of those that make test samples.
 check:
 	@$(STAGES); all check-format check-vet check-static test-tmux test-tokenizer test-otlp check-release; \
-	all -j3 test-race test-confining test-lines; all test-bare crash; $(SUM) || failed=1; all check-imports; [ -z "$$failed" ]
+	all -j3 test-race test-confining test-lines; all test-bare test-shipped crash; $(SUM) || failed=1; all check-imports; [ -z "$$failed" ]
 
 check-format:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \

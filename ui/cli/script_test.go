@@ -26,9 +26,8 @@ import (
 
 // TestScript runs the program as its user does: testdata/script/*.txtar. The
 // commands beside testscript's own are documented where they are defined. Scripts
-// exec, and talk to, artoo as it is shipped, since they mostly start one command after
-// the other; tests that start "artoo" themselves run it within the test binary, with the
-// race detector if that has it: there a start takes several times as long.
+// exec artoo in this process (see hereInstead), and talk to it as it is shipped; with -shipped
+// they exec it so, too. Tests that start "artoo" themselves run it within the test binary.
 func TestScript(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(moduleDir, "testdata", "script", "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -42,6 +41,15 @@ func TestScript(t *testing.T) {
 			// Each has a limit of its own, from its own start, so that one which hangs
 			// says where and delays no other.
 			p.Files, p.Deadline = []string{file}, time.Now().Add(scriptLimit)
+			if !*shippedOnly && !*update {
+				p.Files = []string{hereInstead(t, file)}
+			}
+			here, setUp := p.Files[0] != file, p.Setup
+			p.Setup = func(env *testscript.Env) error {
+				err := setUp(env)
+				env.Values[worldKey{}].(*world).here = here
+				return err
+			}
 			testscript.RunT(scriptTest{t}, p)
 		})
 	}
@@ -84,6 +92,7 @@ func scriptParams(dir, server string) testscript.Params {
 			return condition(cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"here":      cmdHere,
 			"exits":     cmdExits,
 			"signal":    cmdSignal,
 			"ended":     cmdEnded,
@@ -115,6 +124,7 @@ type world struct {
 	t      testing.TB
 	server *modelServer
 	gone   []*exec.Cmd // that were sent a signal
+	here   bool        // artoo runs in this process
 }
 
 type worldKey struct{}
@@ -229,8 +239,11 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits HOW program args...")
 	}
-	got := "0"
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
+	got, why := "0", func() string { return ts.ReadFile("stderr") }
+	if _, err := strconv.Atoi(args[0]); err == nil && args[1] == "artoo" && worldOf(ts).here {
+		code, stderr := here(ts, args[2:])
+		got, why = strconv.Itoa(code), func() string { return stderr }
+	} else if err := ts.Exec(args[1], args[2:]...); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
 			ts.Fatalf("%v", err)
@@ -241,7 +254,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s ended with %s, want %s", args[1], got, args[0])
 	}
 	if code, err := strconv.Atoi(got); err == nil && code != 0 && args[1] == "artoo" &&
-		!strings.Contains("\n"+ts.ReadFile("stderr"), "\nartoo: ") {
+		!strings.Contains("\n"+why(), "\nartoo: ") {
 		ts.Fatalf("it ended with %s and did not say why", got)
 	}
 }

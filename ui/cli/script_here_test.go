@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"artoo/tool/environ"
+)
+
+var shippedOnly = flag.Bool("shipped", false, "scripts exec artoo as it is shipped, all of them")
+
+// ofItsOwnProcess are what a script has that needs a process of artoo's own: signals, a sandbox, and variables that
+// libraries read of the process.
+var ofItsOwnProcess = regexp.MustCompile(`(?m)^(?:\[[^]]*\] )*signal |ARTOO_SANDBOX|--sandbox|SSL_CERT_FILE|GOOGLE_APPLICATION_CREDENTIALS`)
+
+// execsArtoo is a line of a script that runs artoo and waits for it.
+var execsArtoo = regexp.MustCompile(`(?m)^((?:\[[^]]*\] )*(?:! )?)exec artoo\b(.*[^&\n])?$`)
+
+// hereInstead is a copy of a script whose lines "exec artoo" run Main in this process: a start takes a tenth of the
+// time then. A script that needs a process of artoo's own stays as it is. The scripts mean a program, so they say exec.
+func hereInstead(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, files, _ := strings.Cut(string(data), "\n-- ")
+	if ofItsOwnProcess.MatchString(script) {
+		return file
+	}
+	copied := filepath.Join(t.TempDir(), filepath.Base(file))
+	text := execsArtoo.ReplaceAllString(script, "${1}here$2") + "\n-- " + files
+	if files == "" {
+		text = strings.TrimSuffix(text, "-- ")
+	}
+	if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+// cmdHere is `here args…`, artoo in this process.
+func cmdHere(ts *testscript.TestScript, neg bool, args []string) {
+	switch code, _ := here(ts, args); {
+	case code != 0 && !neg:
+		ts.Fatalf("artoo ended with %d", code)
+	case code == 0 && neg:
+		ts.Fatalf("artoo ended with 0")
+	}
+}
+
+// here runs artoo with the environment, directory and input of the script, and returns its exit status and stderr.
+// testscript gives its commands no other way to the first and the last than to look.
+func here(ts *testscript.TestScript, args []string) (code int, stderr string) {
+	script := reflect.ValueOf(ts).Elem()
+	var vars environ.Vars
+	for _, kv := range script.FieldByName("env").Seq2() {
+		name, value, _ := strings.Cut(kv.String(), "=")
+		vars = vars.With(name, value)
+	}
+	dir, stdin := ts.MkAbs("."), script.FieldByName("stdin").String()
+	if stdin != "" {
+		ts.Check(ts.Exec("true")) // takes the input, as every program does
+	}
+	code, stdout, stderr, err := runHere(dir, vars.With("PWD", dir), stdin, args...)
+	ts.Check(err)
+	_, err = ts.Stdout().Write([]byte(stdout))
+	ts.Check(err)
+	_, err = ts.Stderr().Write([]byte(stderr))
+	ts.Check(err)
+	return code, stderr
+}
