@@ -49,9 +49,13 @@ func (v Vars) With(name, value string) Vars {
 	return append(kept, name+"="+value)
 }
 
-// LookPath is exec.LookPath on the absolute directories of PATH. Without PATH it is exec.LookPath.
+// LookPath is exec.LookPath on the absolute directories of PATH. Without PATH it is exec.LookPath. A path is seen from
+// PWD, the working directory of a run.
 func (v Vars) LookPath(name string) (string, error) {
 	path, ok := v.Lookup("PATH")
+	if dir := v.Get("PWD"); dir != "" && strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		return exec.LookPath(filepath.Join(dir, name))
+	}
 	if !ok || strings.Contains(name, "/") {
 		return exec.LookPath(name)
 	}
@@ -66,7 +70,7 @@ func (v Vars) LookPath(name string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// Command is exec.CommandContext for a program on PATH, which gets these variables.
+// Command is exec.CommandContext for a program on PATH, which gets these variables and starts in PWD.
 func (v Vars) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	path, err := name, error(nil)
 	if !strings.Contains(name, "/") {
@@ -75,7 +79,7 @@ func (v Vars) Command(ctx context.Context, name string, args ...string) *exec.Cm
 		}
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
-	if cmd.Args[0], cmd.Env = name, v; err != nil {
+	if cmd.Args[0], cmd.Env, cmd.Dir = name, v, v.Get("PWD"); err != nil {
 		cmd.Path, cmd.Err = name, err
 	}
 	return cmd

@@ -44,3 +44,24 @@ func TestAProgramIsFoundOnThePathOfItsVariables(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAProgramStartsInTheDirectoryOfTheRun(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "where"), []byte("#!/bin/sh\npwd -P\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := Vars{"PWD=" + dir}
+	for _, name := range []string{"./where", "sh"} {
+		out, err := vars.Command(t.Context(), name, "-c", "pwd -P").Output()
+		if string(out) != real+"\n" || err != nil {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+	}
+	if found, err := vars.LookPath("./where"); found != filepath.Join(dir, "where") || err != nil {
+		t.Errorf("%q, %v", found, err)
+	}
+}

@@ -28,7 +28,9 @@ import (
 // Main is the whole program; its result is the exit code. main calls it once. Tests run several at a time in their own
 // process: what one changes in it ends with it.
 func Main(p Process) int {
-	p.Environ = withHome(p.Environ)
+	if p.Environ = withHome(p.Environ); p.Dir != "" {
+		p.Environ = p.Environ.With("PWD", p.Dir)
+	}
 	a := newApp(&session{process: p, began: time.Now()})
 	a.telemetry, a.unsaid = telemetry.New(a.env, p.build().Version)
 	a.layer, a.process.Args = onLayer(p.Args)

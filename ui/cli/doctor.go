@@ -247,7 +247,7 @@ func (d diagnosis) exec(ctx context.Context, name string, args ...string) (path,
 		keys = d.app.cfg.KeyVariables()
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay, cmd.Dir = time.Second, d.app.process.Dir
 	cmd.Env, _ = environ.ChildEnviron(d.app.process.Environ, environ.Withholding{Keys: keys, Holds: redact.Holds})
 	if name == "tmux" { // tmux needs TMUX to find this terminal
 		cmd.Env = environ.WithoutKeys(d.app.process.Environ, keys...)

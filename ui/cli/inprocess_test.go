@@ -67,3 +67,24 @@ func TestSeveralRunsFitIntoOneProcess(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// The tests' own directory has no such files.
+func TestRelativePathsAreSeenFromTheDirectoryOfTheRun(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"key.txt": "sk-test-0123456789\n", "artoo.toml": "[agent]\nmax_turns = 7\n",
+		"answer.json": `{"type":"object"}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := unlisted(t, providertest.Anthropic(providertest.Text("{}")))
+	vars := home(t, "container=test", "ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=m", "ANTHROPIC_BASE_URL="+server.URL,
+		"ARTOO_API_KEY_FILE=key.txt", "ARTOO_LOG=all.log")
+	code, stdout, stderr, err := runHere(dir, vars, "", "-p", "--config", "artoo.toml", "--schema", "./answer.json", "-o", "json", "hello")
+	if code != 0 || err != nil {
+		t.Errorf("%d %q %q %v", code, stdout, stderr, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "all.log")); err != nil {
+		t.Error(err)
+	}
+}
