@@ -76,7 +76,7 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 		"mode edits":                 {call: forbidden, args: "--approval edits", says: denied},
 		"another config":             {call: forbidden, args: "--config empty.toml", setup: "touch empty.toml", says: denied},
 		"config variable":            {call: forbidden, env: "ARTOO_CONFIG=/dev/null", says: denied},
-		"another home":               {call: forbidden, env: "HOME=/tmp", says: denied},
+		"another home":               {call: forbidden, env: "HOME=ELSEWHERE", says: denied},
 		"another XDG":                {call: forbidden, env: "XDG_CONFIG_DIRS=/tmp", says: denied},
 		"by path":                    {call: bash("/bin/touch forbidden"), args: "--allow bash", says: denied},
 		"wrapped":                    {call: bash("env A=1 nice touch forbidden"), args: "--allow bash", says: denied},
@@ -158,7 +158,7 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 				return providertest.Chat(items...)
 			})
 			dir := projectFrom(t, "echo 42 > secret.txt; "+row.setup)
-			fill := strings.NewReplacer("PORT", port, "SERVER", m.URL, "DIR", dir).Replace
+			fill := strings.NewReplacer("PORT", port, "SERVER", m.URL, "DIR", dir, "ELSEWHERE", t.TempDir()).Replace
 			env := m.env(t, "container=test", "ARTOO_SANDBOX=auto")
 			if row.user != "" {
 				config := filepath.Join(strings.TrimPrefix(env[slices.IndexFunc(env, isHome)], "HOME="), ".config", "artoo")

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"artoo/provider/providertest"
+	"artoo/tool/tempdir"
 )
 
 // programs are the programs that were built, each once: linking takes seconds. Each
@@ -106,6 +107,11 @@ func (p *programs) clear() error {
 func home(t testing.TB, with ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
+	t.Cleanup(func() { // A killed artoo of an ordinary user leaves directories that the test could not remove.
+		if err := tempdir.RemoveAll(filepath.Join(dir, ".local", "state", "artoo", "layers")); err != nil {
+			t.Error(err)
+		}
+	})
 	env := []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
 		"TMPDIR=" + os.TempDir(), "ARTOO_SANDBOX=off", // machines differ in their sandboxes
 		"GIT_CEILING_DIRECTORIES=" + os.TempDir()}
