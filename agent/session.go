@@ -443,8 +443,8 @@ func (s *session) todoReminder() string {
 	return text
 }
 
-// once reports whether the agent is sent one message alone: in a headless run, whoever answers its questions, and as a
-// sub-agent.
+// once reports whether the agent gets one message and no more, as a sub-agent and a headless run do, also where somebody
+// answers its questions.
 func (s *session) once() bool {
 	w := s.opt.Workspace
 	return s.parent != nil || w != nil && w.Once

@@ -15,7 +15,7 @@ import (
 // document is a TOML file with its lines, and the errors and warnings about it.
 type document struct {
 	path     string
-	home     string // what ~ means in it
+	home     string // the directory that ~ stands for in it
 	system   bool   // the file is the system's, whose whole path origins name
 	root     map[string]any
 	index    *lineIndex

@@ -24,8 +24,8 @@ func firstLines(line string) map[string]string {
 	}
 }
 
-// A session whose first line is damaged is found by its directory, which the end of each turn names. It is listed with
-// what is known, says so once, and no byte of it is lost.
+// A session whose first line is damaged is found by its directory, which the end of each turn names. The list shows what
+// is known of it; opening it warns once, and keeps each of its bytes.
 func TestASessionWithADamagedFirstLineIsFound(t *testing.T) {
 	t.Parallel()
 	for name, damaged := range firstLines(strings.Repeat("x", 120)) {

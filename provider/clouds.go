@@ -5,7 +5,7 @@ import "strings"
 // Cloud is a provider that gives each user an address.
 type Cloud struct {
 	Address string // the form of its addresses, with words in capitals that each user replaces
-	Words   string // what these words are
+	Words   string // says what each of these words stands for
 	// Credentials are the places that it takes its credentials from, and Obtain is a command that makes some; "" where
 	// it takes a key.
 	Credentials, Obtain string

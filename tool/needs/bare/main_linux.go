@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is the user, and the group, as whom a program of root's runs.
+// nobody is the number of the user and of the group that programs get where root runs the tests.
 const nobody = 65534
 
 // tools are the programs on the PATH: those that POSIX has for files and text, of which no machine lacks one.

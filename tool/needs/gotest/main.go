@@ -50,7 +50,7 @@ func run(args []string, to string) error {
 	return errors.Join(err, r.keep(to))
 }
 
-// of prints what the command's events say.
+// of runs the command and prints what its events say.
 func (r *report) of(args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
