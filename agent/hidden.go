@@ -22,7 +22,7 @@ const mostHidden = 3
 // failed also files of the project and of the end of its output; the program that was not found,
 // else links beside it.
 func (s *session) hiddenFrom(confined confine.Confined, dir, line, output string, failed bool) (said []string) {
-	variable := environ.Variable(s.opt.Env.Environ)
+	variable := environ.Vars(s.opt.Env.Environ).Get
 	home, path := variable("HOME"), filepath.SplitList(variable("PATH"))
 	missed := confined.Exit().Code == notFound
 	programs, paths := map[string]bool{}, map[string]bool{}

@@ -431,7 +431,7 @@ func (w *Workspace) systemPrompt(now settings, instructions []instruction, envir
 // usualPrograms lists which of the usual programs PATH has and which not: a model that knows need not try.
 func usualPrograms(variables []string) string {
 	var has, lacks []string
-	dirs := filepath.SplitList(environ.Variable(variables)("PATH"))
+	dirs := filepath.SplitList(environ.Vars(variables).Get("PATH"))
 	for _, name := range []string{"python3", "node", "go", "cargo", "rg"} {
 		if slices.ContainsFunc(dirs, func(dir string) bool { return executable(filepath.Join(dir, name)) }) {
 			has = append(has, name)

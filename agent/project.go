@@ -195,7 +195,7 @@ func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 		}
 	}
 	config.Read, config.Write = p.workspace.AddedDirs()
-	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, p.workspace.Project.Stores, goSettings(environ.Variable(variables), home))
+	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, p.workspace.Project.Stores, goSettings(environ.Vars(variables).Get, home))
 	config.Late = skillDirs(p.opt.Skills)
 	confiner := confine.New(config, *facts)
 	// The first command finds less to do. An error or a crash here recurs there.

@@ -366,7 +366,7 @@ func (s *session) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	}
 	store, err := w.Project.ObjectStore()
 	// go build asks git for the commit, for which there is no store.
-	flags := strings.TrimSpace(environ.Variable(cmd.Env)("GOFLAGS") + " -buildvcs=false")
+	flags := strings.TrimSpace(environ.Vars(cmd.Env).Get("GOFLAGS") + " -buildvcs=false")
 	cmd.Env = append(slices.Clip(cmd.Env), "GOFLAGS="+flags)
 	return []string{store}, err
 }

@@ -423,7 +423,7 @@ func (c Config) toolchains() (dirs []string) {
 			dirs = append(dirs, dir)
 		}
 	}
-	for _, dir := range filepath.SplitList(environ.Variable(c.Environ)("PATH")) {
+	for _, dir := range filepath.SplitList(environ.Vars(c.Environ).Get("PATH")) {
 		if !filepath.IsAbs(dir) || names.Within(c.Root, dir) {
 			continue
 		}
@@ -466,7 +466,7 @@ func (c Config) caches() (list []sandbox.Cache) {
 		return nil
 	}
 	own := c.own()
-	variable := environ.Variable(c.Environ)
+	variable := environ.Vars(c.Environ).Get
 	for _, row := range userCaches {
 		home, _, _ := strings.Cut(variable(row.moved), string(filepath.ListSeparator))
 		if !filepath.IsAbs(home) {

@@ -174,7 +174,7 @@ func IsSocket(name string) bool {
 // ShellLocale is the locale of characters in an environment, "" for ASCII and UTF-8.
 func ShellLocale(environ []string) string {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		value := lookup(environ, name)
+		value := Vars(environ).Get(name)
 		if value == "" {
 			continue
 		}
@@ -186,20 +186,4 @@ func ShellLocale(environ []string) string {
 		return value
 	}
 	return ""
-}
-
-// lookup is the last value of a variable, "" where it is not set.
-func lookup(environ []string, name string) string {
-	value := ""
-	for _, kv := range environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
-		}
-	}
-	return value
-}
-
-// Variable returns a func that looks up variables of an environment.
-func Variable(environ []string) func(name string) string {
-	return func(name string) string { return lookup(environ, name) }
 }

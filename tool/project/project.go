@@ -606,7 +606,7 @@ func GitSigns(own environ.Vars, environ []string, dir string) (program string) {
 // With version it must not be one that looks into the project to see which program it stands for. A program
 // that is not found gives no reason.
 func ProgramOf(environment []string, root, name string, version bool) error {
-	for _, dir := range filepath.SplitList(environ.Variable(environment)("PATH")) {
+	for _, dir := range filepath.SplitList(environ.Vars(environment).Get("PATH")) {
 		if !filepath.IsAbs(dir) {
 			return fmt.Errorf("the PATH holds %q, so which program %s is depends on the directory", dir, name)
 		}

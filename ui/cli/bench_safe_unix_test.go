@@ -44,7 +44,7 @@ func (s *suite) edits(b *testing.B) {
 			fmt.Sprintf(`{"path":"main.go","old_string":"step %d;","new_string":"step %d;"}`, n, n+1)))
 	})
 	kept, none := m.env(b), m.env(b)
-	state := filepath.Join(environ.Variable(none)("HOME"), ".local", "state", "artoo")
+	state := filepath.Join(environ.Vars(none).Get("HOME"), ".local", "state", "artoo")
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		b.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func (s *suite) edits(b *testing.B) {
 		}
 	}
 	t := repeat(editRuns, run(kept), run(none))
-	journals, err := filepath.Glob(filepath.Join(environ.Variable(kept)("HOME"), ".local/state/artoo/journal/*/*/journal.jsonl"))
+	journals, err := filepath.Glob(filepath.Join(environ.Vars(kept).Get("HOME"), ".local/state/artoo/journal/*/*/journal.jsonl"))
 	if err != nil || len(journals) != editRuns {
 		b.Fatalf("%d journals were kept, %v", len(journals), err)
 	}
