@@ -145,21 +145,25 @@ type inspector struct {
 // code run later without a question. A row is a name, or names below each other, with * for any characters; it counts
 // at any depth, in either case, and for all beneath it.
 var autoExecuted = []autoExecutedRow{
-	{"git", `.git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml .hg .jj`},
+	{"git", `.git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml
+		.lintstagedrc* lint-staged.config.* .overcommit.yml captainhook.json .simple-git-hooks.* simple-git-hooks.* .hg .jj`},
 	{"an editor", `.vscode .vs .idea .fleet .zed .helix .devcontainer .devcontainer.json .gitpod.yml *.code-workspace
-		*.sublime-project .exrc .vimrc _vimrc .nvimrc .lvimrc .nvim.lua .dir-locals.el .dir-locals-2.el`},
+		*.sublime-project .exrc .vimrc _vimrc .nvimrc .lvimrc .local.vimrc .vim .nvim .nvim.lua .ycm_extra_conf.py .dir-locals.el
+		.dir-locals-2.el .idx .replit`},
 	{"a debugger or console", `.gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile .ghci .ocamlinit .iex.exs .octaverc
 		.erlang`},
 	{"the shell or a tool on entering the directory", ".envrc mise.toml mise.*.toml .mise* .tool-versions"},
 	{"a package manager or build", `.npmrc .yarnrc* .yarn .pnp.* .pnpmfile.cjs .pnpmfile.mjs .cargo .bazelrc .bundle .mvn
-		compose.override.* docker-compose.override.*`},
+		compose.override.* docker-compose.override.* rust-toolchain*`},
 	{"a build service", `.github/workflows .github/actions .gitlab-ci.yml .circleci .cirrus.yml .buildkite .travis.yml
 		.semaphore .teamcity azure-pipelines.yml bitbucket-pipelines.yml cloudbuild.yaml jenkinsfile .gitea/workflows
-		.forgejo/workflows .woodpecker* .drone.yml appveyor.yml .appveyor.yml`},
+		.forgejo/workflows .woodpecker* .drone.yml appveyor.yml .appveyor.yml
+		.readthedocs.yaml .readthedocs.yml netlify.toml .zuul.yaml .zuul.d`},
 	{"a coding agent", `.artoo .claude .codex .gemini .cursor .windsurf .clinerules .mcp.json mcp.json opencode.json
 		opencode.jsonc .opencode agents.md agents.override.md agent.md claude.md claude.local.md gemini.md warp.md
 		crush.json .cursorrules .windsurfrules .aider* .continue .roo* .kiro .kilocode* .junie .qwen .pi .factory .agents
-		.goosehints .rules .github/agents .github/copilot-instructions.md`},
+		.goosehints .rules .amazonq .augment* .trae .github/agents .github/instructions .github/prompts .github/skills
+		.github/hooks .github/copilot-instructions.md`},
 }
 
 type autoExecutedRow struct{ by, names string }
