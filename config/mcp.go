@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"artoo/tool/atomicfile"
+	"artoo/tool/environ"
 	"artoo/tool/extension"
 	"artoo/tool/names"
 )
@@ -234,20 +235,7 @@ func isLiteralKey(name, value string, mask func(string) string) bool {
 	for _, scheme := range []string{"Bearer", "Basic", "token", "Token"} {
 		rest = strings.TrimPrefix(strings.TrimSpace(rest), scheme)
 	}
-	return strings.TrimSpace(rest) != "" && isSecretName(name)
-}
-
-// isSecretName reports whether a variable, header or parameter is called as secrets are.
-func isSecretName(name string) bool {
-	name = strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-	for word := range strings.SplitSeq(name, "_") {
-		for _, ending := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"} {
-			if strings.HasSuffix(word, ending) {
-				return true
-			}
-		}
-	}
-	return name == "AUTHORIZATION" || name == "COOKIE"
+	return strings.TrimSpace(rest) != "" && environ.IsCredential(strings.ReplaceAll(name, "-", "_"))
 }
 
 // loadMCP reads the files of --mcp and ARTOO_MCP. The word none drops all servers named before it.

@@ -220,6 +220,9 @@ func runStatus(_ context.Context, t *Terminal, _ string) error {
 	if policy := t.opt.Program.Policy(); policy != "" {
 		rows = append(rows, []string{"policy", policy})
 	}
+	if withheld := a.Env().Withheld; len(withheld) > 0 {
+		rows = append(rows, []string{"withheld", strings.Join(withheld, ", ")})
+	}
 	for _, c := range a.Background() {
 		state := "runs since " + c.Began.Format(time.TimeOnly)
 		if !c.Runs {

@@ -245,7 +245,7 @@ func TestCommandsShow(t *testing.T) {
 		"/effort high":     {"effort: high"},
 		"/effort huge":     {"use one of off, low, medium, high, max"},
 		"/fork":            {"/fork: nothing was said yet"},
-		"/status":          {"model      demo/demo", "directory  DIR", "context", "limits     none"},
+		"/status":          {"model      demo/demo", "directory  DIR", "context", "limits     none", "withheld   CHAT_WEBHOOK"},
 		"/session":         {"directory"},
 		"/export":          {"/export: nothing was said yet"},
 		"/model small":     {"model: demo/small"},

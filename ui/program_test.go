@@ -106,7 +106,7 @@ func busyAgent(t testing.TB, now time.Time) (a *agent.Agent, earlier []string) {
 		tool.New(tool.Def{Name: "bash", Description: "runs commands\nof all kinds", Kind: tool.KindRun},
 			func(context.Context, *tool.Env, struct{}) (tool.Access, error) { return tool.Access{}, nil }, nil)}
 	a, err = agent.New(agent.Options{
-		Model: model, Tools: tools, Policy: policy, Sessions: agent.Sessions{Store: store}, MaxContextTokens: 180_000,
+		Model: model, Tools: tools, Policy: policy, Env: &tool.Env{Dir: dir, Withheld: []string{"CHAT_WEBHOOK"}}, Sessions: agent.Sessions{Store: store}, MaxContextTokens: 180_000,
 		Workspace: &agent.Workspace{Project: project.Project{Root: dir, Dir: dir}},
 	})
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"encoding/hex"
 	"strings"
 	"sync"
+
+	"artoo/tool/environ"
 )
 
 // Holds says whether text has something in it that looks like a key.
@@ -18,6 +20,46 @@ func Holds(text string) bool {
 	find(text, func(int, int) bool { found = true; return false })
 	return found
 }
+
+var connection = compiled(`(?i)(?:^|[;\s])(?:password|pwd|passwd|accountkey|sharedaccesskey|sharedsecret|secret|token|api_?key)\s*=\s*([^;\s]+)`)
+
+// InVariable says whether the value of a variable holds a credential: a key by its shape, a password in an address or in
+// another connection string, or an address with a token in it, as web hooks are.
+func InVariable(value string) bool {
+	if Holds(value) {
+		return true
+	}
+	for _, at := range connection().FindAllStringSubmatch(value, -1) {
+		if password := strings.Trim(at[1], `"'`); len(password) > 1 && !dummy("", password) {
+			return true
+		}
+	}
+	for _, found := range address().FindAllString(value, -1) {
+		scheme, rest, _ := strings.Cut(found, "://")
+		host := strings.IndexAny(rest, "/?#")
+		if host < 0 || strings.EqualFold(scheme, "file") {
+			continue
+		}
+		for part := range strings.FieldsFuncSeq(rest[host:], func(r rune) bool { return strings.ContainsRune("/?&#;,:", r) }) {
+			key, said, _ := strings.Cut(part, "=")
+			if token(key) || token(said) || len(said) >= 20 && environ.IsCredential(key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// token reports whether a part of an address is a token of 20 characters or more, and no name or commit: of hexadecimal
+// digits, or of letters and digits mixed.
+func token(part string) bool {
+	bare := strings.NewReplacer("-", "", "_", "").Replace(part)
+	hex := strings.Trim(bare, hexDigits) == "" && len(part) != 40
+	mixed := strings.Trim(bare, base64Digits) == "" && strings.ToUpper(bare) != bare && strings.ToLower(bare) != bare && !name(part)
+	return len(part) >= 20 && strings.ContainsAny(part, "0123456789") && (hex || mixed || opaque(part))
+}
+
+const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+=%."
 
 // Mask is Salt.Mask with a salt of this process, for texts without a session.
 func Mask(text string) string { return ownSalt().Mask(text) }

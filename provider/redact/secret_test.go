@@ -240,3 +240,22 @@ func TestAMarkDependsOnTheSalt(t *testing.T) {
 		}
 	}
 }
+
+func TestAVariableHoldsACredentialByItsValue(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []string{"Server=db;Database=x;User Id=sa;Password=S3cret!;", "host=db user=me password=hunter22", "AccountName=a;AccountKey=abc+/9==;EndpointSuffix=x",
+		"https://hooks.example/services/T00/B00/a1B2c3D4e5F6g7H8i9J0k1L2", "https://discord.example/api/webhooks/12/aB-3_cD4-eF5_gH6-iJ7_kL8", "sparse+https://x.example/?sig=0123456789abcdef0123456789",
+		"https://x.example/hook/0f8fad5b-d9cd-469f-a165-70873728950e", "https://api.example/bot1234:AAEhBOweik6ad6PsVgZKDE-x9/send", "https://x.example?access_token=abcdefghijklmnopqrstuvwx",
+		"redis://:hunter22@cache:6379/0"} {
+		if !InVariable(secret) {
+			t.Errorf("%s is no credential", secret)
+		}
+	}
+	for _, plain := range []string{"", "https://proxy.golang.org,direct", "https://github.com/o/r/commit/0123456789abcdef0123456789abcdef01234567", "user:password@host",
+		"https://www.python.example/ftp/3.12.1/python-3.12.1-amd64.exe", "postgres://postgres:postgres@localhost/db", "file:///nix/store/1adq3b8m2v6kx0lw9z7c5f4g3h2j1k0n-hello", "PASSWORD=${DB_PASS}",
+		"a very plain sentence", "-Dfile.encoding=UTF-8 -Xmx2g", "https://x.example/kubernetes-release-notes-for-2024", "/usr/bin:/bin"} {
+		if InVariable(plain) {
+			t.Errorf("%s is a credential", plain)
+		}
+	}
+}

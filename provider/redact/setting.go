@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"artoo/tool/environ"
 )
 
 // Setting hides the credentials in what a setting says: an address, a command line, a variable or header with its value.
@@ -224,13 +226,9 @@ func secretName(name string) (strong, weak bool) {
 		return false, true
 	case "id":
 		return false, len(words) > 1 && words[len(words)-2] == "key" // of AWS, given with the secret
-	case "pass", "pwd", "passwd", "passphrase", "authorization", "cookie", "credential", "credentials", "jwt", "bearer":
-		return true, false
 	}
-	for _, ending := range []string{"apikey", "accesskey", "secretkey", "privatekey", "authkey", "token", "secret", "password"} {
-		if strings.HasSuffix(last, ending) {
-			return true, false
-		}
+	if last == "pwd" || environ.IsCredential(last) {
+		return true, false
 	}
 	return false, words[0] == "x" // a header of someone's own
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+	"unicode/utf8"
 	"unsafe"
 
 	"artoo/tool"
@@ -328,28 +329,39 @@ const maxWithheld = 20
 // Heard is how much of the end of a failed command's output is searched for missing files, in bytes.
 const Heard = 64 << 10
 
-// withheldNote names the withheld variables that a failed command may have missed: a text holds
-// their first word, as in npm for NPM_TOKEN.
-func withheldNote(withheld []string, texts ...string) string {
+// withheldNote names the withheld variables that a failed line may have missed: those that it or the end of its output
+// names, and those of a program or word of it, as npm is of NPM_TOKEN.
+func withheldNote(withheld []string, line, output string) string {
 	if len(withheld) == 0 {
 		return ""
 	}
-	spoken := map[string]bool{}
-	first := func(name string) string {
-		name, _, _ = strings.Cut(strings.ToUpper(name), "_")
-		return name
+	words := map[string]bool{}
+	for word := range Words(line) {
+		words[strings.ToUpper(word)] = true
 	}
-	for _, text := range texts {
-		for word := range Words(text) {
-			spoken[first(word)] = true
-		}
-	}
-	missed := slices.DeleteFunc(slices.Clone(withheld), func(name string) bool { return !spoken[first(name)] })
+	missed := slices.DeleteFunc(slices.Clone(withheld), func(name string) bool {
+		first, _, _ := strings.Cut(strings.ToUpper(name), "_")
+		return !words[first] && !namesVariable(line, name) && !namesVariable(output, name)
+	})
 	if len(missed) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("[variables withheld from commands: %s; the user can pass them with ARTOO_PASS_ENV, but "+
 		"never keys of model providers]\n", text.UpTo(maxWithheld, missed))
+}
+
+// namesVariable reports whether the name of a variable stands in a text as a word.
+func namesVariable(text, name string) bool {
+	inWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for {
+		before, after, found := strings.Cut(text, name)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(after)
+		if !found || !inWord(last) && !inWord(next) {
+			return found
+		}
+		text = after
+	}
 }
 
 // Words are the words of a text that may name a file, a program or a variable.

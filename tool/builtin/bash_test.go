@@ -197,7 +197,8 @@ func TestBashSaysWhatWasWithheld(t *testing.T) {
 		t.Errorf("%q", failed.Text)
 	}
 	for line, named := range map[string]bool{"echo MY_SERVICE_TOKEN is missing; exit 1": true, "my --version": true, "false": false,
-		"echo no token; exit 1": false} {
+		"printf '%sy own\\n' m; exit 1": false, "echo process.env.MY_SERVICE_TOKEN; exit 1": true, "printf '%s_TOKEN\\n' MY_SERVICE; exit 1": true,
+		"echo OLD_MY_SERVICE_TOKEN MY_SERVICE_TOKENS; exit 1": false} {
 		if failed := mustCall(t, quickShell(t), env, command(line)); strings.Contains(failed.Text, "withheld") != named {
 			t.Errorf("%s: %q", line, failed.Text)
 		}

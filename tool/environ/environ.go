@@ -2,8 +2,10 @@
 package environ
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Withholding says which variables commands do not get.
@@ -28,7 +30,8 @@ func ChildEnviron(environ []string, hold Withholding) (env []string, withheld []
 		case ours, isDropped(name):
 		case slices.Contains(hold.Keys, name):
 			withheld = append(withheld, name)
-		case !slices.Contains(hold.Pass, name) && (IsCredential(name) || hold.Holds != nil && hold.Holds(value)):
+		case !slices.Contains(hold.Pass, name) &&
+			(IsCredential(name) || mayBeCredential(name) && !isPlain(value) || hold.Holds != nil && hold.Holds(value)):
 			withheld = append(withheld, name)
 		default:
 			env = append(env, kv)
@@ -135,7 +138,7 @@ func IsCredential(name string) bool {
 	}
 	for word := range strings.SplitSeq(strings.ToUpper(name), "_") {
 		switch word {
-		case "AUTH", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "DSN", "JWT", "PASSPHRASE", "PASSWD", "PAT", "SECRETS", "SK":
+		case "AUTH", "AUTHORIZATION", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "DSN", "JWT", "PASSPHRASE", "PASSWD", "PAT", "SECRETS", "SK":
 			return true
 		case "ASKPASS", "BYPASS", "COMPASS", "DONKEY", "HOTKEY", "LESSKEY", "MONKEY", "TURKEY", "WHISKEY":
 			continue // they end as the words below only by chance
@@ -148,6 +151,29 @@ func IsCredential(name string) bool {
 	}
 	return false
 }
+
+// mayBeCredential reports whether a word of a variable's name is that of a credential or of something harmless: its value
+// decides.
+func mayBeCredential(name string) bool {
+	if IsSocket(name) || strings.HasPrefix(name, "XDG_") { // DBUS_SESSION_BUS_ADDRESS, XDG_SESSION_TYPE
+		return false
+	}
+	for word := range strings.SplitSeq(strings.ToUpper(name), "_") {
+		switch word {
+		case "WEBHOOK", "MNEMONIC", "SEED", "PIN", "OTP", "SESSION", "OAUTH", "PW", "REFRESH", "ACCESS", "CONNECTION", "LICENSE":
+			return true
+		}
+	}
+	return false
+}
+
+var plainValue = sync.OnceValue(func() *regexp.Regexp {
+	const word = `(?:[a-z]{1,20}|[A-Z][a-z]{0,19}|[A-Z]{1,20})`
+	return regexp.MustCompile(`^(?:` + word + `(?:[-_.:](?:` + word + `|[0-9]{1,4}))*|[-+]?[0-9][0-9.:, ]*|(?:[.~]|\.\.)?/[^:=?#;,]*|)$`)
+})
+
+// isPlain reports whether a value is a word, a number or a path, as no credential is.
+func isPlain(value string) bool { return len(value) <= 4096 && plainValue().MatchString(value) }
 
 // IsCertificates reports whether the variable has programs trust root certificates: those of a file or of directories
 // that it names, or those of the system.

@@ -98,6 +98,26 @@ func TestCredentialsAreWithheldByValue(t *testing.T) {
 	}
 }
 
+// Names that other things have, too, are judged with their value: words, numbers and paths are no credentials.
+func TestTheValueDecidesOverANameThatOtherThingsHave(t *testing.T) {
+	t.Parallel()
+	secret := []string{"SLACK_WEBHOOK_URL=https://hooks.example/services/T0/B0/abcdefghijklmnopqrstuvwx", "OP_SESSION_my=Xq3-v9_4zz8Lk2m1",
+		"MNEMONIC=abandon ability able about above absent", "WALLET_SEED=f00dfeed99", "DB_PW=hunter2!", "LICENSE=AB12-CD34-EF56-0x", "OAUTH_CLIENT=9f8e7d6c5b",
+		"REFRESH=1//0gAbC", "S3_ACCESS=Zz9+yY8", "DB_CONNECTION=Server=db;Uid=u", "CARD_PIN=12a4", "LOGIN_OTP=x9y8z7"}
+	public := []string{"XDG_SESSION_TYPE=x11", "XDG_SESSION_ID=c2", "DESKTOP_SESSION=plasma-wayland", "SESSION=/usr/share/xsessions/i3", "LICENSE=Apache-2.0",
+		"SEED=42", "PIN=4", "RANDOM_SEED=-1.5", "SSH_CONNECTION=10.0.0.2 5122 10.0.0.1 22", "OAUTH_FILE=~/oauth.json", "ACCESS=readonly", "CONNECTION=keep-alive", "OTP=",
+		"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1/bus"}
+	env, withheld := ChildEnviron(slices.Concat(secret, public), Withholding{})
+	if len(withheld) != len(secret) {
+		t.Errorf("withheld: %q", withheld)
+	}
+	for _, want := range public {
+		if !slices.Contains(env, want) {
+			t.Errorf("%s is lost", want)
+		}
+	}
+}
+
 func TestTheUsersOwnWordForOneProgramHoldsAndThatForATerminalDoesNot(t *testing.T) {
 	t.Parallel()
 	env, _ := ChildEnviron([]string{"NPM_CONFIG_YES=false", "PYTHONUNBUFFERED=", "CI=1", "GIT_PAGER=less"}, Withholding{})

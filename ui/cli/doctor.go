@@ -195,7 +195,8 @@ func (d diagnosis) checks(offline bool, invalid error) []doctor.Check {
 		chosen, _ = provider.FactsOf(d.app.choice.Provider)
 	}
 	all = append(all, doctor.CheckServers(d.servers()))
-	return append(all, doctor.CheckCLIs(chosen.Program, bool(d.app.cfg.Offline), d.exec, cli.TooOld),
+	_, withheld := d.app.childEnviron()
+	return append(all, doctor.CheckVariables(withheld), doctor.CheckCLIs(chosen.Program, bool(d.app.cfg.Offline), d.exec, cli.TooOld),
 		doctor.CheckSandbox(d.app.workspace.sandboxFacts(), d.app.cfg.Sandbox))
 }
 
@@ -248,7 +249,7 @@ func (d diagnosis) exec(ctx context.Context, name string, args ...string) (path,
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay, cmd.Dir = time.Second, d.app.process.Dir
-	cmd.Env, _ = environ.ChildEnviron(d.app.process.Environ, environ.Withholding{Keys: keys, Holds: redact.Holds})
+	cmd.Env, _ = environ.ChildEnviron(d.app.process.Environ, environ.Withholding{Keys: keys, Holds: redact.InVariable})
 	if name == "tmux" { // tmux needs TMUX to find this terminal
 		cmd.Env = environ.WithoutKeys(d.app.process.Environ, keys...)
 	}

@@ -92,7 +92,7 @@ func (s *session) startEnviron() []string {
 func (s *session) childEnviron() (env, withheld []string) {
 	return environ.ChildEnviron(s.startEnviron(), environ.Withholding{Keys: append(s.cfg.KeyVariables(), telemetry.KeyVariables()...), Pass: s.cfg.PassEnv,
 		Holds: func(value string) bool {
-			return redact.Holds(value) || slices.ContainsFunc(s.cfg.SeenKeys(), func(key string) bool {
+			return redact.InVariable(value) || slices.ContainsFunc(s.cfg.SeenKeys(), func(key string) bool {
 				return key != "" && strings.Contains(value, key)
 			})
 		}})

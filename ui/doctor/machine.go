@@ -212,6 +212,14 @@ func CheckSandbox(facts sandbox.Facts, setting string) Check {
 	return found(all...)
 }
 
+// CheckVariables names the variables that commands do not get.
+func CheckVariables(withheld []string) Check {
+	if len(withheld) == 0 {
+		return found()
+	}
+	return found(ok("variables", "withheld from commands: %s (ARTOO_PASS_ENV passes names)", strings.Join(withheld, ", ")))
+}
+
 // CheckConfig looks at the settings. file is "" where there is none; err says that they
 // cannot be used.
 func CheckConfig(file string, warnings []string, err error) Check {
