@@ -115,8 +115,7 @@ const (
 	QuestionApproval QuestionKind = "approval"
 	// QuestionSteps asks, in Reason, whether a turn whose steps are used up goes on: yes or no.
 	QuestionSteps QuestionKind = "steps"
-	// QuestionChanges asks whether the effects of a command that ran on a layer land. A lasting
-	// yes, where Lasts allows it, is for this line as long as it does nothing else.
+	// QuestionChanges asks whether the effects of a command that ran on a layer land. No yes lasts.
 	QuestionChanges QuestionKind = "changes"
 	// QuestionOutside asks whether a command that the sandbox denied something, which Reason
 	// names, runs once more, on the host. There is no lasting yes.
@@ -160,8 +159,6 @@ type Question struct {
 	// Effects and Diff, masked, are the changes of a command on a layer; nil and "" for other questions.
 	Effects *permission.Effects
 	Diff    string
-	// Lasts reports that a yes to QuestionChanges may hold for the same line later in the session.
-	Lasts bool
 	// Covers explains why a rule would not allow this call; an answer with such a rule approves
 	// nothing. Only the goroutine that is asked may call it, before it answers; may be nil.
 	Covers func(rule string) error
@@ -185,9 +182,7 @@ const (
 	YesForSession Verdict = "session" // and Answer.Rule holds until the session ends
 	YesForever    Verdict = "forever" // and Answer.Rule is written to the user's file
 	StopTurn      Verdict = "stop"    // no, and the turn ends
-	// Withhold is no to QuestionChanges, and the model does not get the output either.
-	Withhold Verdict = "withhold"
-	Cancel   Verdict = "cancel" // QuestionForm ends without an answer
+	Cancel        Verdict = "cancel"  // QuestionForm ends without an answer
 )
 
 // String is the verdict as programs write it.

@@ -223,7 +223,7 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 	answer, err := c.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects, Reason: rowsOf(effects),
 		Reasons: []permission.Reason{why}})
 	names := pathsOf(entries)
-	if err == nil && slices.Contains([]Verdict{Yes, YesForSession, YesForever}, answer.Verdict) {
+	if err == nil && answer.Verdict == Yes {
 		back, err := m.bringBack(ctx, steps)
 		if err != nil {
 			c.cb.notice(NoticeWarning, "files that were moved away could not be restored, and are in the journal's quarantine: "+err.Error())
@@ -252,9 +252,6 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 		return context.Cause(ctx)
 	case answer.Verdict == StopTurn:
 		return ErrStopped
-	case answer.Verdict == Withhold:
-		result.Text = "[the user withholds the output of this command; files that programs run automatically were moved away" +
-			because(answer.Reason) + "]\n"
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.C
 		return false, nil
 	}
 	defer func() { err = errors.Join(err, git.close()) }()
-	j := c.judging(p).Judge(within, p.call.Access, p.decision, changes.List(), c.facts(within, changes, git))
+	j := c.judging(p).Judge(within, p.decision, changes.List(), c.facts(within, git))
 	var over error
 	if j.Verdict != permission.Refuse {
 		over = c.keeper.tally.admit(within, append(effectsOn(j.Effects.Apply, changes.Open), effectsIn(git)...))
@@ -65,7 +65,7 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.C
 		diff += row.Diff
 	}
 	answer, err := c.askAfter(ctx, p, Question{Kind: QuestionChanges, Reason: rowsOf(j.Effects), Reasons: j.Reasons,
-		Rule: j.Rule, Effects: &j.Effects, Lasts: j.Lasts(), Diff: c.session.maskedDiff(diff)})
+		Rule: j.Rule, Effects: &j.Effects, Diff: c.session.maskedDiff(diff)})
 	why, stop := answer.Reason, error(nil)
 	switch {
 	case context.Cause(ctx) != nil:
@@ -74,16 +74,10 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.C
 		why = err.Error()
 	case answer.Verdict == StopTurn:
 		why, stop = "the user stopped the turn", ErrStopped
-	case answer.Verdict == Yes, answer.Verdict == YesForSession, answer.Verdict == YesForever:
-		if answer.Verdict != Yes && j.Lasts() {
-			c.session.opt.Policy.KeepForLine(p.call.Access, j.Effects.Apply)
-		}
+	case answer.Verdict == Yes:
 		return c.land(ctx, p, changes, git, j, result), nil
 	}
 	c.discarded(p, j, why, errors.Is(err, ErrNobody) && stop == nil, result)
-	if answer.Verdict == Withhold {
-		result.Text = "[the user withholds the output of this command, and discarded its changes" + because(why) + "]\n"
-	}
 	return false, stop
 }
 
@@ -127,6 +121,9 @@ func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, g
 		}
 	}
 	summary := j.Effects.Summary()
+	if gone := j.Effects.By[permission.Deleted]; len(gone) > 0 {
+		summary = "deleted " + text.UpTo(mostNamed, strings.Split(pathsOf(gone), ", ")) + "; " + summary
+	}
 	result.Text += "[its changes were applied: " + summary + "]\n"
 	result.Summary += ", applied: " + summary
 	if len(left) > 0 {
@@ -194,7 +191,7 @@ func discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *
 		said + " (" + text.UpTo(mostNamed, rows) + ")" + step
 }
 
-func (c *calls) facts(ctx context.Context, changes confine.Changes, git *gitEffects) permission.Facts {
+func (c *calls) facts(ctx context.Context, git *gitEffects) permission.Facts {
 	facts := permission.Facts{Made: func(change sandbox.Change) bool { return c.keeper.made.has(change.Path) }, Git: git.rows, Repository: git.has}
 	if c.keeper.journal != nil {
 		facts.Kept = c.keeper.journal.Holds
@@ -203,28 +200,8 @@ func (c *calls) facts(ctx context.Context, changes confine.Changes, git *gitEffe
 	if w == nil {
 		return facts
 	}
-	environ := c.session.opt.Env.Environ
-	facts.Ignored = func(paths []string) map[string]bool { return w.Project.IgnoredSince(ctx, environ, w.Began, paths) }
-	facts.Uncommitted = func(paths []string) map[string]bool { return w.Project.Uncommitted(ctx, environ, paths) }
-	facts.Reverts = func(list []sandbox.Change) map[string]bool {
-		found := map[string]bool{}
-		var paths []string
-		for _, change := range list {
-			paths = append(paths, change.Path)
-		}
-		blobs := w.Project.Blobs(ctx, environ, paths)
-		for _, change := range list {
-			if len(blobs[change.Path]) == 0 || ctx.Err() != nil {
-				continue
-			}
-			file, err := changes.Open(change.Path)
-			if err == nil {
-				found[change.Path], err = repository.IsBlob(ctx, file, blobs[change.Path])
-				file.Close()
-			}
-			found[change.Path] = found[change.Path] || err != nil // it is not known, and uncommitted work goes
-		}
-		return found
+	facts.Ignored = func(paths []string) map[string]bool {
+		return w.Project.IgnoredSince(ctx, c.session.opt.Env.Environ, w.Began, paths)
 	}
 	return facts
 }
@@ -349,7 +326,7 @@ func (p *pending) unjudged(policy *permission.Policy, changes confine.Changes) p
 	if slices.ContainsFunc(list, func(c sandbox.Change) bool { return ofGit(c.Path) }) {
 		facts.Git = []permission.GitRow{{Class: permission.Content, Text: "data of the repository"}}
 	}
-	j := policy.Judge(context.Background(), p.call.Access, p.decision, list, facts)
+	j := policy.Judge(context.Background(), p.decision, list, facts)
 	j.Verdict, j.Without = permission.Refuse, nil
 	return j
 }

@@ -347,8 +347,6 @@ func (s settings) commands() string {
 	case permission.Bookkeeping:
 		lands, except = "build output and git staging land", "other changes"
 	case permission.Content:
-		lands, except = "their changes land", "losses, removing the user's uncommitted work, and auto-executed files"
-	case permission.Uncommitted:
 		lands, except = "their changes land", "losses and auto-executed files"
 	case permission.Loss:
 		lands, except = "their changes land", "auto-executed files and .git, which is read-only,"

@@ -85,14 +85,9 @@ func (q Question) outside() bool {
 // write them as they are. It is the only table of the answers that each kind of question takes.
 func (q Question) Verdicts() []Verdict {
 	switch q.Kind {
-	case QuestionChanges:
-		if q.Lasts {
-			return []Verdict{Yes, No, Withhold, YesForSession, StopTurn}
-		}
-		return []Verdict{Yes, No, Withhold, StopTurn}
 	case QuestionPlan:
 		return []Verdict{Yes, YesForSession, No, StopTurn}
-	case QuestionMemory, QuestionOutside, QuestionWhole, QuestionChoice:
+	case QuestionChanges, QuestionMemory, QuestionOutside, QuestionWhole, QuestionChoice:
 		return []Verdict{Yes, No, StopTurn}
 	case QuestionForm:
 		return []Verdict{Yes, No, Cancel, StopTurn}

@@ -17,7 +17,6 @@ import (
 
 	"artoo/agent/confine"
 	"artoo/agent/permission"
-	"artoo/tool"
 	"artoo/tool/git"
 	"artoo/tool/journal"
 	"artoo/tool/patch"
@@ -148,9 +147,7 @@ func (r *Trial) Judge(ctx context.Context) (err error) {
 	if r.git, err = c.gitEffects(ctx, r.changes); err != nil {
 		return fmt.Errorf("the changes of .git cannot be read: %w", err)
 	}
-	access := tool.Access{Kind: tool.KindRun, Command: r.command}
-	j := c.session.opt.Policy.Judge(ctx, access, permission.Decision{Place: permission.PlaceLayer}, r.changes.List(),
-		c.facts(ctx, r.changes, r.git))
+	j := c.session.opt.Policy.Judge(ctx, permission.Decision{Place: permission.PlaceLayer}, r.changes.List(), c.facts(ctx, r.git))
 	r.Effects = j.Effects
 	for _, e := range j.Effects.By[permission.Never] {
 		r.Never = append(r.Never, e.String())

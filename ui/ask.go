@@ -100,11 +100,10 @@ func approval(s *screen.Screen, q agent.Question, edit func() (input []byte, err
 	return d
 }
 
-// readApproval is an answer that the question takes: no rule can stand for the changes of a command.
+// readApproval is an answer that the question takes.
 func readApproval(q agent.Question, text string) (agent.Answer, meaning, string) {
 	a, m := parseAnswer(text)
-	if key := keyOf(a, m); !slices.Contains(screen.Keys(screen.Approval{Question: q}), key) ||
-		q.Kind == agent.QuestionChanges && a.Rule != "" {
+	if key := keyOf(a, m); !slices.Contains(screen.Keys(screen.Approval{Question: q}), key) {
 		return agent.Answer{}, unclear, ""
 	}
 	if q.Kind == agent.QuestionPlan && m == edits { // yes, and edits pass

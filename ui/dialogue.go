@@ -173,7 +173,7 @@ func keyOf(a agent.Answer, m meaning) string {
 	if m == edits {
 		return "e"
 	}
-	return map[agent.Verdict]string{agent.Yes: "y", agent.No: "n", agent.Withhold: "n!", agent.YesForSession: "a",
+	return map[agent.Verdict]string{agent.Yes: "y", agent.No: "n", agent.YesForSession: "a",
 		agent.YesForever: "A", agent.StopTurn: "q"}[a.Verdict]
 }
 
@@ -191,8 +191,6 @@ func parseAnswer(text string) (agent.Answer, meaning) {
 		word = strings.ToLower(word)
 	}
 	switch word {
-	case "n!", "no!":
-		return agent.Answer{Verdict: agent.Withhold, Reason: rest}, declines
 	case "", "n", "no":
 		return agent.Answer{Verdict: agent.No, Reason: rest}, declines
 	case "a", "always":

@@ -389,7 +389,7 @@ func TestKeysAndWordsAreTheSameAnswers(t *testing.T) {
 	changed := agent.Question{Kind: agent.QuestionApproval}
 	changed.Call.Access.Changed = "now"
 	for _, q := range []agent.Question{
-		{Kind: agent.QuestionApproval}, changed, {Kind: agent.QuestionChanges}, {Kind: agent.QuestionChanges, Lasts: true},
+		{Kind: agent.QuestionApproval}, changed, {Kind: agent.QuestionChanges},
 		{Kind: agent.QuestionOutside}, {Kind: agent.QuestionWhole}, {Kind: agent.QuestionPlan}, {Kind: agent.QuestionMemory},
 	} {
 		var keys, words []string

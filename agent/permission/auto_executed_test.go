@@ -146,7 +146,7 @@ func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
 	line := tool.Access{Kind: tool.KindRun, Command: "echo x > hooks/a; echo y > hooks/b; cp a.txt hooks/c"}
 	for name, decide := range map[string]func() (others bool){
 		"a layer": func() bool {
-			return len(p.Judge(t.Context(), line, Decision{}, changes, Facts{}).Effects.By[RunsAutomatically]) == len(changes)
+			return len(p.Judge(t.Context(), Decision{}, changes, Facts{}).Effects.By[RunsAutomatically]) == len(changes)
 		},
 		"a write": func() bool {
 			return p.Decide("write", tool.Access{Kind: tool.KindWrite, Paths: paths}).Verdict == Ask

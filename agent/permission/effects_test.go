@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"artoo/tool"
 	"artoo/tool/sandbox"
 )
 
@@ -81,7 +80,7 @@ func TestEachEffectHasOneRow(t *testing.T) {
 		}
 		return ignored
 	}
-	facts := Facts{Ignored: builds, Uncommitted: func([]string) map[string]bool { return map[string]bool{"/p/notes": true} }}
+	facts := Facts{Ignored: builds}
 	link := change("hooks", sandbox.Created, fs.ModeSymlink|0o777, 0)
 	link[0].Target = ".github/workflows"
 	for _, row := range []struct {
@@ -95,13 +94,13 @@ func TestEachEffectHasOneRow(t *testing.T) {
 		{change(".npmrc", sandbox.Deleted, 0o644, 0o644), nil, []string{"deleted: .npmrc"}, "files: 1 deleted"},
 		{link, nil, []string{"runs automatically: hooks → .github/workflows (a link: " +
 			"it writes .github/workflows, which a build service runs or obeys)"}, "files: 1 linked"},
-		{change("notes", sandbox.Deleted, 0o644, 0o644), nil, []string{"uncommitted work goes: notes"}, "files: 1 deleted"},
+		{change("notes", sandbox.Deleted, 0o644, 0o644), nil, []string{"deleted: notes"}, "files: 1 deleted"},
 		{change("a.txt", sandbox.Mode, 0o755, 0o644), nil, []string{"executable now: a.txt"}, "files: 1 with other permissions"},
 		{append(change("d", sandbox.Created, fs.ModeDir|0o755, 0), change("e", sandbox.Created, fs.ModeDir|0o755, 0)...), nil,
 			[]string{"new directory: d/", "new directory: e/"}, "files: 2 new directories"},
 		{change("d", sandbox.Created, fs.ModeDir|0o755, 0), nil, []string{"new directory: d/"}, "files: 1 new directory"},
 		{append(change("dist/a.o", sandbox.Deleted, 0o644, 0o644), change("dist/b.o", sandbox.Created, 0o644, 0)...), nil,
-			[]string{"build output: 1 created, 1 deleted"}, "build output: 1 created, 1 deleted"},
+			[]string{"build output: 1 deleted, 1 created"}, "build output: 1 deleted, 1 created"},
 		{append(change("dist/node_modules/x", sandbox.Created, 0o644, 0), change("x", sandbox.Created, 0o644, 0)...), nil,
 			[]string{"created: dist/node_modules/x", "created: x"}, "files: 2 created (1 ignored by git)"},
 		{nil, []GitRow{{Class: Guarded, Text: "configuration: a.b = c"}, {Class: Loss, Text: "refs/heads/x: deleted, was 1"},
@@ -110,7 +109,7 @@ func TestEachEffectHasOneRow(t *testing.T) {
 			"git: 3 changed"},
 	} {
 		facts.Git = row.git
-		j := p.Judge(t.Context(), tool.Access{}, Decision{Builds: true}, row.changes, facts)
+		j := p.Judge(t.Context(), Decision{Builds: true}, row.changes, facts)
 		if got := j.Effects.Short(); !slices.Equal(got, row.rows) || j.Effects.Summary() != row.summary {
 			t.Errorf("got %q, %q\nwant %q, %q", got, j.Effects.Summary(), row.rows, row.summary)
 		}

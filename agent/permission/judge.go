@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"artoo/agent/permission/line"
 	"artoo/tool"
 	"artoo/tool/names"
 	facts "artoo/tool/project"
@@ -26,11 +25,6 @@ import (
 type Facts struct {
 	// Ignored returns those absolute paths that git ignores, by rules older than the session.
 	Ignored func(paths []string) map[string]bool
-	// Uncommitted returns those of the paths, absolute, whose present content no commit
-	// has; an untracked file is one of them.
-	Uncommitted func(paths []string) map[string]bool
-	// Reverts returns the paths of those changes of files that put back a commit's content.
-	Reverts func(changes []sandbox.Change) map[string]bool
 	// Made reports whether the session made the file at the path, and it is unchanged.
 	Made func(c sandbox.Change) bool
 	// Kept reports whether the journal can hold these originals, in bytes together.
@@ -69,7 +63,7 @@ func (j Judgement) Reason() string { return words(j.Reasons) }
 
 // Judge decides about a line's changes on a layer. The strictest class of its effects
 // decides; forbidden ones are left out and named. Where ctx ends first, nothing lands.
-func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
+func (p *Policy) Judge(ctx context.Context, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
 	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}}}
 	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects}
@@ -105,8 +99,6 @@ func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, chan
 		return j.because(Refuse, Reason{Code: NeverApplied, Object: j.Effects.By[Never][0].Path})
 	case j.Class <= sort.lands:
 		return j.because(Run, d.Reasons...)
-	case j.Lasts() && p.keptFor(access, j.Effects.Apply):
-		return j.because(Run, Reason{Code: KeptForLine})
 	}
 	j.Without = sort.without()
 	if j.Class <= Content {
@@ -140,9 +132,6 @@ func (s *sorted) without() []string {
 	return s.stop
 }
 
-// Lasts reports whether a yes may hold for the same line later in the session.
-func (j Judgement) Lasts() bool { return j.Class < Loss && j.Effects.Git == 0 }
-
 func (j Judgement) because(v Verdict, reasons ...Reason) Judgement {
 	j.Verdict, j.Reasons = v, reasons
 	return j
@@ -155,47 +144,32 @@ func (p *Policy) lands(d Decision) Class {
 	case p.Mode == ModePlan:
 	case p.Confinement.Layered:
 		most = Loss
-	case p.Mode == ModeEdits:
+	case p.Mode == ModeEdits, p.Mode == ModeAuto:
 		most = Content
-	case p.Mode == ModeAuto:
-		most = Uncommitted
 	}
 	return max(most, d.Covers)
 }
 
 type weigher struct {
-	p                    *Policy
-	d                    Decision
-	facts                Facts
-	effects              *Effects
-	denies, asks         writeRules
-	ignored, uncommitted map[string]bool
-	reverts              map[string]bool
-	original             int64             // bytes of the originals so far
-	links                map[string]string // where changed links lead; "" for other changes
+	p            *Policy
+	d            Decision
+	facts        Facts
+	effects      *Effects
+	denies, asks writeRules
+	ignored      map[string]bool
+	original     int64             // bytes of the originals so far
+	links        map[string]string // where changed links lead; "" for other changes
 }
 
 func (w *weigher) lookUp(changes []sandbox.Change) {
-	var all, gone []string
+	var all []string
 	w.links = map[string]string{}
 	for _, c := range changes {
 		w.links[c.Path] = c.Target
 		all = append(all, c.Path+slashOf(c.Mode)) // git ignores some names as directories only
-		if c.Before.Exists() && !c.Before.Mode.IsDir() {
-			gone = append(gone, c.Path)
-		}
 	}
 	if w.facts.Ignored != nil && len(all) > 0 {
 		w.ignored = w.facts.Ignored(all)
-	}
-	if w.facts.Uncommitted != nil && len(gone) > 0 {
-		w.uncommitted = w.facts.Uncommitted(gone)
-	}
-	modified := slices.DeleteFunc(slices.Clone(changes), func(c sandbox.Change) bool {
-		return c.Kind != sandbox.Modified || !c.Mode.IsRegular() || !w.uncommitted[c.Path]
-	})
-	if w.facts.Reverts != nil && len(modified) > 0 {
-		w.reverts = w.facts.Reverts(modified)
 	}
 }
 
@@ -231,10 +205,6 @@ func (w *weigher) add(c sandbox.Change) Class {
 		e.note(OtherMode, name, fmt.Sprintf("%04o → %04o", before, now))
 	}
 	class := Content
-	if w.takesWork(c) {
-		e.note(UncommittedWork, name, "")
-		class = Uncommitted
-	}
 	if w.loses(c, name) {
 		e.note(CannotUndo, name, "")
 		class = Loss
@@ -454,16 +424,6 @@ func (w *weigher) output(c sandbox.Change, name string) bool {
 	return resultsOf(name) != "" || w.facts.Made != nil && (!c.Before.Exists() || w.facts.Made(c))
 }
 
-// takesWork reports whether a change deletes or reverts uncommitted work of the user's.
-func (w *weigher) takesWork(c sandbox.Change) bool {
-	if !w.uncommitted[c.Path] || w.facts.Made != nil && w.facts.Made(c) {
-		return false
-	}
-	gone := c.Kind == sandbox.Deleted || c.Kind == sandbox.Replaced
-	emptied := c.Kind == sandbox.Modified && c.Size == 0 && c.Before.Size > 0
-	return gone || emptied || w.reverts[c.Path]
-}
-
 // loses reports whether the journal cannot hold the original, or refs go with a bare repository.
 // Ignored files that can be made again do not count.
 func (w *weigher) loses(c sandbox.Change, name string) bool {
@@ -538,33 +498,6 @@ func slashOf(mode fs.FileMode) string {
 	return ""
 }
 
-// KeepForLine approves a line's changes for the rest of the session: the same line passes as
-// long as it changes only these paths, without new permissions, links or deletions.
-func (p *Policy) KeepForLine(access tool.Access, changes []sandbox.Change) {
-	if p.kept == nil {
-		p.kept = map[string][]string{}
-	}
-	p.kept[lineKey(access)] = append(p.kept[lineKey(access)], line.Each(changes, changeKey)...)
-}
-
-func (p *Policy) keptFor(access tool.Access, changes []sandbox.Change) bool {
-	kept := p.kept[lineKey(access)]
-	return !slices.ContainsFunc(changes, func(c sandbox.Change) bool { return !slices.Contains(kept, changeKey(c)) })
-}
-
-func lineKey(access tool.Access) string {
-	return cmp.Or(access.Dir, ".") + "\x00" + trimLine(access.Command)
-}
-
-// changeKey identifies a change whatever the content of its file.
-func changeKey(c sandbox.Change) string {
-	kind := string(c.Kind)
-	if c.Kind == sandbox.Created || c.Kind == sandbox.Modified {
-		kind = "content"
-	}
-	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", filepath.Clean(c.Path), kind, c.Mode, c.Target)
-}
-
 // trimLine is a command without the spaces around it that a shell ignores.
 func trimLine(command string) string {
 	if text := strings.Trim(command, " \t\n"); !strings.HasSuffix(text, `\`) {
@@ -583,7 +516,6 @@ const (
 	RuleAsked         What = "asked by a rule"    // the detail is the rule
 	CannotUndo        What = "cannot be undone"   // the journal cannot hold the original
 	GitLoses          What = "git loses"
-	UncommittedWork   What = "uncommitted work goes"
 	Never             What = "never applied" // the detail is the reason
 	Deleted           What = "deleted"
 	Linked            What = "linked" // the detail is its target
@@ -597,8 +529,7 @@ const (
 
 // Effects are a line's changes on a layer. Paths below the project's root are relative to it.
 type Effects struct {
-	// By names the effects of each kind, each once: one that is guarded, lost or
-	// uncommitted work is not among the kinds of content.
+	// By names the effects of each kind, each once: one that is guarded or lost is not among the kinds of content.
 	By map[What][]Entry
 	// Files and Built count the files that land, except git's data; Built is build output.
 	Files, Built Counts
@@ -619,7 +550,7 @@ type Counts map[What]int
 
 func (c Counts) String() string {
 	var parts []string
-	for _, what := range []What{Created, Modified, Deleted, Linked, OtherMode, NewDirectory, "changed"} {
+	for _, what := range []What{Deleted, Created, Modified, Linked, OtherMode, NewDirectory, "changed"} {
 		n := c[what]
 		if n > 1 && what == NewDirectory {
 			what = "new directories"
@@ -649,7 +580,7 @@ func became(c sandbox.Change) What {
 
 // Matters are the kinds that a question shows last and never cuts, the strictest first.
 func Matters() []What {
-	return []What{RunsAutomatically, GitItself, RuleAsked, CannotUndo, GitLoses, UncommittedWork, Never, Deleted, Linked, Executable, OtherMode}
+	return []What{RunsAutomatically, GitItself, RuleAsked, CannotUndo, GitLoses, Never, Deleted, Linked, Executable, OtherMode}
 }
 
 // Others are the other kinds. Build output is only counted.

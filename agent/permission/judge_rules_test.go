@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"artoo/tool"
 	"artoo/tool/sandbox"
 )
 
@@ -65,7 +64,7 @@ func TestRulesForWritingHoldForTheChangesOfALine(t *testing.T) {
 			p.AskRules = ruled(t, row.ask)
 		}
 		builds := Facts{Ignored: func([]string) map[string]bool { return map[string]bool{"/p/dist/x.o": true} }}
-		j := p.Judge(t.Context(), tool.Access{}, Decision{Builds: true}, []sandbox.Change{row.change, other}, builds)
+		j := p.Judge(t.Context(), Decision{Builds: true}, []sandbox.Change{row.change, other}, builds)
 		if j.Verdict != row.verdict || len(j.Effects.Apply) != row.applied {
 			t.Errorf("deny %q, ask %q, %s of %s: %s (%s), %d applied", row.deny, row.ask, row.change.Kind, row.change.Path, j.Verdict, j.Reason(), len(j.Effects.Apply))
 		}
@@ -77,11 +76,11 @@ func TestRulesForWritingHoldForTheChangesOfALine(t *testing.T) {
 		if left := row.applied < 2 || row.verdict == Ask; left && !strings.Contains(named, ruled(t, rule)[0].String()) {
 			t.Errorf("the rule %s is not named: %q", rule, named)
 		}
-		if j.Verdict == Ask && (j.Lasts() || j.Rule != "") {
-			t.Errorf("ask %s: a yes lasts, or %q would do", row.ask, j.Rule)
+		if j.Verdict == Ask && j.Rule != "" {
+			t.Errorf("ask %s: %q would do", row.ask, j.Rule)
 		}
 		p.Mode = ModePlan
-		if j := p.Judge(t.Context(), tool.Access{}, Decision{}, []sandbox.Change{row.change, other}, builds); j.Verdict != Refuse {
+		if j := p.Judge(t.Context(), Decision{}, []sandbox.Change{row.change, other}, builds); j.Verdict != Refuse {
 			t.Errorf("plan: %s", j.Verdict)
 		}
 	}
@@ -95,14 +94,14 @@ func TestWhatTheSessionAllowsBeatsAnAskRuleForChanges(t *testing.T) {
 		want := map[bool]Verdict{false: Run, true: Ask}[fixed]
 		p := &Policy{Root: "/p", Mode: ModeEdits, AskRules: ruled(t, "write(secret/**)"), AllowRules: ruled(t, "write(secret/**)", "bash")}
 		p.AskRules[0].Fixed, p.AskRules[0].Origin = fixed, "/etc/artoo/policy.toml line 2"
-		if j := p.Judge(t.Context(), tool.Access{}, Decision{}.because(Run, Reason{Code: RulesAllow}), changes, Facts{}); j.Verdict != Ask {
+		if j := p.Judge(t.Context(), Decision{}.because(Run, Reason{Code: RulesAllow}), changes, Facts{}); j.Verdict != Ask {
 			t.Errorf("an allow rule beats it: %s", j.Reason())
 		}
-		if j := p.Judge(t.Context(), tool.Access{}, Decision{}.because(Run, Reason{Code: SessionAllows}), changes, Facts{}); j.Verdict != want {
+		if j := p.Judge(t.Context(), Decision{}.because(Run, Reason{Code: SessionAllows}), changes, Facts{}); j.Verdict != want {
 			t.Errorf("fixed %t: a line that the session allows: %s", fixed, j.Verdict)
 		}
 		p.session = ruled(t, "write(secret/a)")
-		j := p.Judge(t.Context(), tool.Access{}, Decision{}, changes, Facts{})
+		j := p.Judge(t.Context(), Decision{}, changes, Facts{})
 		if j.Verdict != want {
 			t.Errorf("fixed %t: a file that the session allows: %s", fixed, j.Verdict)
 		}
@@ -127,7 +126,7 @@ func BenchmarkJudgeWithRules(b *testing.B) {
 		p.DenyRules = append(p.DenyRules, r)
 	}
 	for b.Loop() {
-		if j := p.Judge(b.Context(), tool.Access{}, Decision{Builds: true}, slices.Clone(changes), Facts{}); len(j.Effects.Apply) != len(changes) {
+		if j := p.Judge(b.Context(), Decision{Builds: true}, slices.Clone(changes), Facts{}); len(j.Effects.Apply) != len(changes) {
 			b.Fatal(j.Reason())
 		}
 	}

@@ -326,16 +326,6 @@ func TestEffectsDecide(t *testing.T) {
 			}
 			return found
 		},
-		Uncommitted: func(paths []string) map[string]bool {
-			found := map[string]bool{}
-			for _, path := range paths {
-				found[path] = strings.Contains(path, "mine") || strings.Contains(path, "local.db")
-			}
-			return found
-		},
-		Reverts: func(list []sandbox.Change) map[string]bool {
-			return map[string]bool{filepath.Join(root, "mine-reverted.txt"): true}
-		},
 		Kept: func(size int64) bool { return size < 1000 },
 	}
 	huge := change("huge", sandbox.Deleted, 0o644, 0o644)
@@ -368,10 +358,7 @@ func TestEffectsDecide(t *testing.T) {
 		{"installed packages", change("node_modules/x/dist/i.js", sandbox.Created, 0o644, 0), true, "ask"},
 		{"a link among build output", link("dist/l", "x.js"), true, "ask"},
 		{"a deleted file of git's", change("a.txt", sandbox.Deleted, 0o644, 0o644), false, "ask"},
-		{"a deleted file that is not committed", change("mine.txt", sandbox.Deleted, 0o644, 0o644), false, "ask edits"},
-		{"a change to it", change("mine.txt", sandbox.Modified, 0o644, 0o644), false, "ask"},
-		{"a change that reverts it", change("mine-reverted.txt", sandbox.Modified, 0o644, 0o644), false, "ask edits"},
-		{"a deleted database that git ignores", change("local.db", sandbox.Deleted, 0o644, 0o644), false, "ask edits"},
+		{"a deleted database that git ignores", change("local.db", sandbox.Deleted, 0o644, 0o644), false, "ask"},
 		{"deleted packages with auto-executed files", change("node_modules/x/.travis.yml", sandbox.Deleted, 0o644, 0o644), false, "ask"},
 		{"a deleted workflow", change(".github/workflows/ci.yml", sandbox.Deleted, 0o644, 0o644), false, "ask"},
 		{"a deleted bare repository", change("bare.git/refs/heads/x", sandbox.Deleted, 0o644, 0o644), false, all},
@@ -412,7 +399,7 @@ func TestEffectsDecide(t *testing.T) {
 			if facts.Git != nil && mode == ModePlan {
 				want = Refuse
 			}
-			j := p.Judge(t.Context(), tool.Access{Command: row.name}, Decision{Builds: row.builds, Narrow: "bash(x)"}, row.changes, facts)
+			j := p.Judge(t.Context(), Decision{Builds: row.builds, Narrow: "bash(x)"}, row.changes, facts)
 			if covered := j.Class <= Content && want == Ask; (j.Rule != "") != covered {
 				t.Errorf("%s, mode %s: the rule is %q", row.name, mode, j.Rule)
 			}
@@ -422,33 +409,33 @@ func TestEffectsDecide(t *testing.T) {
 		}
 	}
 	p.Mode, facts.Git = ModeAuto, nil
-	j := p.Judge(t.Context(), tool.Access{}, Decision{}, append(pipe, change(".env", sandbox.Created, 0o600, 0)...), facts)
+	j := p.Judge(t.Context(), Decision{}, append(pipe, change(".env", sandbox.Created, 0o600, 0)...), facts)
 	if j.Verdict != Refuse || len(j.Effects.By[Never]) != 2 || len(j.Effects.Apply) != 0 {
 		t.Errorf("forbidden alone: %s, %+v", j.Verdict, j.Effects)
 	}
-	j = p.Judge(t.Context(), tool.Access{}, Decision{}, append(pipe, change("a.txt", sandbox.Modified, 0o644, 0o644)...), facts)
+	j = p.Judge(t.Context(), Decision{}, append(pipe, change("a.txt", sandbox.Modified, 0o644, 0o644)...), facts)
 	if j.Verdict != Run || len(j.Effects.By[Never]) != 1 || len(j.Effects.Apply) != 1 {
 		t.Errorf("forbidden beside content: %s, %+v", j.Verdict, j.Effects)
 	}
-	j = p.Judge(t.Context(), tool.Access{}, Decision{Covers: Content}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts)
+	j = p.Judge(t.Context(), Decision{Covers: Content}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts)
 	if p.Mode = ModeAsk; j.Verdict != Run {
 		t.Errorf("a rule for the line covers its content: %s", j.Verdict)
 	}
 	for _, mode := range []Mode{ModeAsk, ModeAuto} {
 		p.Mode, facts.Git = mode, []GitRow{branch, {Class: Guarded, Text: "a rebase", Left: true, Stops: true}}
-		if j = p.Judge(t.Context(), tool.Access{}, Decision{}, nil, facts); j.Verdict != Refuse || j.Reasons[0] != (Reason{Code: NotReplayed, Object: "a rebase"}) {
+		if j = p.Judge(t.Context(), Decision{}, nil, facts); j.Verdict != Refuse || j.Reasons[0] != (Reason{Code: NotReplayed, Object: "a rebase"}) {
 			t.Errorf("what git cannot make again: %s (%s)", j.Verdict, j.Reason())
 		}
 	}
 	facts.Git = nil
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if j = p.Judge(ended, tool.Access{}, Decision{}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts); j.Verdict != Refuse ||
+	if j = p.Judge(ended, Decision{}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts); j.Verdict != Refuse ||
 		j.Reasons[0] != (Reason{Code: TookTooLong, Object: "entries: 1"}) || len(j.Effects.Apply) > 0 {
 		t.Errorf("without time: %s (%s)", j.Verdict, j.Reason())
 	}
 	link2 := link(".git/COMMIT_EDITMSG", "/home/u/.bashrc")
-	if j := p.Judge(t.Context(), tool.Access{}, Decision{}, link2, facts); len(j.Effects.Apply) != 0 || j.Verdict != Refuse {
+	if j := p.Judge(t.Context(), Decision{}, link2, facts); len(j.Effects.Apply) != 0 || j.Verdict != Refuse {
 		t.Errorf("a link among git's data: %s, %+v", j.Verdict, j.Effects)
 	}
 }
@@ -485,56 +472,6 @@ func TestOnlyTheProjectMakesOutput(t *testing.T) {
 		d := decideIn(p, root, line)
 		if d.Place != PlaceLayer || d.Builds != builds {
 			t.Errorf("%s: %t, %+v", line, d.Builds, d)
-		}
-	}
-}
-
-// A lasting yes is for the changes shown, and no more.
-func TestALastingYesToALineHoldsForTheSameChangesOnly(t *testing.T) {
-	t.Parallel()
-	root, p := confinedPolicy(t, ModeAsk)
-	at := func(path string, kind sandbox.Kind, mode fs.FileMode) sandbox.Change {
-		return judged(root, path, kind, mode, 0o644)
-	}
-	access := tool.Access{Command: "gofmt -w .", Dir: root}
-	p.KeepForLine(access, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)})
-	for _, row := range []struct {
-		access  tool.Access
-		changes []sandbox.Change
-		verdict Verdict
-	}{
-		{access, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Run},
-		{access, []sandbox.Change{at("a.go", sandbox.Created, 0o644)}, Run},
-		{access, []sandbox.Change{at("a.go", sandbox.Modified, 0o755)}, Ask},
-		{access, []sandbox.Change{at("a.go", sandbox.Deleted, 0o644)}, Ask},
-		{access, []sandbox.Change{at("a.go", sandbox.Modified, 0o644), at("b.go", sandbox.Modified, 0o644)}, Ask},
-		{tool.Access{Command: "gofmt -w .", Dir: filepath.Join(root, "sub")},
-			[]sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Ask},
-	} {
-		if j := p.Judge(t.Context(), row.access, Decision{}, row.changes, Facts{}); j.Verdict != row.verdict {
-			t.Errorf("%v in %s: %s (%s)", row.changes, row.access.Dir, j.Verdict, j.Reason())
-		}
-	}
-	p.ForgetSession()
-	if j := p.Judge(t.Context(), access, Decision{}, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Facts{}); j.Verdict != Ask {
-		t.Error("another session knows what was approved in this one")
-	}
-}
-
-// A sub-agent begins with the user's lasting answers; those it is given itself are its own.
-func TestALastingYesToASubAgentIsItsOwn(t *testing.T) {
-	t.Parallel()
-	root, p := confinedPolicy(t, ModeAsk)
-	changes := []sandbox.Change{judged(root, "a.go", sandbox.Modified, 0o644, 0o644)}
-	verdict := func(p *Policy, line string) Verdict {
-		return p.Judge(t.Context(), tool.Access{Command: line, Dir: root}, Decision{}, changes, Facts{}).Verdict
-	}
-	p.KeepForLine(tool.Access{Command: "gofmt -w .", Dir: root}, changes)
-	sub := p.ForSubAgent()
-	sub.KeepForLine(tool.Access{Command: "sort -o a.go a.go", Dir: root}, changes)
-	for line, want := range map[string][2]Verdict{"gofmt -w .": {Run, Run}, "sort -o a.go a.go": {Ask, Run}} {
-		if got := [2]Verdict{verdict(p, line), verdict(sub, line)}; got != want {
-			t.Errorf("%s: %s, and %s for the sub-agent", line, got[0], got[1])
 		}
 	}
 }
@@ -608,7 +545,7 @@ func BenchmarkJudge(b *testing.B) {
 		return found
 	}}
 	for b.Loop() {
-		if j := p.Judge(b.Context(), tool.Access{}, Decision{Builds: true}, changes, facts); j.Class != Output {
+		if j := p.Judge(b.Context(), Decision{Builds: true}, changes, facts); j.Class != Output {
 			b.Fatal(j.Class)
 		}
 	}

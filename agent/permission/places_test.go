@@ -51,7 +51,7 @@ func placeRows(t *testing.T) (rows []placeRow) {
 func (r placeRow) policyFor(t *testing.T, base *Policy, mode string) *Policy {
 	t.Helper()
 	p := *base
-	p.session, p.kept = nil, nil
+	p.session = nil
 	switch mode {
 	case "landlock":
 		p.Mode, p.Confinement = ModeAuto, Confinement{Sandbox: true, First: true}

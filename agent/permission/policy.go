@@ -41,7 +41,6 @@ type Policy struct {
 	Ceiling
 
 	session []Rule
-	kept    map[string][]string                 // changes on layers that were approved for lines in this session
 	guarded func(path string, link bool) string // why a file is guarded; set during one decision
 }
 
@@ -147,7 +146,6 @@ const (
 	Output            // ignored build output of the project's own programs
 	Bookkeeping       // staging and new branches
 	Content           // files, commits
-	Uncommitted       // the user's uncommitted work, deleted or reverted
 	Loss              // neither git nor the journal could bring it back
 	Guarded           // files that are executed or obeyed automatically
 	Forbidden         // never applied
@@ -184,7 +182,6 @@ const (
 	TypedInput      Code = "typed-input"       // a text for a background command
 	NotKept         Code = "not-kept"          // the journal cannot hold Object
 	ReadingDenied   Code = "reading-denied"    // a rule takes away unasked reading
-	KeptForLine     Code = "kept-for-line"     // the same was approved for this line
 	ChangedNothing  Code = "changed-nothing"   // the line changed nothing
 	EffectsAsked    Code = "effects-asked"     // Object, of the class that decides, is asked about
 	NeverApplied    Code = "never-applied"     // Object is forbidden
@@ -234,7 +231,6 @@ var sentences = map[Code]string{
 	TypedInput:     "text typed to a command may run anything",
 	NotKept:        "this could not be undone: OBJECT",
 	ReadingDenied:  "the rule deny RULE lets nothing run unasked",
-	KeptForLine:    "the same was approved for this line",
 	ChangedNothing: "it changed nothing",
 	TookTooLong:    "judging it took too long: OBJECT",
 	NotReplayed:    "git's changes cannot be applied",

@@ -13,7 +13,7 @@ import (
 // Its permissions do not hold for p.
 func (p *Policy) ForSubAgent() *Policy {
 	own := *p
-	own.session, own.kept = p.SessionRules(), maps.Clone(p.kept)
+	own.session = p.SessionRules()
 	own.AllowRules = slices.Clip(p.AllowRules)
 	return &own
 }
@@ -109,5 +109,5 @@ func (p *Policy) Approved(rule string) *Approval {
 	return nil
 }
 
-// ForgetSession removes the rules that AllowInSession and KeepForLine added.
-func (p *Policy) ForgetSession() { p.session, p.kept = nil, nil }
+// ForgetSession removes the rules that AllowInSession added.
+func (p *Policy) ForgetSession() { p.session = nil }

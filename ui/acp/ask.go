@@ -71,8 +71,6 @@ func answersOf(q agent.Question) (list []answer) {
 			add(v, "allow_once", "yes")
 		case v == agent.YesForSession && q.Kind == agent.QuestionPlan:
 			add(v, "allow_always", "yes, in mode edits")
-		case v == agent.YesForSession && q.Kind == agent.QuestionChanges:
-			add(v, "allow_always", "always in this session: this line, while it touches only these paths")
 		case v == agent.YesForSession && q.OwnPrograms():
 			add(v, "allow_always", "always in this session: the project's own programs, in the sandbox")
 		case v == agent.YesForever && q.OwnPrograms():
@@ -83,8 +81,6 @@ func answersOf(q agent.Question) (list []answer) {
 			add(v, "allow_always", "always here: "+q.Rule)
 		case v == agent.No:
 			noes = append(noes, answer{v, "no", "reject_once"})
-		case v == agent.Withhold:
-			noes = append(noes, answer{v, "no, and the model does not get the output", "reject_once"})
 		}
 	}
 	return append(list, noes...)

@@ -42,7 +42,7 @@ func TestHintsWorkAsTheyAre(t *testing.T) {
 		{[]string{"echo x > .npmrc"}, "", noWay},
 		{[]string{"git config user.name bob"}, "--approval auto", noWay},
 		{[]string{"git commit -q --amend -m other"}, "--approval auto", noWay},
-		{[]string{"rm notes.txt"}, "--approval edits", noWay},
+		{[]string{"rm notes.txt"}, "", "artoo --allow 'bash(rm notes.txt)'"},
 	} {
 		t.Run(fmt.Sprint(row.lines, row.options), func(t *testing.T) {
 			t.Parallel()

@@ -154,7 +154,7 @@ const takesAnswers = 300 * time.Millisecond
 const changing = "cat greeting; echo bye > greeting; echo new > farewell"
 
 // keepIt is the end of the question about a line's changes.
-const keepIt = "[y,n,n!,a,p,q,?] (n) "
+const keepIt = "[y,n,p,q,?] (n) "
 
 func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 	t.Parallel()
@@ -162,21 +162,18 @@ func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 		name, answer string
 		then         string // that the terminal shows
 		applied      bool
-		hears        []string // parts of the result for the model
-		never        string   // not part of it; both are empty where the question repeats, and n follows
+		hears        []string // parts of the result for the model; nil where the question repeats, and n follows
 	}{
 		{"n throws it away, with the reason", "n not in this house", "approve: no, changes discarded: not in this house", false,
-			[]string{"hello", "changes discarded: not in this house (modified: greeting, created: farewell)"}, ""},
-		{"n! withholds the output", "n! mind your own", "approve: no, changes discarded, output withheld", false,
-			[]string{"withholds the output", "mind your own"}, "hello"},
-		{"Enter is no", "", "approve: no, changes discarded", false, []string{"changes discarded"}, ""},
-		{"what is no answer", "yes please", "please answer y, n, n!, a, p, q or ?", false, nil, ""},
-		{"e is none, since it has run", "e", "please answer y, n, n!, a, p, q or ?", false, nil, ""},
-		{"A is none, since no rule stands for it", "A", "please answer y, n, n!, a, p, q or ?", false, nil, ""},
-		{"? tells what the answers mean", "?", "no, and the model does not get the output either", false, nil, ""},
-		{"p shows all of it", "p", "+bye", false, nil, ""},
+			[]string{"hello", "changes discarded: not in this house (modified: greeting, created: farewell)"}},
+		{"Enter is no", "", "approve: no, changes discarded", false, []string{"changes discarded"}},
+		{"what is no answer", "yes please", "please answer y, n, p, q or ?", false, nil},
+		{"e is none, since it has run", "e", "please answer y, n, p, q or ?", false, nil},
+		{"a is none, since no rule stands for it", "a", "please answer y, n, p, q or ?", false, nil},
+		{"? tells what the answers mean", "?", "no, discard them; the model gets the output", false, nil},
+		{"p shows all of it", "p", "+bye", false, nil},
 		{"y applies it", "y", "approve: yes", true,
-			[]string{"hello", "its changes were applied: files: 1 created, 1 modified"}, ""},
+			[]string{"hello", "its changes were applied: files: 1 created, 1 modified"}},
 	}
 	k := talkOnLayer(t, nil, nil, slices.Repeat([]string{changing}, len(rows))...)
 	for _, c := range rows {
@@ -200,9 +197,6 @@ func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 				t.Errorf("%s: the model is not told %q: %s", c.name, text, told)
 			}
 		}
-		if c.never != "" && strings.Contains(told, c.never) {
-			t.Errorf("%s: the model is told %q: %s", c.name, c.never, told)
-		}
 	}
 	k.holds("greeting", "bye\n")
 	k.holds("farewell", "new\n")
@@ -213,25 +207,6 @@ func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 	k.holds("greeting", "hello\n")
 	k.holds("farewell", "")
 	k.leave()
-}
-
-func TestALineIsNotAskedAboutTwiceAfterAlways(t *testing.T) {
-	t.Parallel()
-	k := talkOnLayer(t, nil, nil, "echo bye >> greeting", "echo bye >> greeting", "echo bye >> greeting; echo x > other")
-	k.types("go\r")
-	k.shows(keepIt)
-	k.answers("a")
-	k.shows("always in this session for this line", "well done", "you: ")
-	k.types("go\r")
-	k.shows("well done", "you: ")
-	k.holds("greeting", "hello\nbye\nbye\n")
-	k.types("go\r")
-	k.shows(keepIt) // it does more
-	k.answers("n")
-	k.shows("well done", "you: ")
-	k.leave()
-	k.holds("greeting", "hello\nbye\nbye\n")
-	k.holds("other", "")
 }
 
 func TestAStopAtALayersQuestionAppliesNothing(t *testing.T) {

@@ -107,7 +107,7 @@ func inputs() []object {
 var kinds = map[agent.QuestionKind]string{
 	agent.QuestionApproval: "May the call run? `session` and `forever` add a rule; `stop` is no, and ends the turn",
 	agent.QuestionSteps:    "The turn's steps are used up. Does it go on?",
-	agent.QuestionChanges:  "A command ran on a layer. Do its changes land? `withhold` is no, and keeps its output from the model; `session`, for a line that may be repeated, holds as long as it does nothing else",
+	agent.QuestionChanges:  "A command ran on a layer. Do its changes land?",
 	agent.QuestionOutside:  "The sandbox denied the command something. Does it run once more, outside?",
 	agent.QuestionWhole:    "A background command may not write something. Does it start again, with the whole project writable?",
 	agent.QuestionPlan:     "Is the plan approved? `session` sets the mode `edits` as well",
@@ -193,7 +193,7 @@ func TestEventsDoc(t *testing.T) {
 	}
 	for _, kind := range found {
 		var answers []string
-		for _, v := range (agent.Question{Kind: kind, Lasts: true, Call: agent.Call{Access: tool.Access{}}}).Verdicts() {
+		for _, v := range (agent.Question{Kind: kind, Call: agent.Call{Access: tool.Access{}}}).Verdicts() {
 			answers = append(answers, "`"+v.String()+"`")
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", kind, strings.Join(answers, ", "), kinds[kind])

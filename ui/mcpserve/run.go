@@ -196,8 +196,6 @@ func lasting(q agent.Question) string {
 		return "yes continues in mode " + string(q.Then) + ", session in mode edits"
 	case !slices.Contains(q.Verdicts(), agent.YesForSession):
 		return ""
-	case q.Kind == agent.QuestionChanges:
-		return "session also applies this line's later changes to these paths"
 	case q.OwnPrograms():
 		return "session and forever allow the project's own programs, in the sandbox"
 	}

@@ -18,15 +18,10 @@ func (q Approval) keys() [][2]string {
 		rows := [][2]string{
 			{"y", "yes, apply the changes"},
 			{"n", "no, discard them; the model gets the output, and n REASON tells it why"},
-			{"n!", "no, and the model does not get the output either"},
-			{"a", "yes, and always in this session for this line, as long as it touches only these paths"},
 			page, quit,
 		}
 		if q.Effects != nil && q.Effects.There {
 			rows[0][1], rows[1][1] = "yes, keep the files", "no, move them away; the model gets the output, and n REASON tells it why"
-		}
-		if !q.Lasts {
-			rows = slices.Delete(rows, 3, 4)
 		}
 		return rows
 	case agent.QuestionPlan:
@@ -146,12 +141,8 @@ func keptOrNot(q agent.Question, a agent.Answer) string {
 	switch a.Verdict {
 	case agent.Yes:
 		return "yes"
-	case agent.YesForSession, agent.YesForever:
-		return "yes, and always in this session for this line, while it touches only these paths"
 	case agent.StopTurn:
 		return no + "; turn stopped"
-	case agent.Withhold:
-		return no + ", output withheld"
 	}
 	if a.Reason != "" {
 		return no + ": " + line(a.Reason)

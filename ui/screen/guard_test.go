@@ -243,7 +243,7 @@ func TestTheWholeQuestionStandsOut(t *testing.T) {
 	changes := changesQuestion()
 	changes.Call = runCall("2", long)
 	last := changes
-	last.Of, last.Lasts = 2, true
+	last.Of = 2
 	for _, width := range []int{40, 80} {
 		for _, q := range []agent.Question{ask(runCall("1", long), 1, 1), changes, last} {
 			r := newRig(nil)

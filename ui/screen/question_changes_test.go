@@ -83,17 +83,13 @@ func TestQuestionsOfferOnlyWhatTheyTake(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	changes, outside := changesQuestion(), ask(runCall("1", "npm ci"), 1, 1)
 	outside.Kind, outside.Reason = agent.QuestionOutside, "it ran once, confined, and failed: no network"
-	if got := r.Question(changes); !strings.HasSuffix(got, "[y,n,n!,p,q,?] (n) ") {
+	if got := r.Question(changes); !strings.HasSuffix(got, "[y,n,p,q,?] (n) ") {
 		t.Errorf("asks %q", got)
 	}
 	r.err.Reset()
 	r.QuestionHelp(changes)
 	if got := r.err.String(); strings.Contains(got, "always") {
 		t.Errorf("help: %s", got)
-	}
-	changes.Lasts = true
-	if got := r.Question(changes); !strings.HasSuffix(got, "[y,n,n!,a,p,q,?] (n) ") {
-		t.Errorf("asks %q", got)
 	}
 	if got := r.Question(outside); got != `approve: run "npm ci" outside the sandbox? [y,n,p,q,?] (n) ` {
 		t.Errorf("asks %q", got)
@@ -124,10 +120,9 @@ func TestAQuestionAboutTheWholeProjectSaysWhatItGives(t *testing.T) {
 func TestDecisionsOverChangesAreTold(t *testing.T) {
 	t.Parallel()
 	for expected, answer := range map[string]agent.Answer{
-		"yes\n":                            {Verdict: agent.Yes},
-		"no, changes discarded: not now\n": {Reason: "not now"},
-		"no, changes discarded, output withheld\n": {Verdict: agent.Withhold},
-		"no, changes discarded; turn stopped\n":    {Verdict: agent.StopTurn},
+		"yes\n":                                 {Verdict: agent.Yes},
+		"no, changes discarded: not now\n":      {Reason: "not now"},
+		"no, changes discarded; turn stopped\n": {Verdict: agent.StopTurn},
 	} {
 		r := newRig(profiles()["piped"])
 		q := changesQuestion()
@@ -160,7 +155,7 @@ func (r *rig) layerQuestions() {
 	r.Decided(q, agent.Answer{Verdict: agent.Yes})
 	r.OnToolResult(q.Call, ok("exit 0 in 0.1s"))
 	q = ask(runCall("2", "rm -r old"), 1, 1)
-	q.Kind, q.Lasts, q.Effects = agent.QuestionChanges, true, &permission.Effects{Files: permission.Counts{permission.Deleted: 1},
+	q.Kind, q.Effects = agent.QuestionChanges, &permission.Effects{Files: permission.Counts{permission.Deleted: 1},
 		By: map[permission.What][]permission.Entry{permission.Deleted: {{Path: "old/a"}}}}
 	r.OnToolCall(q.Call)
 	r.typed(r.Question(q), "n not those")
@@ -171,8 +166,8 @@ func (r *rig) layerQuestions() {
 	q.Effects = &permission.Effects{There: true, By: map[permission.What][]permission.Entry{
 		permission.RunsAutomatically: {{Path: ".envrc", Detail: "(direnv runs or obeys it)"}}}}
 	r.OnToolCall(q.Call)
-	r.typed(r.Question(q), "n!")
-	r.Decided(q, agent.Answer{Verdict: agent.Withhold})
+	r.typed(r.Question(q), "n")
+	r.Decided(q, agent.Answer{})
 	r.OnToolResult(q.Call, agent.CallResult{Status: agent.CallDenied})
 }
 
@@ -262,7 +257,7 @@ func TestEveryAnswerStandsOnThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []agent.QuestionKind{agent.QuestionApproval, agent.QuestionChanges, agent.QuestionOutside} {
-		for _, key := range append(Keys(Approval{agent.Question{Kind: kind, Lasts: true}}), "?") {
+		for _, key := range append(Keys(Approval{agent.Question{Kind: kind}}), "?") {
 			if !strings.Contains(string(page), "\n| `"+key+"`") && !strings.Contains(string(page), "\n| `"+key+" [") {
 				t.Errorf("docs/permissions.md does not have the answer %s", key)
 			}
@@ -303,7 +298,7 @@ func TestManyChangedFilesAreCountedTwice(t *testing.T) {
 			t.Errorf("%s: 60 rows are left to the pager", name)
 		}
 		end := strings.Join(rows[max(len(rows)-12, 0):], "\n")
-		if name != "spoken" && (!strings.Contains(end, "in all: files: 200 modified") || !strings.Contains(rows[len(rows)-1], "with other permissions: key")) {
+		if name != "spoken" && (!strings.Contains(end, "in all: files: 500 deleted, 200 modified") || !strings.Contains(rows[len(rows)-1], "with other permissions: key")) {
 			t.Errorf("%s: it ends %q", name, end)
 		}
 	}
