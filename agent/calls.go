@@ -544,11 +544,7 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 	var confined confine.Confined
 	run := shell.Command{Cmd: cmd, Limit: checkLimit, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: c.env.Kill,
 		Start: func(cmd *exec.Cmd) (shell.Started, error) {
-			hidden, err := c.session.hidden(cmd, false)
-			if err != nil {
-				return nil, err
-			}
-			started, err := c.session.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceDiscarded, Exec: true, Hidden: hidden})
+			started, err := c.session.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceDiscarded, Exec: true})
 			confined = started
 			return started, err
 		}}

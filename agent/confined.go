@@ -19,6 +19,7 @@ import (
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/skill"
+	"artoo/tool/text"
 )
 
 // environment is that of a call's tool: commands start where it was decided.
@@ -64,10 +65,6 @@ func (c *calls) environment(p *pending) *tool.Env {
 func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (confine.Confined, error) {
 	place := p.decision.Place
 	line := confine.Line{Place: place, Exec: c.runsOwn(p)}
-	var err error
-	if line.Hidden, err = c.session.hidden(cmd, p.readsAlone()); err != nil {
-		return nil, err
-	}
 	var writes []string
 	if place == permission.PlaceBackground {
 		line.Outputs, line.Whole = c.outputDirs(), p.whole == permission.Run
@@ -77,6 +74,7 @@ func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (confine.Confined, erro
 	}
 	p.made = nil
 	if c.session.opt.Guard != nil && (place == permission.PlaceBackground || place == permission.PlaceSandbox) {
+		var err error
 		if p.made, err = c.guards(writes); err != nil {
 			return nil, err
 		}
@@ -535,9 +533,9 @@ func (c *calls) nameDenials(p *pending, result *tool.Result) {
 		words = append(words, sandbox.LeaksOff)
 	}
 	words = append(words, c.session.hiddenFrom(p.confined, p.call.Access.Dir, p.call.Access.Command, result.Text, result.IsError)...)
-	if !p.readsAlone() && p.decision.Git {
-		if name := c.session.opt.Policy.TrackedSecret(); name != "" {
-			words = append(words, name+" is hidden here, not deleted")
+	if can := c.session.opt.Policy.Confinement; p.decision.Git && (!can.Layer || p.decision.Place == permission.PlaceBackground) && !can.Shows {
+		if tracked := c.session.hiddenTracked(); len(tracked) > 0 {
+			words = append(words, "hidden here, not deleted: "+text.UpTo(mostHidden, c.session.namesOf(tracked)))
 		}
 	}
 	if len(words) > 0 {

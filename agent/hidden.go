@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"artoo/agent/confine"
 	"artoo/tool/builtin"
@@ -17,6 +18,37 @@ const notFound = 127
 
 // mostHidden bounds the hidden paths that are named.
 const mostHidden = 3
+
+// hiddenTracked lists the hidden files that git tracks in the project, absolute.
+func (s *session) hiddenTracked() []string {
+	w := s.opt.Workspace
+	if w == nil || w.unseen == nil {
+		return nil
+	}
+	hidden, err := s.opt.Policy.World.Denied()
+	if err != nil {
+		return nil
+	}
+	return w.unseen.Tracked(hidden, []string{w.Project.Root})
+}
+
+// isHidden reports whether commands cannot see an absolute path of the project, or could not if it were there.
+func (s *session) isHidden() func(path string) bool {
+	files := s.opt.Env.Files
+	if files == nil {
+		return func(string) bool { return false }
+	}
+	hidden := sync.OnceValue(func() []string {
+		list, err := s.opt.Policy.World.Denied()
+		if err != nil {
+			return []string{s.opt.Policy.Root} // Each path may be one, so none lands.
+		}
+		return list
+	})
+	return func(path string) bool {
+		return files.DeniedName(path) || slices.ContainsFunc(hidden(), func(at string) bool { return names.Within(at, path) })
+	}
+}
 
 // hiddenFrom names files that a command in dir could not see: those of other places in its line; where it
 // failed also files of the project and of the end of its output; the program that was not found,

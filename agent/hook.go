@@ -377,15 +377,11 @@ func (s *session) startConfined(cmd *exec.Cmd) (confine.Confined, error) {
 	if s.opt.Sandbox == nil {
 		return nil, errors.New("it runs only in the sandbox, which is not to be had here")
 	}
-	hidden, err := s.hidden(cmd, false)
-	if err != nil {
-		return nil, err
-	}
 	place := permission.PlaceBackground
 	if s.opt.Policy.Confinement.Layer {
 		place = permission.PlaceLayer
 	}
-	return s.opt.Sandbox.Start(cmd, confine.Line{Place: place, Exec: true, Hidden: hidden})
+	return s.opt.Sandbox.Start(cmd, confine.Line{Place: place, Exec: true})
 }
 
 // notStarted says why a hook's program does not run. It leaves out the path: the hook is named before it.

@@ -540,8 +540,9 @@ func moduleOf(dir, path string) string {
 // workTree is a repository's work tree as it will be once the line's files have landed.
 func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes confine.Changes) repo.WorkTree {
 	var ignored []string
-	asked := false
+	asked, isHidden := false, c.session.isHidden()
 	return repo.WorkTree{
+		Hidden: func(name string) bool { return isHidden(filepath.Join(top, filepath.FromSlash(name))) },
 		Open: func(name string) (io.ReadCloser, fs.FileMode, error) {
 			path := filepath.Join(top, filepath.FromSlash(name))
 			if change, changed := byPath[path]; changed {

@@ -23,6 +23,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/extension"
 	"artoo/tool/files"
+	"artoo/tool/git"
 	"artoo/tool/journal"
 	"artoo/tool/names"
 	repository "artoo/tool/project"
@@ -349,7 +350,8 @@ type Workspace struct {
 	// Buffers has texts of files that an editor has not saved yet; nil for none.
 	Buffers files.Buffers
 
-	mask func(text string) string // Secrets.Mask
+	mask   func(text string) string // Secrets.Mask
+	unseen *git.Unseen              // It knows which hidden files git tracks; nil without commands.
 }
 
 // OpenFiles opens the granted directories, and those of read.

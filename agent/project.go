@@ -19,6 +19,7 @@ import (
 	"artoo/tool/builtin"
 	"artoo/tool/environ"
 	"artoo/tool/extension"
+	"artoo/tool/git"
 	"artoo/tool/journal"
 	"artoo/tool/lsp"
 	"artoo/tool/mcp"
@@ -155,7 +156,7 @@ func (p *projectParts) makePolicy() {
 	at := p.workspace.Project
 	if p.opt.Policy == nil {
 		p.opt.Policy = &permission.Policy{Mode: permission.ModeAsk, NoProject: at.None, Root: at.Root, Dir: at.Dir,
-			World: permission.World{Environ: p.opt.Env.Environ, Guard: permission.NewGuard(at), Secrets: new(repository.Histories)}}
+			World: permission.World{Environ: p.opt.Env.Environ, Guard: permission.NewGuard(at)}}
 		p.opt.Policy.Shell.Name, p.opt.Policy.Shell.Locale = filepath.Base(shell.Find(at.Environ)), environ.ShellLocale(p.opt.Env.Environ)
 	}
 	p.opt.Guard = p.opt.Policy.World.Guard
@@ -163,6 +164,8 @@ func (p *projectParts) makePolicy() {
 
 // makeConfiner sets the confiner of a session's commands; nil without one.
 func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
+	at := p.workspace.Project
+	p.workspace.unseen = &git.Unseen{Own: at.Environ, Admitted: at.GitDirs}
 	facts := p.opt.Confinement
 	if facts == nil {
 		facts = new(sandbox.Probe(context.Background(), "").For(p.workspace.Project.Root))
@@ -180,7 +183,7 @@ func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 		Config: sandbox.Config{
 			Root: p.workspace.Project.Root, Common: p.workspace.Project.Common, Home: home,
 			Toolchains: homeDirs(p.opt.Toolchains, p.workspace.Project.Dir, home), Loopback: p.opt.Loopback,
-			Denied: p.opt.Policy.World.Denied, Protected: p.opt.Policy.World.Protected, IsCache: permission.IsCache,
+			Denied: p.opt.Policy.World.Denied, Shown: p.workspace.unseen.Marked, Protected: p.opt.Policy.World.Protected, IsCache: permission.IsCache,
 		},
 		Cache: p.opt.Cache, Own: own, Environ: variables, Pass: p.opt.Pass,
 		Servers: p.opt.Servers != nil, Trusted: p.opt.Policy.TrustsPrograms,

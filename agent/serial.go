@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,7 +18,6 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/tool"
-	"artoo/tool/environ"
 	"artoo/tool/text"
 )
 
@@ -355,20 +353,6 @@ func (s *session) maskedDiff(diff string) string {
 		}
 	}
 	return strings.Join(lines, "")
-}
-
-// hidden lists other files that a command must not see: git's objects where they hold denied files,
-// unless it only reads.
-func (s *session) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
-	w := s.opt.Workspace
-	if reads || w == nil || !w.Project.Git || s.opt.Policy.GitHidden() == "" {
-		return nil, nil
-	}
-	store, err := w.Project.ObjectStore()
-	// go build asks git for the commit, for which there is no store.
-	flags := strings.TrimSpace(environ.Vars(cmd.Env).Get("GOFLAGS") + " -buildvcs=false")
-	cmd.Env = append(slices.Clip(cmd.Env), "GOFLAGS="+flags)
-	return []string{store}, err
 }
 
 // heldText masks a text that comes in pieces. It holds back a possible beginning of a key.

@@ -104,11 +104,7 @@ type Trial struct {
 // go on. One that the signal ends has no Trial, and the error is the cause.
 func (t *Trials) Run(ctx context.Context, cmd *exec.Cmd) (r *Trial, err error) {
 	c := t.calls
-	hidden, err := c.session.hidden(cmd, false)
-	if err != nil {
-		return nil, err
-	}
-	confined, err := c.session.opt.Sandbox.Start(cmd, confine.Line{Place: sandbox.PlaceLayer, Exec: true, Hidden: hidden})
+	confined, err := c.session.opt.Sandbox.Start(cmd, confine.Line{Place: sandbox.PlaceLayer, Exec: true})
 	if err != nil {
 		return nil, err
 	}

@@ -86,11 +86,7 @@ func (c *calls) runUntil(ctx context.Context, line string) (end shell.Result, hi
 	run := shell.Command{Cmd: cmd, Limit: c.env.ShellTimeoutMax, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: c.env.Kill,
 		Pipeline: shell.LastPipeline(line, path),
 		Start: func(cmd *exec.Cmd) (_ shell.Started, err error) {
-			hidden, err := c.session.hidden(cmd, false)
-			if err != nil {
-				return nil, err
-			}
-			confined, err = c.session.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceDiscarded, Exec: true, Hidden: hidden})
+			confined, err = c.session.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceDiscarded, Exec: true})
 			return confined, err
 		}}
 	if end, err = run.Run(ctx); err != nil {

@@ -32,9 +32,8 @@ const background = 200 * time.Millisecond
 
 // Line is how one command runs confined. Paths are absolute.
 type Line struct {
-	Place  sandbox.Place
-	Exec   bool     // the project's own programs may run
-	Hidden []string // It must not see these either.
+	Place sandbox.Place
+	Exec  bool // the project's own programs may run
 	// Outputs are the project's directories that a background command may write; Whole is all of it, except files that
 	// programs run or obey automatically.
 	Outputs []string
@@ -118,7 +117,7 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 		Layer:    line.Place == sandbox.PlaceLayer || line.Place == sandbox.PlaceDiscarded,
 		ReadOnly: line.Place == sandbox.PlaceReadOnly,
 		Job:      line.Place == sandbox.PlaceBackground, Outputs: line.Outputs, Whole: line.Whole,
-		Hidden: line.Hidden, Exec: line.Exec, Grace: background,
+		Exec: line.Exec, Grace: background,
 	}))
 }
 

@@ -31,7 +31,6 @@ const (
 // A trial is a project with a secret, a directory and a home beside it, and a service of the machine: confined lines
 // must not read, change or reach them.
 type trial struct {
-	store      string // git's object store
 	base, root string
 	confiner   *Confiner
 	policy     *permission.Policy
@@ -56,7 +55,7 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 		last: map[string]string{}, limit: time.Second}
 	for name, text := range map[string]string{
 		"project/a.txt": "hello\nworld\n", "project/b.txt": "x\n", "project/sub/b.go": "package sub\n",
-		"project/.env": secretInside + "\n", "project/x": "touch PWN\n", "project/u/a.txt": "a\n", "project/u/b.txt": "b\n",
+		"project/.env": "SECRET=committed\n", "project/x": "touch PWN\n", "project/u/a.txt": "a\n", "project/u/b.txt": "b\n",
 		"project/d/%n": "", "project/v/-o": "", "project/.envrc": "true\n",
 		"outside/secret": secretOutside + "\n", "home/.ssh/id_rsa": secretOutside + "\n", "home/.bashrc": "true\n",
 	} {
@@ -65,6 +64,7 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	tr.git(t, "init", "-q", "--template=", "-b", "master", ".")
 	tr.git(t, "add", "-Af")
 	tr.git(t, "commit", "-q", "-m", "init")
+	put(t, filepath.Join(tr.root, ".env"), secretInside+"\n")
 	port := tr.listen(t, "tcp", "127.0.0.1:0")
 	tr.listen(t, "unix", filepath.Join(base, "outside", "socket"))
 	abstract := "artoo" + strings.ReplaceAll(base, "/", "-")
@@ -78,10 +78,7 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}
 	found, err := project.Find(tr.root, nil)
 	must(t, err)
-	world := permission.World{Files: files, Environ: environ, Guard: permission.NewGuard(found), Secrets: new(project.Histories)}
-	if tr.store, err = found.ObjectStore(); err != nil {
-		t.Fatal(err)
-	}
+	world := permission.World{Files: files, Environ: environ, Guard: permission.NewGuard(found)}
 	tr.confiner = New(Config{Cache: filepath.Join(base, "cache"), Environ: environ, Config: sandbox.Config{Root: tr.root, Home: home,
 		Denied: world.Denied, Protected: world.Protected, IsCache: permission.IsCache}}, facts)
 	t.Cleanup(func() {
@@ -169,11 +166,7 @@ func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
 	}
 	cmd := exec.Command(bash, "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = tr.root, tr.confiner.config.Environ, tr.script, tr.script
-	how := Line{Place: place, Exec: true}
-	if place != permission.PlaceReadOnly {
-		how.Hidden = []string{tr.store}
-	}
-	confined, err := tr.confiner.Start(cmd, how)
+	confined, err := tr.confiner.Start(cmd, Line{Place: place, Exec: true})
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}

@@ -377,7 +377,7 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 func (p *Policy) holds() Confinement {
 	can := p.Confinement
 	if can.Shows && !can.Layer {
-		if denied, err := p.Denied(); err != nil || len(denied) > 0 || p.GitHidden() != "" {
+		if denied, err := p.Denied(); err != nil || len(denied) > 0 {
 			can.First, can.Auto = false, false
 		}
 	}
@@ -463,9 +463,6 @@ func (p *Policy) needs(s *part) (need line.Need, why string) {
 	}
 	if words := line.Texts(s.Git()); len(words) > 0 {
 		if !s.reads {
-			if why := p.GitHidden(); why != "" {
-				return line.Home, why
-			}
 			if program := p.signs(s.Command, words[0], words); program != "" {
 				return line.Keys, "git signs with " + program
 			}
@@ -486,26 +483,6 @@ func (p *Policy) needs(s *part) (need line.Need, why string) {
 // needWords are the needs as a question words them.
 var needWords = map[line.Need]string{line.Network: "the network", line.Keys: "your keys or credentials",
 	line.Home: "the machine outside the project", line.Service: "a service of the machine"}
-
-// TrackedSecret is a denied file that git could show, "" for none that is known.
-func (p *Policy) TrackedSecret() string {
-	if names, err := p.World.gitSecrets(p.Root); err == nil && len(names) > 0 {
-		return below(p.Root, names[0])
-	}
-	return ""
-}
-
-// GitHidden says why commands that do more than read do not see git's objects, "" where they do. Where git cannot read
-// the repository they do: it says itself what is wrong.
-func (p *Policy) GitHidden() string {
-	if _, err := p.World.gitSecrets(p.Root); err != nil {
-		return err.Error()
-	}
-	if name := p.TrackedSecret(); name != "" {
-		return "git tracks " + name + ", which is hidden inside"
-	}
-	return ""
-}
 
 // signs names the program by which a git command would sign, "" for none.
 func (p *Policy) signs(s line.Command, sub string, words []string) string {

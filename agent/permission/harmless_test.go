@@ -48,7 +48,7 @@ func realPolicy(t *testing.T, root string, mode Mode) *Policy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Policy{Mode: mode, Root: root, World: World{Files: files, Guard: NewGuard(project), Secrets: new(facts.Histories),
+	return &Policy{Mode: mode, Root: root, World: World{Files: files, Guard: NewGuard(project),
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C.UTF-8"}}}
 }
 

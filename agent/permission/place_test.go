@@ -161,22 +161,6 @@ func TestAnInstalledProgramNeedsNoNetwork(t *testing.T) {
 	}
 }
 
-func TestWritingGitCommandsLeaveWhereGitTracksASecret(t *testing.T) {
-	t.Parallel()
-	root, p := confinedPolicy(t, ModeAuto)
-	for _, tracked := range []bool{false, true} {
-		if tracked {
-			putFile(t, filepath.Join(root, ".env"), "X=1\n")
-			gitIn(t, root, "add", ".env")
-		}
-		for _, line := range []string{"git add -A", "git show HEAD:.env | tr a b", "env git stash"} {
-			if d := decideIn(p, root, line); (d.Place == PlaceHost && d.Verdict == Ask) != tracked {
-				t.Errorf("%v: %s: %s in %q", tracked, line, d.Verdict, d.Place)
-			}
-		}
-	}
-}
-
 func TestAReasonIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	root, p := confinedPolicy(t, ModeAuto)

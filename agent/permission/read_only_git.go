@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,14 +25,14 @@ func (in inspector) gitReads(dirs, words []string) (ok bool, why string) {
 	case !slices.Contains(gitCommands(), sub):
 		return false, ""
 	case help: // the manual page, in a program that the repository's config may name
-		why = in.gitRepository(dirs, "help", nil)
+		why = in.gitRepository(dirs)
 		return why == "", why
 	}
 	if bad := gitMayWrite(sub, words); bad != "" {
 		return false, "git " + sub + " " + bad + " may do more than read"
 	}
 	if why = in.gitWords(dirs, words); why == "" {
-		why = in.gitRepository(dirs, sub, words)
+		why = in.gitRepository(dirs)
 	}
 	return why == "", why
 }
@@ -43,8 +42,8 @@ func (in inspector) gitWords(dirs, words []string) (why string) {
 	ended := false
 	for _, w := range words {
 		option := line.IsOption(w) && !ended
-		// Git runs a program for a signature; a ref may lead to any file's content.
-		format := slices.ContainsFunc([]string{"%G", "%(signature", "%(contents:sig", "%(raw", "%(*raw"},
+		// Git runs a program for a signature.
+		format := slices.ContainsFunc([]string{"%G", "%(signature", "%(contents:sig"},
 			func(field string) bool { return strings.Contains(w, field) })
 		if option && badGitOption(w) || format {
 			return "the option " + w + " of git can write, execute or leave the repository"
@@ -79,53 +78,11 @@ func (in inspector) gitGlobals(dirs, words []string) (at, rest []string, why str
 }
 
 // gitRepository asks about the repository itself.
-func (in inspector) gitRepository(dirs []string, sub string, words []string) (why string) {
-	broad := gitShowsMuch(sub, words)
+func (in inspector) gitRepository(dirs []string) (why string) {
 	for _, dir := range dirs {
 		if err := in.gitRuns(dir); err != nil {
 			return err.Error()
 		}
-		if why := in.namelessFile(dir, sub, words); why != "" {
-			return why
-		}
-		if !broad {
-			continue
-		}
-		if why := in.secretShown(dir, sub, words); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// namelessFile names the word by which a command would print a file's content without naming the file,
-// as a tag of a blob does. It may be a denied file's, and no pathspec leaves it out.
-func (in inspector) namelessFile(dir, sub string, words []string) (why string) {
-	if in.World.Files == nil || !line.In("show diff grep cat-file", sub) {
-		return ""
-	}
-	var revisions []string
-	for _, w := range words[:pathspecsAt(sub, words)] {
-		switch {
-		case !line.IsOption(w) && !namesFile(w):
-			revisions = append(append(revisions, w), strings.Split(w, "..")...)
-		case line.In("show diff", sub) && line.HasOption(w, `--all --branches --tags --remotes --glob --bisect --reflog
-				-g --walk-reflogs --indexed-objects`):
-			return w + " of git " + sub + " can lead to the content of any file"
-		}
-	}
-	for i, w := range revisions { // A...B and ^A name A and B, and ^{} follows tags.
-		revisions[i] = strings.TrimLeft(w, ".^") + "^{}"
-	}
-	found, err := in.repository(dir)
-	if err != nil {
-		return err.Error()
-	}
-	switch blobs, err := found.FileContents(in.Environ, revisions); {
-	case err != nil:
-		return err.Error()
-	case len(blobs) > 0:
-		return strings.TrimSuffix(blobs[0], "^{}") + " leads to the content of a file without its name"
 	}
 	return ""
 }
@@ -307,58 +264,6 @@ func namesFile(w string) bool {
 	return !line.IsOption(w) && path != "" && !strings.Contains(path, "}") && !strings.Contains(path, "..")
 }
 
-// secretShown names which denied file a command would show that its pathspecs do not leave out.
-func (in inspector) secretShown(dir, sub string, words []string) (why string) {
-	names, err := in.World.gitSecrets(dir)
-	if err != nil {
-		return err.Error()
-	}
-	include, exclude := pathspecs(dir, sub, words)
-	for _, name := range names {
-		if covers(include, name) && !covers(exclude, name) {
-			rel, err := filepath.Rel(dir, name)
-			if err != nil {
-				rel = name
-			}
-			return "it can show " + rel + ", which the repository holds and which may hold secrets (-- . ':!" +
-				filepath.ToSlash(rel) + "' leaves it out)"
-		}
-	}
-	return ""
-}
-
-// pathspecsAt is the index of the -- behind which words are pathspecs, len(words) for none. Some
-// options take the next word for their value even if it is --.
-func pathspecsAt(sub string, words []string) int {
-	at := slices.Index(words, "--")
-	if at < 0 || slices.Contains([]string{"cat-file", "stash show"}, sub) || at > 0 && line.HasOption(words[at-1], `-e -L --decorate-refs
-			--decorate-refs-exclude`) {
-		return len(words)
-	}
-	return at
-}
-
-// pathspecs are the places that a git command is for, and those it leaves out, absolute, with * for any
-// characters. Only a word behind -- is surely one, and none holds for objects.
-func pathspecs(dir, sub string, words []string) (include, exclude []string) {
-	at := pathspecsAt(sub, words)
-	if !slices.ContainsFunc(words[:at], func(w string) bool {
-		return !line.IsOption(w) && (hasObjectID(w) || strings.Contains(w, ":"))
-	}) {
-		for _, w := range words[min(at+1, len(words)):] {
-			if out, ok := leavesOut(w); ok {
-				exclude = append(exclude, filepath.Join(dir, out))
-			} else {
-				include = append(include, line.PathsFrom([]string{dir}, w)...)
-			}
-		}
-	}
-	if len(include) == 0 {
-		include = []string{"*"}
-	}
-	return include, exclude
-}
-
 // hasObjectID reports whether a revision may name an object by its id, as 1a2b3c4, 1a2b3c4^{} and
 // x-g1a2b3c4 do: it may be a file's.
 func hasObjectID(w string) bool {
@@ -379,16 +284,6 @@ func leavesOut(w string) (what string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// covers reports whether one of the places is a path, holds it, or may fit it.
-func covers(places []string, path string) bool {
-	const slash = string(filepath.Separator)
-	return slices.ContainsFunc(places, func(place string) bool {
-		fits := patternWord{Text: strings.ReplaceAll(place, "*", wildcard)}
-		return place == path || strings.HasPrefix(path, strings.TrimSuffix(place, slash)+slash) ||
-			strings.ContainsAny(place, "?[") || fits.matches(path, true)
-	})
 }
 
 // optionValue is the part of an option word that may name a file.

@@ -83,9 +83,7 @@ const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permis
 
 These run without a question, read-only, in every mode: inside the project, without the options listed below, and without files outside the
 project or denied files. No pattern or variable may turn into an option. Output may be redirected to /dev/null or between descriptors only. git
-runs only while the repository's own configuration names no programs. Commands that print what git stores run only while git holds no
-denied file, or while pathspecs leave it out (` + "`-- . ':!.env'`" + `). A tag or an object ID that leads to a file's content,
-without naming the file, asks. A rule ` + "`bash(@read)`" + ` stands for all of them.
+runs only while the repository's own configuration names no programs. A rule ` + "`bash(@read)`" + ` stands for all of them.
 
 `
 

@@ -25,7 +25,6 @@ type World struct {
 	Files   *files.Files
 	Environ []string // the environment of commands
 	Guard   *Guard   // finds guarded files whose names do not show it; may be nil
-	Secrets *facts.Histories
 
 	denied func() ([]string, error) // during one decision
 }
@@ -106,23 +105,6 @@ func (w World) gitRuns(dir string) error {
 		return &facts.LookupError{Err: err}
 	}
 	return nil
-}
-
-// gitSecrets lists the denied files, absolute, that git in dir tracks, did track or has stored: none in a repository
-// that artoo does not take for one. The error says that they are not known.
-func (w World) gitSecrets(dir string) ([]string, error) {
-	if w.Files == nil || w.Secrets == nil {
-		return nil, nil
-	}
-	found, err := w.repository(dir)
-	if err != nil {
-		return nil, nil
-	}
-	denied, err := w.Denied()
-	if err != nil {
-		return nil, err
-	}
-	return w.Secrets.Secrets(found, w.Environ, denied)
 }
 
 // gitHooks names the hooks that git in dir would run.

@@ -15,7 +15,6 @@ import (
 	"artoo/tool/git/gittest"
 	"artoo/tool/names"
 	"artoo/tool/needs"
-	"artoo/tool/project"
 )
 
 const testKey = "-----BEGIN " + "PRIVATE KEY-----\nMIIB\n"
@@ -208,12 +207,6 @@ func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
 		if place, err := w.env.Files.Resolve(name, false); err != nil || place.Denied == open {
 			t.Errorf("%s: %+v %v, want denied %v", name, place, err, !open)
 		}
-	}
-	var histories project.Histories
-	names, err := histories.Secrets(project.Project{Root: w.root, Dir: w.root, Git: true}, os.Environ(), nil)
-	if err != nil || strings.Contains(strings.Join(names, " "), "testdata/id_rsa") ||
-		!strings.Contains(strings.Join(names, " "), "lib/id_rsa") {
-		t.Errorf("git could show %q, %v", names, err)
 	}
 }
 

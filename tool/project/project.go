@@ -414,12 +414,6 @@ func (p Project) GitRuns() error {
 	return p.workTreeRuns(p.Root, 0)
 }
 
-// secretHere reports whether a name within the project is on the deny list.
-func (p Project) secretHere(name string) bool {
-	folded := names.Fold(name)
-	return files.SecretName(folded, filepath.ToSlash(names.Fold(p.Root))+"/"+folded) != ""
-}
-
 // workTreeRuns is GitRuns for the work tree at top.
 func (p Project) workTreeRuns(top string, depth int) error {
 	if depth > deepestModule {
@@ -470,13 +464,6 @@ func (p Project) workTreeRuns(top string, depth int) error {
 		return &LookupError{err}
 	}
 	return found
-}
-
-// ObjectStore is the directory in which git keeps the contents of the project's
-// files, absolute.
-func (p Project) ObjectStore() (string, error) {
-	_, common, err := git.Dirs(p.Root, p.GitDirs...)
-	return filepath.Join(common, "objects"), err
 }
 
 // GitDir is the directory of the work tree's own git files, absolute; "" without git.

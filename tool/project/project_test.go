@@ -278,59 +278,6 @@ func TestGitRuns(t *testing.T) {
 	}
 }
 
-// tracksSecret is an error that names the first file of the deny list in an
-// index, or says why that is unknown.
-func tracksSecret(p Project) error {
-	names, err := new(Histories).Secrets(p, os.Environ(), nil)
-	if err == nil && len(names) > 0 {
-		err = errors.New("tracks " + strings.TrimPrefix(names[0], p.Root+"/"))
-	}
-	return err
-}
-
-func TestSecretsInTheIndexAreSeen(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("d", 200)
-	for _, c := range []struct {
-		names []string
-		why   string
-	}{
-		{[]string{".env.example", "a.go", long + "/a", long + "/b", "z"}, ""},
-		{[]string{".env", "a.go"}, "tracks .env"},
-		{[]string{"a.go", long + "/a", "z/.env.production"}, "tracks z/.env.production"},
-		{[]string{"keys/id_rsa", "z"}, "tracks keys/id_rsa"},
-		{[]string{".aws/credentials"}, "tracks .aws/credentials"},
-		{[]string{"tail/.env", "ü.txt"}, "tracks tail/.env"},
-		{nil, ""},
-	} {
-		root := realTemp(t)
-		gittest.Repo(t, root)
-		for _, name := range c.names {
-			mkfile(t, filepath.Join(root, filepath.FromSlash(name)), "x")
-		}
-		gittest.Git(t, root, "add", "-f", ".")
-		for _, form := range [][]string{{"--index-version", "2"}, {"--index-version", "4"}, {"--split-index"}} {
-			gittest.Git(t, root, append([]string{"update-index"}, form...)...)
-			p := Project{Root: root, Dir: root, Git: true}
-			if err := p.GitRuns(); err != nil {
-				t.Errorf("%v: %v", form, err)
-			}
-			err := tracksSecret(p)
-			if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
-				t.Errorf("%v, %v: error %v, want one with %q", form, c.names, err, c.why)
-			}
-		}
-		mkfile(t, filepath.Join(root, ".git", "index"), "broken")
-		p := Project{Root: root, Dir: root, Git: true}
-		if err := tracksSecret(p); err != nil {
-			t.Errorf("a broken index, of which git itself shows nothing: %v", err)
-		}
-		if unknown := new(LookupError); !errors.As(p.GitRuns(), &unknown) {
-			t.Errorf("a broken index: %v", p.GitRuns())
-		}
-	}
-}
-
 // Without a git nothing is known, and no git command can run either.
 func TestWithoutGitAnIndexHoldsNothing(t *testing.T) {
 	root := realTemp(t)

@@ -43,6 +43,9 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 	if w.Ignored == nil {
 		w.Ignored = func(string) bool { return false }
 	}
+	if w.Hidden == nil {
+		w.Hidden = func(string) bool { return false }
+	}
 	j := &judge{v: v, w: w, commits: map[string]*commit{}, taken: map[string]bool{}, files: map[string]stored{}, kept: map[string]bool{},
 		asked: map[[2]string]bool{}}
 	j.anyMode = len(v.config["core.filemode"]) > 0 && slices.Contains([]string{"false", "no", "off", "0"},

@@ -47,6 +47,8 @@ type WorkTree struct {
 	Guarded func(path string) bool
 	// Ignored reports whether the project's rules ignore the path. Nil ignores nothing.
 	Ignored func(path string) bool
+	// Hidden reports whether the line could not see the file. Nil hides nothing.
+	Hidden func(path string) bool
 }
 
 var (

@@ -43,6 +43,10 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 	}
 	names := map[string]bool{}
 	for path, now := range s.after {
+		if s.before[path] != now && j.w.Hidden(path) { // On the layer it was marked, and in the project it stays as it was.
+			now.flags = indexFlags(s.before[path])
+			s.after[path] = now
+		}
 		if s.before[path] != now {
 			names[path] = true
 			for line := range strings.Lines(now.entries) {

@@ -290,8 +290,11 @@ func (s *Sandbox) claimRoom() (err error) {
 	if layers == "" {
 		layers = filepath.Join(s.config.Temp, "layers")
 	}
-	s.room, err = makeRoom(layers)
-	return err
+	if s.room, err = makeRoom(layers); err != nil {
+		return err
+	}
+	s.shown = filepath.Join(s.room.Path, "shown")
+	return os.Mkdir(s.shown, 0o700)
 }
 
 // makeRoom makes a session's directory in one for layers, which it makes when missing.
@@ -436,6 +439,65 @@ func (s *Sandbox) refresh(kept, original, rel string) (there bool, err error) {
 		}
 	}
 	return there, nil
+}
+
+// shownTo makes a directory for each layer of a command with the files that are seen in place of the project's, and names
+// it; "" for none. The directories above such a file cover the project's, so they get the same mode and times.
+func (s *Sandbox) shownTo(line launcher.Line) ([]string, error) {
+	dirs := make([]string, len(line.Writable))
+	if s.config.Shown == nil {
+		return dirs, nil
+	}
+	files, err := s.config.Shown(s.shown, line.Denied, line.Writable)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: files that are seen in place of others: %w", err)
+	}
+	above := map[string]string{} // directories, and those that they are like
+	for path, from := range files {
+		at := slices.IndexFunc(line.Writable, func(dir string) bool { return within(path, []string{dir}) })
+		if at < 0 {
+			continue
+		}
+		if dirs[at] == "" {
+			dir, err := os.MkdirTemp(s.shown, "line-")
+			if err != nil {
+				return nil, err
+			}
+			dirs[at] = filepath.Base(dir)
+		}
+		root := line.Writable[at]
+		to := filepath.Join(s.shown, dirs[at], path[len(root):])
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.Link(from, to); err != nil {
+			return nil, err
+		}
+		for path != root {
+			path, to = filepath.Dir(path), filepath.Dir(to)
+			above[to] = path
+		}
+	}
+	for dir, original := range above {
+		info, err := os.Stat(original)
+		if err != nil {
+			return nil, err
+		}
+		if err := errors.Join(os.Chmod(dir, info.Mode().Perm()|0o700), os.Chtimes(dir, time.Time{}, info.ModTime())); err != nil {
+			return nil, err
+		}
+	}
+	return dirs, nil
+}
+
+// unshow removes what shownTo made.
+func (s *Sandbox) unshow(dirs []string) (err error) {
+	for _, name := range dirs {
+		if name != "" {
+			err = errors.Join(err, tempdir.RemoveAll(filepath.Join(s.shown, name)))
+		}
+	}
+	return err
 }
 
 // entries counts the entries that the command has written on its layer outside caches.

@@ -37,6 +37,11 @@ type Config struct {
 	// goroutine. It may be nil. A path that does not exist yet cannot be protected.
 	Protected func() ([]string, error)
 
+	// Shown lists files that commands on a layer see in place of others: absolute paths, each with the file that is seen
+	// there, which lies in dir. It gets the denied paths and the directories with a layer, is called for each such
+	// command, from any goroutine, and may be nil.
+	Shown func(dir string, denied, layered []string) (map[string]string, error)
+
 	// Fixed are files and directories below Root, Write or Common that no command can write.
 	Fixed []string
 
@@ -114,8 +119,7 @@ type Options struct {
 	Job     bool
 	Whole   bool
 	Outputs []string
-	Hidden  []string // hides these too, besides Config.Denied
-	Exec    bool     // programs on the layer may be executed: the user answered for them
+	Exec    bool // programs on the layer may be executed: the user answered for them
 	// Grace is how long processes left in the background may still write.
 	Grace time.Duration
 }

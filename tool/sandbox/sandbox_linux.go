@@ -43,6 +43,7 @@ type Sandbox struct {
 	why    string       // nowhere
 	room   *tempdir.Dir // the writes of commands lie there, on disk; nil with Landlock or nothing
 	kept   string       // the directory of the project's kept caches, or ""
+	shown  string       // the directory of files that are seen in place of the project's, or ""
 	mu     sync.Mutex
 	socket channel
 	pid    int
@@ -69,7 +70,7 @@ func Open(ctx context.Context, config Config, facts Facts) (*Sandbox, error) {
 			return nil, fmt.Errorf("sandbox: %w", err)
 		}
 		setup.Steps, setup.Ports = s.places.steps, config.Loopback
-		setup.Home, setup.Scratch, setup.Kept = s.places.home, s.places.scratch, s.kept
+		setup.Home, setup.Scratch, setup.Kept, setup.Shown = s.places.home, s.places.scratch, s.kept, s.shown
 		if s.room != nil && !config.inMemory {
 			setup.Disk = s.room.Path
 		}
@@ -320,7 +321,7 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 	if options.Layer || options.ReadOnly {
 		line.Writable = s.places.layered
 	}
-	line.Kept = make([]string, len(line.Writable))
+	line.Kept, line.Shown = make([]string, len(line.Writable)), make([]string, len(line.Writable))
 	if s.facts.Mechanism == None {
 		return line, nil
 	}
@@ -341,7 +342,9 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 			return line, fmt.Errorf("sandbox: kept caches: %w", err)
 		}
 	}
-	line.Denied, line.Protected, err = s.closed(options)
+	if line.Denied, line.Protected, err = s.closed(options); err == nil && line.Overlay && (options.Layer || options.ReadOnly) {
+		line.Shown, err = s.shownTo(line)
+	}
 	return line, err
 }
 
@@ -366,7 +369,6 @@ func (s *Sandbox) closed(options Options) (denied, protected []string, err error
 			return nil, nil, fmt.Errorf("sandbox: denied files: %w", err)
 		}
 	}
-	denied = slices.Concat(denied, options.Hidden)
 	if s.facts.Mechanism == Namespaces {
 		open, err := s.places.sockets()
 		if err != nil {
@@ -485,6 +487,7 @@ func (p *Process) attend() {
 	defer close(p.done)
 	defer p.socket.file.Close()
 	p.exit, p.err = p.hear()
+	p.err = errors.Join(p.err, p.sandbox.unshow(p.line.Shown))
 	if p.err != nil {
 		<-p.sandbox.ended // nothing writes any more
 	}

@@ -18,7 +18,6 @@ import (
 	"artoo/tool"
 	"artoo/tool/environ"
 	"artoo/tool/files"
-	"artoo/tool/project"
 	"artoo/tool/shell"
 	"artoo/ui/sanitize"
 )
@@ -198,7 +197,7 @@ func (x *extensions) policy(env *tool.Env) (*permission.Policy, error) {
 	p := &permission.Policy{
 		Mode: permission.Mode(x.cfg.Approval), NoProject: x.project.None, Root: x.project.Root, Dir: x.project.Dir,
 		Shell: lines.Shell{Name: filepath.Base(shell.Find(x.process.Environ)), Locale: environ.ShellLocale(env.Environ)},
-		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(x.project), Secrets: new(project.Histories)},
+		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(x.project)},
 	}
 	for _, mode := range x.cfg.Policy.Modes {
 		p.Modes = append(p.Modes, permission.Mode(mode))

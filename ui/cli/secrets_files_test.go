@@ -172,7 +172,7 @@ func (t *tester) confinedPlay(layer bool) func() error {
 		}
 		line := "cat main.go; find . -type f -exec cat {} +; cat ~/.local/share/artoo/*"
 		if layer && t.planted.git {
-			line += "; git show HEAD:.env; git log -p" // whose store is gone as well
+			line += "; git stash; git add -A; git diff HEAD; git log -p --all"
 		}
 		output, err := t.confined(t.ctx, line, layer)
 		if err != nil {

@@ -154,8 +154,8 @@ func put(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
-// repository makes the project one of git's, with a denied file in its history and a
-// key of tests that is tracked. Where there is no git there is none.
+// repository makes the project one of git's, which tracks a denied file, changed since then, and a
+// key of tests. Where there is no git there is none.
 func (p *plantedSecrets) repository(ctx context.Context) error {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -171,6 +171,10 @@ func (p *plantedSecrets) repository(ctx context.Context) error {
 		return nil
 	}
 	identity := []string{"-c", "user.name=artoo", "-c", "user.email=artoo@localhost", "-c", "commit.gpgsign=false"}
+	env := filepath.Join(p.Project, ".env")
+	if err := put(env, "PASSWORD=committed\n"); err != nil {
+		return err
+	}
 	for _, args := range [][]string{
 		{"init", "-q"}, {"add", "-f", ".env", "main.go", "testdata/tracked.pem"},
 		append(identity, "commit", "-q", "--no-verify", "-m", "planted"),
@@ -180,7 +184,7 @@ func (p *plantedSecrets) repository(ctx context.Context) error {
 		}
 	}
 	p.git = true
-	return nil
+	return put(env, "PASSWORD="+p.canary+"\n")
 }
 
 // leaked names the planted secrets that stand in a text.

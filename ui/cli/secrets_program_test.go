@@ -118,15 +118,7 @@ func (a *app) runConfined(ctx context.Context, line string, layer bool) (string,
 	defer func() { out.Close(); os.Remove(out.Name()) }()
 	cmd := exec.Command(shell.Find(nil), "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = b.project.Dir, b.environ, out, out
-	var hidden []string
-	if b.project.Git { // its store holds a denied file
-		store, err := b.project.ObjectStore()
-		if err != nil {
-			return "", err
-		}
-		hidden = []string{store}
-	}
-	started, err := box.Start(cmd, confine.Line{Place: place, Exec: true, Hidden: hidden})
+	started, err := box.Start(cmd, confine.Line{Place: place, Exec: true})
 	if err != nil {
 		return "", err
 	}

@@ -90,7 +90,7 @@ func (t *tester) promises() []secretPromise {
 		{"`ask read(.env.test)` in the user's file reopens that file to the read tool, after a yes, and no other",
 			t.withPlay(t.reopened)},
 		{"no command of the reading list prints a denied file unasked", t.withPlay(t.readingList)},
-		{"nor does git give its content unasked", t.withPlay(t.readingGit)},
+		{"nor does git show what stands in one now, though it tracks it", t.withPlay(t.readingGit)},
 		{"commands get no provider's key, none of artoo's variables, and nothing else that looks like a credential",
 			t.withPlay(t.children)},
 		{"a command that fails is told what was withheld, and gets what ARTOO_PASS_ENV names", t.withPlay(t.withheld)},

@@ -233,7 +233,7 @@ func (j *job) cover(from, dir string) error {
 	return nil
 }
 
-// lay mounts a layer over each writable directory: kept caches and whiteouts lie between.
+// lay mounts a layer over each writable directory: whiteouts, shown files and kept caches lie between.
 func (j *job) lay(hidden []string) error {
 	if !j.Layer && !j.gone() {
 		return nil
@@ -242,6 +242,9 @@ func (j *job) lay(hidden []string) error {
 		l := layers{}
 		if hidden[i] != "" {
 			l.lower = append(l.lower, hidden[i])
+		}
+		if j.Shown[i] != "" {
+			l.lower = append(l.lower, shownDir+"/"+j.Shown[i])
 		}
 		if j.Layer && j.Kept[i] != "" {
 			l.lower = append(l.lower, keptDir+"/"+j.Kept[i])

@@ -203,6 +203,7 @@ const (
 	layerDir  = ownDir + "/layer"
 	diskDir   = ownDir + "/disk"   // Setup.Disk: one directory for each command
 	keptDir   = ownDir + "/kept"   // Setup.Kept
+	shownDir  = ownDir + "/shown"  // Setup.Shown
 	cacheDir  = ownDir + "/caches" // artoo's own side of each cache, by its number
 	hiddenDir = ownDir + "/hidden" // whiteouts for layers
 )
@@ -219,7 +220,7 @@ func (s *server) makeOwn() error {
 	if err := unix.Mount("tmpfs", newRoot+ownDir, "tmpfs", flags, "mode=755"); err != nil {
 		return err
 	}
-	for _, dir := range []string{layerDir, diskDir, keptDir, cacheDir, hiddenDir} {
+	for _, dir := range []string{layerDir, diskDir, keptDir, shownDir, cacheDir, hiddenDir} {
 		if err := unix.Mkdir(newRoot+dir, 0o755); err != nil {
 			return err
 		}
@@ -229,8 +230,11 @@ func (s *server) makeOwn() error {
 			return err
 		}
 	}
-	if s.setup.Kept != "" {
-		if err := bind(oldRoot+s.setup.Kept, newRoot+keptDir, OpRead); err != nil {
+	for from, to := range map[string]string{s.setup.Kept: keptDir, s.setup.Shown: shownDir} {
+		if from == "" {
+			continue
+		}
+		if err := bind(oldRoot+from, newRoot+to, OpRead); err != nil {
 			return err
 		}
 	}

@@ -129,6 +129,7 @@ type Setup struct {
 	Home      string // where each command has an empty directory of its own
 	Disk      string // the machine's directory for the writes of commands; "" for memory
 	Kept      string // the machine's directory of kept caches of projects; may be ""
+	Shown     string // the machine's directory of files that are seen in place of the project's; may be ""
 	Steps     []Step
 	Ports     []int    // ports of its own loopback, on which the caller listens
 	Scratch   []string // Landlock lets commands write these besides the project.
@@ -155,6 +156,7 @@ type Line struct {
 
 	Writable          []string
 	Kept              []string // one directory in Setup.Kept for each of Writable, or ""
+	Shown             []string // one directory in Setup.Shown for each of Writable, or "": its files are seen in place of others
 	Outputs           []string
 	Denied, Protected []string
 	Readable          []string // Landlock grants reading these.

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"artoo/tool/git"
@@ -41,72 +40,6 @@ func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-}
-
-// TestHistoryIsLookedThroughForSecrets has names that only history, a stash or a
-// reflog still holds.
-func TestHistoryIsLookedThroughForSecrets(t *testing.T) {
-	t.Parallel()
-	program := needs.Git(t)
-	root := realTemp(t)
-	environ := append(git.SafeEnviron(os.Environ()), "HOME="+root)
-	do := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command(program, append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
-		cmd.Dir, cmd.Env = root, environ
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
-	h := new(Histories)
-	var denied []string // files that are there
-	expect := func(want ...string) {
-		t.Helper()
-		names, err := h.Secrets(Project{Root: root, Dir: root, Git: true}, environ, denied)
-		if err != nil {
-			t.Error(err)
-		}
-		for i, name := range names {
-			names[i], _ = filepath.Rel(root, name)
-		}
-		if strings.Join(names, " ") != strings.Join(want, " ") {
-			t.Errorf("%q, want %q", names, want)
-		}
-	}
-	do("init", "-q")
-	mkfile(t, filepath.Join(root, "a"), "x")
-	do("add", "a")
-	do("commit", "-qm", "x")
-	expect()
-	mkfile(t, filepath.Join(root, "sub", ".env"), "x")
-	do("add", "-f", "sub/.env")
-	do("commit", "-qm", "y")
-	do("rm", "-q", "sub/.env")
-	do("commit", "-qm", "z")
-	expect("sub/.env")
-	do("reset", "-q", "--hard", "HEAD~2") // only the reflog has it now
-	expect("sub/.env")
-	mkfile(t, filepath.Join(root, ".netrc"), "x")
-	do("stash", "-q", "-u")
-	expect(".netrc", "sub/.env")
-
-	env := filepath.Join(root, ".env")
-	denied = []string{env}
-	mkfile(t, env, "SECRET=1\n")
-	expect(".netrc", "sub/.env")
-	do("add", "-f", ".env")
-	do("rm", "-q", "--cached", ".env") // only the object store has its content now
-	expect(".env", ".netrc", "sub/.env")
-	mkfile(t, env, "SECRET=2\n")
-	expect(".netrc", "sub/.env")
-	do("hash-object", "-w", ".env")
-	expect(".env", ".netrc", "sub/.env")
-	mkfile(t, env, "SECRET=1\r\n") // git stores it with other line ends
-	expect(".env", ".netrc", "sub/.env")
-	mkfile(t, filepath.Join(root, ".env.example"), "SECRET=3\n")
-	do("add", ".env.example")
-	mkfile(t, env, "SECRET=3\n") // any user may read it
-	expect(".netrc", "sub/.env")
 }
 
 // TestGitDoesNotFollowWhatLeadsElsewhere has repositories that show another one.
