@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,29 +99,25 @@ func (u Undo) Question(p journal.Plan) screen.UndoQuestion {
 func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
 	var list []repo.Change
 	byPath := map[string]journal.Change{}
+	other := func(c journal.Change) journal.State { // that which the files do not have
+		if done {
+			return c.Before
+		}
+		return c.After
+	}
 	for _, c := range changes {
 		if project.GitData(c.Path) && (c.Before.Kind == journal.File || c.After.Kind == journal.File) {
 			path := journal.Abs(u.Root, c.Path)
-			list = append(list, repo.Change{Path: path, Gone: c.After.Kind == journal.Absent})
+			list = append(list, repo.Change{Path: path, Gone: other(c).Kind == journal.Absent})
 			byPath[path] = c
 		}
 	}
-	open := func(state func(journal.Change) journal.State) func(path string) (io.ReadCloser, error) {
-		return func(path string) (io.ReadCloser, error) {
-			c := byPath[path]
-			if state(c).Kind == journal.Absent {
-				return nil, fs.ErrNotExist
-			}
-			data, err := u.content(c.Path, state(c))
-			return io.NopCloser(bytes.NewReader(data)), err
-		}
+	open := func(path string) (io.ReadCloser, error) {
+		c := byPath[path]
+		data, err := u.content(c.Path, other(c))
+		return io.NopCloser(bytes.NewReader(data)), err
 	}
-	before := open(func(c journal.Change) journal.State { return c.Before })
-	if !done {
-		before = nil
-	}
-	after := open(func(c journal.Change) journal.State { return c.After })
-	for _, row := range repo.Describe(context.Background(), u.Environ, u.Root, list, before, after) {
+	for _, row := range repo.Describe(context.Background(), u.Environ, u.Root, list, done, open) {
 		rows = append(rows, "git: "+row)
 	}
 	return rows

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/names"
 )
 
 // settings reads one file of git's configuration, without included files.
 func (v *View) settings(ctx context.Context, path string) (map[string][]string, error) {
 	list := map[string][]string{}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if !names.Exists(path) {
 		return list, nil
 	}
 	err := v.git.Run(ctx, nil, 0, func(piece string) error {
@@ -23,6 +23,14 @@ func (v *View) settings(ctx context.Context, path string) (map[string][]string, 
 		return nil
 	}, "config", "--file", path, "--no-includes", "--list", "-z")
 	return list, err
+}
+
+// setting is the first value of a key of the configuration.
+func (v *View) setting(key string) string {
+	if values := v.config[key]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 // setting is a key of the configuration that changes.
@@ -39,24 +47,23 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 		return nil
 	}
 	path := filepath.Join(v.r.Common, "config")
-	if v.isGone(path) {
-		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true, Text: "configuration: the file is removed"})
-		return nil
+	err := errors.Join(v.copyFile(ctx, "before.config", path, v.openBefore), v.copyFile(ctx, "after.config", path, v.openAfter))
+	if err != nil {
+		return err
 	}
-	if err := v.copyFile(ctx, "after.config", path, v.open); err != nil {
+	before, err := v.settings(ctx, filepath.Join(v.dir, "before.config"))
+	if err != nil {
 		return err
 	}
 	after, err := v.settings(ctx, filepath.Join(v.dir, "after.config"))
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true,
-			Text: "configuration: git cannot read the changed file"})
+	if readable, err := answer(ctx, err); err != nil {
+		return err
+	} else if !readable || !names.Exists(filepath.Join(v.dir, "after.config")) {
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true, Text: "configuration: the file is removed or damaged"})
 		return nil
 	}
-	for _, key := range keysOf(v.config, after) {
-		was, is := v.config[key], after[key]
+	for _, key := range keysOf(before, after) {
+		was, is := before[key], after[key]
 		if slices.Equal(was, is) {
 			continue
 		}
@@ -87,35 +94,30 @@ func (j *judge) branchSetting(key string, was, is []string, after map[string][]s
 	case before != "" || now == "" || len(was) > 0 || len(is) != 1:
 		return &j.e.Guarded
 	}
-	remote := is[0]
-	if name == "merge" {
-		if list := after["branch."+branch+".remote"]; len(list) == 1 {
-			remote = list[0]
-		}
-	}
+	remote, merged := strings.Join(after["branch."+branch+".remote"], " "), is[0]
 	known := remote == "." || len(j.v.config["remote."+remote+".url"]) > 0
-	target, isBranch := strings.CutPrefix(is[0], "refs/heads/")
-	merged := "refs/remotes/" + remote + "/" + target
-	if remote == "." {
-		merged = is[0]
+	if remote != "." {
+		merged = strings.Replace(merged, "refs/heads/", "refs/remotes/"+remote+"/", 1)
 	}
-	if known && (name == "remote" || name == "merge" && isBranch && j.v.refs.before[merged] != "") {
+	if known && (name == "remote" || name == "merge" && strings.HasPrefix(is[0], "refs/heads/") && j.v.refs.before[merged] != "") {
 		return &j.e.Bookkeeping
 	}
 	return &j.e.Guarded
 }
 
-// setConfig makes a change of the configuration.
-func (v *View) setConfig(ctx context.Context, s setting) error {
+// setConfig makes the changes of the configuration.
+func (v *View) setConfig(ctx context.Context) error {
 	file := filepath.Join(v.r.Common, "config")
-	if s.was {
-		if err := v.real.Do(ctx, "config", "--file", file, "--unset-all", s.key); err != nil {
-			return err
+	for _, s := range v.plan.config {
+		if s.was {
+			if err := v.real.Do(ctx, "config", "--file", file, "--unset-all", s.key); err != nil {
+				return err
+			}
 		}
-	}
-	for _, value := range s.values {
-		if err := v.real.Do(ctx, "config", "--file", file, "--add", s.key, value); err != nil {
-			return fmt.Errorf("%s: %w", s.key, err)
+		for _, value := range s.values {
+			if err := v.real.Do(ctx, "config", "--file", file, "--add", s.key, value); err != nil {
+				return fmt.Errorf("%s: %w", s.key, err)
+			}
 		}
 	}
 	return nil

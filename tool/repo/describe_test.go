@@ -54,15 +54,15 @@ func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
 	t.Parallel()
 	needs.Git(t)
 	for _, c := range []struct{ name, before, lines, want string }{
-		{"a commit", "", "echo 2 > a; git commit -qam 'second one'", "refs/heads/main: HASH first → HASH second one|staged: a"},
+		{"a commit", "", "echo 2 > a; git commit -qam 'second one'", "refs/heads/main: HASH first → HASH second one"},
 		{"staged", "", "echo 2 > a; echo 1 > b; git add a b", "staged: a|staged, new: b"},
-		{"taken out of the index", "", "git rm -q --cached a", "gone from the index: a"},
+		{"taken out of the index", "", "git rm -q --cached a", "staged, deleted: a"},
 		{"a branch", "", "git checkout -q -b topic", "HEAD: main → topic|refs/heads/topic: new, HASH first"},
 		{"a branch less", "git branch old", "git branch -q -D old", "refs/heads/old: deleted, was HASH first"},
 		{"of packed refs", "git branch old; git pack-refs --all", "git branch -q -D old", "refs/heads/old: deleted, was HASH first"},
-		{"a tag with a message", "", "git tag -a -m 'so far' v1", "refs/tags/v1: new, HASH so far"},
+		{"a tag with a message", "", "git tag -a -m 'so far' v1", "refs/tags/v1: new, HASH"},
 		{"a new repository within", "", "git init -q -b main in; cd in; echo 1 > c; git add c; git commit -qm inner",
-			"in/.git: HEAD: new, main|in/.git: refs/heads/main: new, HASH inner|in/.git: staged, new: c"},
+			"in/.git: HEAD: none → main|in/.git: refs/heads/main: new, HASH inner"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := t.TempDir(), filepath.Join(t.TempDir(), "after")
@@ -70,36 +70,23 @@ func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
 			gitLines(t, before, "cp -a . "+after)
 			gitLines(t, after, c.lines)
 			was, is := filesBelow(t, before), filesBelow(t, after)
-			var list []Change
-			for path, text := range is {
-				if old, there := was[path]; project.GitData(path) && (!there || old != text) {
-					list = append(list, Change{Path: path})
+			for _, done := range []bool{false, true} {
+				// The files of root are in their old state, or already in the new one.
+				root, other, is := before, after, is
+				if done {
+					root, other, was, is = after, before, is, was
 				}
-			}
-			for path := range was {
-				if _, there := is[path]; project.GitData(path) && !there {
-					list = append(list, Change{Path: path, Gone: true})
-				}
-			}
-			// The files of root are in their old state, or already in the new one.
-			says := func(root string, was func(string) (io.ReadCloser, error)) {
-				t.Helper()
 				var changes []Change
-				for _, c := range list {
-					c.Path = filepath.Join(root, c.Path)
-					changes = append(changes, c)
+				for _, path := range keysOf(was, is) {
+					if text, there := is[path]; project.GitData(path) && was[path] != text {
+						changes = append(changes, Change{Path: filepath.Join(root, path), Gone: !there})
+					}
 				}
-				saysWhatGitWould(t, Describe(context.Background(), os.Environ(), root, changes, was, in(root, after)), c.want)
+				open := func(path string) (io.ReadCloser, error) { return os.Open(other + strings.TrimPrefix(path, root)) }
+				saysWhatGitWould(t, Describe(context.Background(), os.Environ(), root, changes, done, open), c.want)
 			}
-			says(before, nil)
-			says(after, in(after, before))
 		})
 	}
-}
-
-// in opens in dir the file that a path names in root.
-func in(root, dir string) func(string) (io.ReadCloser, error) {
-	return func(path string) (io.ReadCloser, error) { return os.Open(dir + strings.TrimPrefix(path, root)) }
 }
 
 // saysWhatGitWould compares rows, in any order and with all hashes the same, with those

@@ -21,7 +21,7 @@ import (
 const (
 	indexBefore = "before.index"
 	indexAfter  = "after.index"
-	indexNext   = "next.index" // Replay puts it in place.
+	indexNext   = "next.index"
 )
 
 // copyIndexes puts both indexes into the view, where the line changed it.
@@ -66,7 +66,11 @@ func (v *View) copyFile(ctx context.Context, name, path string, open func(string
 		return err
 	}
 	defer from.Close()
-	to, err := os.OpenFile(filepath.Join(v.dir, filepath.FromSlash(name)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	copied := filepath.Join(v.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
+		return err
+	}
+	to, err := os.OpenFile(copied, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -221,7 +225,10 @@ func MergeIndex(ctx context.Context, gitDir string, own environ.Vars, vars []str
 			delete(next, path)
 		}
 	}
-	if err := v.changeIndex(ctx); err != nil {
+	if err := v.copyFile(ctx, indexNext, filepath.Join(v.dir, indexBefore), v.openBefore); err != nil {
+		return nil, nil, err
+	}
+	if err := v.changeIndex(ctx, filepath.Join(v.dir, indexNext)); err != nil {
 		return nil, nil, err
 	}
 	// A path takes the place of those below it, which the user may have staged.

@@ -1,220 +1,197 @@
 package repo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// move is a ref with another value than before.
-type move struct{ name, from, to string }
+// tip is an id that a change of the repository would have a ref reach.
+type tip struct{ id, ref string }
 
 // judgeRefs judges refs, HEAD, the stash and the state of an unfinished merge.
 func (j *judge) judgeRefs(ctx context.Context) error {
-	v := j.v
 	moves := j.moves()
-	stash := j.stashMoves()
-	tips, err := j.pendingTips()
+	stash, err := j.stashMoves()
+	if err = errors.Join(err, j.readMessages()); err != nil {
+		return err
+	}
+	bad, err := j.bad(ctx, moves, stash)
 	if err != nil {
 		return err
 	}
-	for _, e := range stash.pushed {
-		tips = append(tips, tip{e.id, "refs/stash"})
-	}
-	for _, m := range moves {
-		if m.to != "" {
-			tips = append(tips, tip{m.to, m.name})
+	moves = slices.DeleteFunc(moves, func(m move) bool {
+		switch {
+		case bad[m.to]:
+			j.refuse(m, short(m.to)+" is missing or not whole")
+		case m.to != "" && strings.HasPrefix(m.name, "refs/heads/") && j.kinds[m.to] != "commit":
+			j.refuse(m, short(m.to)+" is no commit")
 		}
-	}
-	if v.format.isID(v.refs.headNow) {
-		tips = append(tips, tip{v.refs.headNow, "HEAD"})
-	}
-	if len(tips)+len(stash.dropped) > 0 || v.refs.head != v.refs.headNow || v.sorted.index {
-		if err := j.askKinds(ctx, tips, stash); err != nil {
-			return err
-		}
-	}
-	bad := map[string]bool{}
-	var known []string
-	for _, t := range tips {
-		if bad[t.id] = j.kinds[t.id] == ""; !bad[t.id] {
-			known = append(known, t.id)
-		}
-	}
-	slices.Sort(known)
-	if err := j.complete(ctx, slices.Compact(known), bad); err != nil {
-		return err
-	}
-	moves = slices.DeleteFunc(moves, func(m move) bool { return j.refuseRef(m, bad) })
+		return j.refused[m.name]
+	})
 	stash.pushed = slices.DeleteFunc(stash.pushed, func(e entry) bool {
 		if bad[e.id] {
-			j.badRef("refs/stash", "refs/stash: "+short(e.id)+" is not a whole commit")
+			j.refuse(move{name: "refs/stash", from: stash.from}, short(e.id)+" is missing or not whole")
 		}
 		return bad[e.id]
 	})
-	tips = slices.DeleteFunc(tips, func(t tip) bool { return bad[t.id] })
-	ids := make([]string, 0, len(tips))
-	for _, t := range tips {
-		ids = append(ids, t.id)
-	}
-	if j.order, err = v.newCommits(ctx, ids); err != nil {
+	tips := slices.DeleteFunc(j.tips(moves, stash), func(t tip) bool { return bad[t.id] })
+	if err := j.commitRows(ctx, tips, &stash); err != nil {
 		return err
 	}
-	for _, c := range j.order {
-		j.commits[c.id] = c
-	}
-	j.head(bad)
-	if err := j.pending(bad); err != nil {
-		return err
-	}
+	j.head(ctx)
+	j.pending(bad)
 	for _, m := range moves {
 		if err := j.ref(ctx, m); err != nil {
 			return err
 		}
 	}
 	j.stash(stash)
-	if err := j.commitRows(ctx, tips); err != nil {
-		return err
-	}
 	return j.unreached(ctx)
 }
 
-// moves are the refs below refs/ with another value. A name that can never be a ref's stays unchanged.
-func (j *judge) moves() (moves []move) {
-	r := &j.v.refs
-	if !j.v.sorted.refs {
-		return nil
-	}
-	for _, name := range keysOf(r.before, r.after) {
-		m := move{name, r.before[name], r.after[name]}
-		switch {
-		case m.from == m.to || name == "refs/stash":
-			continue
-		case !validRef(name):
-			j.badRef(name, fmt.Sprintf("%q is not a valid name of a ref", name))
-		case m.to == broken, m.from == broken:
-			j.badRef(name, name+" holds no valid id")
-		case strings.HasPrefix(m.from, "ref: ") || strings.HasPrefix(m.to, "ref: "):
-			j.e.Guarded = append(j.e.Guarded, Row{Kind: RefSymbolic, Object: name, Left: true,
-				Text: fmt.Sprintf("%s: %s → %s", name, orNone(m.from), orNone(m.to))})
-		default:
-			moves = append(moves, m)
-			continue
+// tips are the ids that the line would have reached, in the order in which a new commit belongs to one of them.
+func (j *judge) tips(moves []move, stash stashMoves) []tip {
+	r := j.v.refs
+	tips := []tip{{r.headNow, "HEAD"}}
+	for _, m := range moves {
+		at := len(tips)
+		if "ref: "+m.name == r.headNow {
+			at = 0
 		}
-		j.keep(m)
+		tips = slices.Insert(tips, at, tip{m.to, m.name})
 	}
-	return moves
+	for _, m := range j.p.messages {
+		for _, id := range m.commits() {
+			tips = append(tips, tip{id, m.name})
+		}
+	}
+	for _, e := range stash.pushed {
+		tips = append(tips, tip{e.id, "refs/stash"})
+	}
+	return slices.DeleteFunc(tips, func(t tip) bool { return !j.v.format.isID(t.id) })
 }
 
-func (j *judge) badRef(name, text string) {
-	j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadRef, Object: name, Text: text, Left: true})
+// bad are those of the tips that git cannot reach in full. It asks git for the kinds of objects, and for the subjects
+// of the commits that rows name.
+func (j *judge) bad(ctx context.Context, moves []move, stash stashMoves) (bad map[string]bool, err error) {
+	r, tips := &j.v.refs, j.tips(moves, stash)
+	if len(tips)+len(moves)+len(stash.dropped) == 0 && r.head == r.headNow && !j.v.sorted.index {
+		return nil, nil
+	}
+	old := slices.AppendSeq([]string{r.head}, maps.Values(r.before))
+	for _, e := range stash.before {
+		old = append(old, e.id)
+	}
+	slices.Sort(old)
+	for _, id := range slices.Compact(old) {
+		if j.v.format.isID(id) {
+			r.excluded = append(r.excluded, "^"+id)
+		}
+	}
+	ids := []string{r.head}
+	for _, m := range moves {
+		ids = append(ids, m.from)
+	}
+	for _, t := range tips {
+		ids = append(ids, t.id)
+	}
+	if j.kinds, err = j.v.kinds(ctx, ids); err != nil {
+		return nil, err
+	}
+	if err := j.askSubjects(ctx); err != nil {
+		return nil, err
+	}
+	bad = map[string]bool{}
+	var whole []string
+	for _, t := range tips {
+		if bad[t.id] = j.kinds[t.id] == ""; !bad[t.id] {
+			whole = append(whole, t.id)
+		}
+	}
+	if all, err := j.v.whole(ctx, whole...); all || err != nil {
+		return bad, err
+	}
+	for _, id := range whole {
+		one, err := j.v.whole(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		bad[id] = !one
+	}
+	return bad, nil
 }
 
-// refuseRef reports whether a ref cannot have its new value, which is then left out.
-func (j *judge) refuseRef(m move, bad map[string]bool) bool {
-	branch := strings.HasPrefix(m.name, "refs/heads/")
-	switch {
-	case m.to == "":
-		return false
-	case bad[m.to]:
-		j.badRef(m.name, m.name+": "+short(m.to)+" is missing or not whole")
-	case branch && j.kinds[m.to] != "commit":
-		j.badRef(m.name, m.name+": "+short(m.to)+" is no commit")
-	default:
-		return false
-	}
-	j.keep(m)
-	return true
-}
-
-// keep leaves a ref as it was.
-func (j *judge) keep(m move) {
-	j.kept[m.name] = true
-	if m.from == "" {
-		delete(j.v.refs.after, m.name)
-	} else {
-		j.v.refs.after[m.name] = m.from
-	}
+// message is a file of the state of a merge, before and after the line; nil is no file.
+type message struct {
+	name          string
+	before, after []byte
 }
 
 // mostMessage is how many bytes of a message are taken over.
 const mostMessage = 1 << 20
 
 // namesCommits reports whether each line of a message is the id of a commit.
-func namesCommits(message string) bool { return strings.HasSuffix(message, "_HEAD") }
+func (m message) namesCommits() bool { return strings.HasSuffix(m.name, "_HEAD") }
 
-// message is one of the messages, before and now.
-func (v *View) message(name string) (before, after []byte, err error) {
-	path := filepath.Join(v.r.GitDir, name)
-	if before, err = v.before(path); err != nil {
-		return nil, nil, err
+// commits are the ids that a message names.
+func (m message) commits() []string {
+	if !m.namesCommits() {
+		return nil
 	}
-	after, err = v.after(path)
-	return before, after, err
+	return strings.Fields(string(m.after))
 }
 
-// pendingTips are the commits that a merge, cherry-pick or revert is yet to use.
-func (j *judge) pendingTips() (tips []tip, err error) {
+// readMessages reads those messages that the line changed.
+func (j *judge) readMessages() error {
 	for _, name := range j.v.sorted.messages {
-		if !namesCommits(name) {
-			continue
-		}
-		_, after, err := j.v.message(name)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range strings.Fields(string(after)) {
-			if j.v.format.isID(id) {
-				tips = append(tips, tip{id, name})
-			}
-		}
-	}
-	return tips, nil
-}
-
-// pending judges the state that the line left of a merge, cherry-pick or revert, or ended.
-func (j *judge) pending(bad map[string]bool) error {
-	for _, name := range j.v.sorted.messages {
-		before, after, err := j.v.message(name)
-		if err != nil {
+		path := filepath.Join(j.v.r.GitDir, name)
+		before, err := j.v.before(path)
+		after, errAfter := j.v.after(path)
+		if err := errors.Join(err, errAfter); err != nil {
 			return err
 		}
-		if same(before, after) {
-			continue
-		}
-		if len(after) > mostMessage {
-			j.badRef(name, name+" is too long")
-			continue
-		}
-		if !namesCommits(name) {
-			j.e.Bookkeeping = append(j.e.Bookkeeping, Row{Kind: Pending, Object: name, Text: name + ": for the next commit"})
+		if !same(before, after) {
 			j.p.messages = append(j.p.messages, message{name, before, after})
-			continue
 		}
-		ids := strings.Fields(string(after))
-		whole := after == nil || string(after) == strings.Join(ids, "\n")+"\n"
-		for _, id := range ids {
-			whole = whole && j.v.format.isID(id) && !bad[id] && j.kinds[id] == "commit"
-		}
-		row := Row{Kind: Pending, Object: name, Text: name + ": ended"}
-		switch {
-		case !whole:
-			j.badRef(name, name+" does not name whole commits")
-			continue
-		case after != nil:
-			var named []string
-			for _, id := range ids {
-				named = append(named, j.named(id))
-			}
-			row.Text = name + ": to be finished with " + strings.Join(named, ", ")
-		}
-		j.e.Content = append(j.e.Content, row)
-		j.p.messages = append(j.p.messages, message{name, before, after})
 	}
 	return nil
+}
+
+// same reports whether two contents are equal; no file differs from an empty one.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+
+// pending judges the state that the line left of a merge, cherry-pick or revert, or ended.
+func (j *judge) pending(bad map[string]bool) {
+	j.p.messages = slices.DeleteFunc(j.p.messages, func(m message) bool {
+		ids := m.commits()
+		valid := len(m.after) <= mostMessage
+		if valid && !m.namesCommits() {
+			j.e.Bookkeeping = append(j.e.Bookkeeping, Row{Kind: Pending, Object: m.name, Text: m.name + ": for the next commit"})
+			return false
+		}
+		text := m.name + ": ended"
+		if m.after != nil {
+			text = m.name + ": to be finished with " + strings.Join(ids, ", ")
+			valid = valid && string(m.after) == strings.Join(ids, "\n")+"\n"
+		}
+		for _, id := range ids {
+			valid = valid && !bad[id] && j.kinds[id] == "commit"
+			text = strings.Replace(text, id, j.named(id), 1)
+		}
+		if !valid {
+			j.refuse(move{name: m.name}, "not as git writes it")
+			return true
+		}
+		j.e.Content = append(j.e.Content, Row{Kind: Pending, Object: m.name, Text: text})
+		return false
+	})
 }
 
 // stashMoves are the changes of the stash, whose older entries stand in its reflog alone.
@@ -226,33 +203,50 @@ type stashMoves struct {
 	from    string // The ref held it before.
 }
 
+// entry is one of the stash.
+type entry struct {
+	id, text string
+	files    []string // A new entry has them.
+}
+
 // stashMoves compares the stash before and after the line.
-func (j *judge) stashMoves() stashMoves {
-	r := &j.v.refs
-	l, changed := r.logs["refs/stash"]
-	from, to := r.before["refs/stash"], r.after["refs/stash"]
-	if !changed && from == to {
-		return stashMoves{}
+func (j *judge) stashMoves() (m stashMoves, err error) {
+	const name = "refs/stash"
+	path := j.v.logPath(name)
+	to := j.v.refs.after[name]
+	if m.from = j.v.refs.before[name]; m.from == to && !slices.Contains(j.v.sorted.logs, name) {
+		return m, nil
 	}
-	m := stashMoves{before: j.v.entries(l.before), log: l.before, from: from}
-	after := j.v.entries(l.after)
-	if len(m.before) == 0 && from != "" {
-		m.before = []entry{{from, "stash"}}
+	if m.log, err = j.v.before(path); err != nil {
+		return m, err
 	}
-	if to == "" {
-		after = nil
-	} else if len(after) == 0 || after[len(after)-1].id != to {
-		after = append(after, entry{to, "stash"})
-	}
+	log, err := j.v.after(path)
+	m.before, m.pushed = j.v.entries(m.log, m.from), j.v.entries(log, to)
 	for i, e := range m.before {
-		if len(after) > 0 && after[0].id == e.id {
-			after = after[1:]
+		if len(m.pushed) > 0 && m.pushed[0].id == e.id {
+			m.pushed = m.pushed[1:]
 		} else {
 			m.dropped = append(m.dropped, i)
 		}
 	}
-	m.pushed = after
-	return m
+	return m, err
+}
+
+// entries are those of a stash, the oldest first. Its ref holds the id of the last.
+func (v *View) entries(log []byte, last string) (list []entry) {
+	if last == "" {
+		return nil
+	}
+	for line := range strings.Lines(string(log)) {
+		ids, text, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
+		if fields := strings.Fields(ids); len(fields) >= 2 {
+			list = append(list, entry{id: fields[1], text: strings.Map(printable, text)})
+		}
+	}
+	if len(list) == 0 || list[len(list)-1].id != last {
+		list = append(list, entry{id: last})
+	}
+	return list
 }
 
 // stash makes the rows and the plan of the stash.
@@ -263,50 +257,27 @@ func (j *judge) stash(m stashMoves) {
 			Text: fmt.Sprintf("stash@{%d}: dropped, was %s %s", len(m.before)-1-i, short(e.id), e.text)})
 	}
 	for _, e := range m.pushed {
-		j.e.Content = append(j.e.Content, Row{Kind: Stash, Object: e.id, Text: fmt.Sprintf("stash: new, %s %s", short(e.id), e.text)})
+		j.e.Content = append(j.e.Content, Row{Kind: Stash, Object: e.id, Files: e.files,
+			Text: fmt.Sprintf("stash: new, %s %s", short(e.id), e.text)})
 	}
 	if len(m.dropped)+len(m.pushed) > 0 {
 		j.p.stash = &m
 	}
 }
 
-// stashFiles names the files of a new stash.
-func (j *judge) stashFiles(id string, files []string) {
-	for i := range j.e.Content {
-		if row := &j.e.Content[i]; row.Kind == Stash && row.Object == id {
-			row.Files = files
-		}
-	}
-}
-
 // replayStash drops and pushes entries as git stash does.
-func (v *View) replayStash(ctx context.Context, m *stashMoves) error {
+func (v *View) replayStash(ctx context.Context) error {
+	m := v.plan.stash
 	if m == nil {
 		return nil
 	}
-	log, err := v.before(v.logPath("refs/stash"))
-	if err != nil {
-		return err
-	}
-	if !same(log, m.log) && len(log)+len(m.log) > 0 {
-		return fmt.Errorf("refs/stash: %w", ErrMoved)
-	}
-	last := len(m.before) - 1
-	if len(m.dropped) > 0 && len(m.dropped) == len(m.before) {
-		if err := v.real.Do(ctx, "update-ref", "-d", "refs/stash", m.from); err != nil {
+	for _, i := range m.dropped { // The oldest goes first, so that the others keep their numbers.
+		if err := v.real.Do(ctx, "stash", "drop", "-q", fmt.Sprintf("stash@{%d}", len(m.before)-1-i)); err != nil {
 			return err
-		}
-	} else {
-		for _, i := range m.dropped { // The oldest goes first, so that the others keep their numbers.
-			if err := v.real.Do(ctx, "reflog", "delete", "--updateref", "--rewrite",
-				fmt.Sprintf("refs/stash@{%d}", last-i)); err != nil {
-				return err
-			}
 		}
 	}
 	for _, e := range m.pushed {
-		text := cmp.Or(strings.Map(printable, e.text), "stash") // Git takes no empty text.
-		if err := v.real.Do(ctx, "update-ref", "--create-reflog", "-m", text, "refs/stash", e.id); err != nil {
+		if err := v.real.Do(ctx, "stash", "store", "-q", "-m", cmp.Or(e.text, "stash"), e.id); err != nil {
 			return err
 		}
 	}

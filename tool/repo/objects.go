@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bufio"
 	"bytes"
 	"compress/zlib"
 	"context"
@@ -13,12 +12,10 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"artoo/tool/git"
@@ -39,130 +36,82 @@ func (f format) isID(text string) bool { return len(text) == f.hex && isHex(text
 
 func (f format) none() string { return strings.Repeat("0", f.hex) }
 
+// blob is the id of content.
+func (f format) blob(data []byte) string { return git.ObjectID(f.hash(), "blob", data) }
+
+// emptyTree is the id of a tree without entries, which git knows without storing it.
+func (f format) emptyTree() string { return git.ObjectID(f.hash(), "tree", nil) }
+
 // mostObject is how many bytes a loose object may hold.
 const mostObject = 1 << 30
 
-// errObject says that a loose object does not match its name.
-var errObject = errors.New("not the object of this id")
-
-// takeObject copies a loose object of the layer into the view, if its content matches its name. Others are left out:
-// they could stand in for content that is stored later.
+// takeObject copies a loose object of the layer into the view, if its content has the hash that is its name. Others are
+// left out: git reads objects without that check, and they could stand in for content that the project has.
 func (v *View) takeObject(ctx context.Context, path string) error {
-	id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
-	if !v.format.isID(id) {
-		return nil
+	fan, rest := filepath.Base(filepath.Dir(path)), filepath.Base(path)
+	name := "git/objects/" + fan + "/" + rest
+	if err := v.copyFile(ctx, name, path, v.open); err != nil {
+		return err
 	}
-	from, err := v.open(path)
+	copied := filepath.Join(v.dir, filepath.FromSlash(name))
+	f, err := os.Open(copied)
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	name := filepath.Join(v.dir, "git", "objects", id[:2], id[2:])
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
+	defer f.Close()
+	sum := v.format.hash()
+	object, err := zlib.NewReader(f)
+	if err == nil {
+		_, err = io.Copy(sum, io.LimitReader(text.Reader(ctx, object), mostObject))
 	}
-	to, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	err = v.format.check(id, io.TeeReader(text.Reader(ctx, from), to))
-	if err := errors.Join(err, to.Close()); err == nil {
-		v.made[id] = true
-		return nil
+	if err != nil || hex.EncodeToString(sum.Sum(nil)) != fan+rest {
+		return os.Remove(copied)
 	}
-	if removed := os.Remove(name); removed != nil {
-		return removed
-	}
-	if errors.Is(err, errObject) {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // mostPack is how many bytes of a pack are taken.
 const mostPack = 64 << 20
 
 // takePack has git unpack a new pack of the layer in the view, which computes the ids of its objects. Those
-// that are damaged or behind mostPack are left out. The pack itself is never landed.
+// that are damaged or behind mostPack are left out.
 func (v *View) takePack(ctx context.Context, path string) error {
 	from, err := v.open(path)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	err = v.git.Run(ctx, io.LimitReader(from, mostPack), 0, nil, "unpack-objects", "-q", "-r")
-	if err != nil && (ctx.Err() != nil || !exited(err)) {
-		return err
-	}
-	objects := filepath.Join(v.dir, "git", "objects")
-	return filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
-		if id := filepath.Base(filepath.Dir(path)) + d.Name(); err == nil && v.format.isID(id) {
-			v.made[id] = true
-		}
-		return err
-	})
+	_, err = answer(ctx, v.git.Run(ctx, io.LimitReader(from, mostPack), 0, nil, "unpack-objects", "-q", "-r"))
+	return err
 }
 
-// check reads a loose object to its end: it must be whole, have a correct header and
-// the hash that is its id.
-func (f format) check(id string, r io.Reader) error {
-	packed := bufio.NewReader(r)
-	z, err := zlib.NewReader(packed)
-	if err != nil {
-		return damaged(err)
+// answer takes an exit status of git other than 0 for a no.
+func answer(ctx context.Context, err error) (yes bool, _ error) {
+	if err != nil && ctx.Err() == nil && exited(err) {
+		return false, nil
 	}
-	text := bufio.NewReader(z)
-	head, err := text.ReadSlice(0)
-	if err != nil {
-		return damaged(err)
-	}
-	kind, length, ok := strings.Cut(string(head[:len(head)-1]), " ")
-	size, err := strconv.ParseInt(length, 10, 64)
-	if !ok || err != nil || strconv.FormatInt(size, 10) != length || size < 0 || size > mostObject ||
-		kind != "blob" && kind != "tree" && kind != "commit" && kind != "tag" {
-		return errObject
-	}
-	sum := f.hash()
-	sum.Write(head)
-	n, err := io.Copy(sum, io.LimitReader(text, size+1))
-	if err != nil {
-		return damaged(err)
-	}
-	_, end := packed.ReadByte()
-	switch {
-	case end == nil, n != size, hex.EncodeToString(sum.Sum(nil)) != id:
-		return errObject
-	case !errors.Is(end, io.EOF):
-		return end
-	}
-	return nil
+	return err == nil, err
 }
 
-// damaged is errObject where the content is at fault, else the error.
-func damaged(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, new(*os.PathError)) {
-		return err
-	}
-	return errObject
-}
+// exited reports whether git ran and failed.
+func exited(err error) bool { return errors.As(err, new(*exec.ExitError)) }
 
 // kinds asks git for the types of objects; those that the view lacks have none.
 func (v *View) kinds(ctx context.Context, ids []string) (map[string]string, error) {
 	found := map[string]string{}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !v.format.isID(id) })
 	if len(ids) == 0 {
 		return found, nil
 	}
-	err := v.git.Run(ctx, lines(ids), '\n', func(line string) error {
-		id, kind, ok := strings.Cut(line, " ")
-		if !ok {
-			return fmt.Errorf("git cat-file says %q", line)
-		}
-		if kind != "missing" {
+	return found, v.git.Run(ctx, lines(ids), '\n', func(line string) error {
+		if id, kind, _ := strings.Cut(line, " "); kind != "missing" {
 			found[id] = kind
 		}
 		return nil
 	}, "cat-file", "--batch-check=%(objectname) %(objecttype)")
-	return found, err
 }
 
 func lines(list []string) io.Reader {
@@ -174,37 +123,31 @@ func lines(list []string) io.Reader {
 	return &b
 }
 
-// reached are the objects that tips reach and the refs of before do not. The error
-// says that one is missing.
-func (v *View) reached(ctx context.Context, tips []string) (ids []string, err error) {
-	args := []string{"rev-list", "--objects", "--no-object-names", "--stdin"}
+// whole reports whether git reaches all objects of the ids that the refs of before do not reach.
+func (v *View) whole(ctx context.Context, ids ...string) (bool, error) {
+	args := []string{"rev-list", "--objects", "--quiet", "--ignore-missing"}
 	if v.promises() {
 		args = append(args, "--missing=allow-any")
 	}
-	err = v.git.Run(ctx, lines(append(tips[:len(tips):len(tips)], v.refs.excluded...)), '\n', func(id string) error {
-		if v.made[id] {
-			ids = append(ids, id)
-		}
-		return nil
-	}, args...)
-	return ids, err
+	return answer(ctx, v.git.Run(ctx, lines(append(ids, v.refs.excluded...)), 0, nil, append(args, "--stdin")...))
 }
 
-// exited reports whether git ran and failed.
-func exited(err error) bool { return errors.As(err, new(*exec.ExitError)) }
-
-// blob is the id of content.
-func (f format) blob(data []byte) string { return git.ObjectID(f.hash(), "blob", data) }
-
-// emptyTree is the id of a tree without entries, which git knows without storing it.
-func (f format) emptyTree() string { return git.ObjectID(f.hash(), "tree", nil) }
-
-// commit is one that no ref reached before the line.
-type commit struct {
-	id      string
-	parents []string
-	subject string
-	files   []file // those that differ from all parents
+// askSubjects asks git for the subjects of the commits among kinds.
+func (j *judge) askSubjects(ctx context.Context) error {
+	var commits []string
+	for id, kind := range j.kinds {
+		if kind == "commit" {
+			commits = append(commits, id)
+		}
+	}
+	if len(commits) == 0 {
+		return nil
+	}
+	return j.v.git.Run(ctx, lines(commits), '\n', func(line string) error {
+		id, subject, _ := strings.Cut(line, " ")
+		j.subjects[id] = subject
+		return nil
+	}, "log", "--stdin", "--no-walk=unsorted", "--format=%H %s")
 }
 
 // file is a path of a commit.
@@ -212,114 +155,98 @@ type file struct{ mode, id, path string }
 
 func (f file) key() string { return f.path + "\x00" + f.id }
 
-// gone reports whether the commit removes the path.
-func (f file) gone() bool { return f.mode == "000000" }
+// deleted is the mode of a path that a commit removes.
+const deleted = "000000"
 
-// newCommits are the commits that tips reach and no ref of before did, the newest
-// first.
-func (v *View) newCommits(ctx context.Context, tips []string) (list []*commit, err error) {
+func (f file) gone() bool { return f.mode == deleted }
+
+// log runs git log over commits. It calls commit for the line that the format makes of each, then each for its paths,
+// with the ids that the parents hold there.
+func (v *View) log(ctx context.Context, input []string, commit func(line string), each func(now file, was []string) error, args ...string) error {
+	var now file // has a mode where its path comes next
+	var was []string
+	args = append([]string{"log", "--ignore-missing", "--stdin", "-z", "--raw", "--no-abbrev", "--no-renames", "--root"}, args...)
+	return v.git.Run(ctx, lines(input), 0, func(piece string) error {
+		meta := strings.TrimPrefix(piece, "\n")
+		switch parents := len(meta) - len(strings.TrimLeft(meta, ":")); {
+		case now.mode != "":
+			whole := file{now.mode, now.id, piece}
+			now = file{}
+			return each(whole, was)
+		case parents > 0:
+			fields := strings.Fields(meta[parents:])
+			if len(fields) != 2*(parents+1)+1 {
+				return fmt.Errorf("git log says %q", piece)
+			}
+			now, was = file{mode: fields[parents], id: fields[2*parents+1]}, fields[parents+1:2*parents+1]
+		case piece != "":
+			commit(piece)
+		}
+		return nil
+	}, args...)
+}
+
+// commit is one that no ref reached before the line.
+type commit struct {
+	id, ref, subject string
+	tip              string // The ref reaches it by this id.
+	files            []file // those that differ from all parents
+}
+
+// newCommits are the commits that tips reach and no ref of before did, the newest first.
+func (j *judge) newCommits(ctx context.Context, tips []tip) (list []*commit, err error) {
+	refs := map[string]string{}
+	var ids []string
+	for _, t := range tips {
+		ids = append(ids, t.id)
+		if refs[t.id] == "" {
+			refs[t.id] = t.ref
+		}
+	}
 	if len(tips) == 0 {
 		return nil, nil
 	}
-	var raw rawLog
-	input := append(tips[:len(tips):len(tips)], v.refs.excluded...)
-	err = v.git.Run(ctx, lines(input), 0, func(piece string) error {
-		switch head, isHead, err := raw.take(piece); {
-		case err != nil:
-			return err
-		case isHead:
-			ids, subject, _ := strings.Cut(head, "\n")
-			fields := strings.Fields(ids)
-			if len(fields) == 0 {
-				return fmt.Errorf("git log says %q", head)
-			}
-			list = append(list, &commit{id: fields[0], parents: fields[1:], subject: subject})
-		case raw.whole:
-			if len(list) > 0 {
-				c := list[len(list)-1]
-				c.files = append(c.files, raw.now)
-			}
-		}
+	j.p.objects = append(j.p.objects, ids...)
+	return list, j.v.log(ctx, append(ids, j.v.refs.excluded...), func(line string) {
+		id, rest, _ := strings.Cut(line, " ")
+		tip, subject, _ := strings.Cut(rest, " ")
+		list = append(list, &commit{id: id, ref: refs[tip], tip: tip, subject: subject})
+	}, func(now file, _ []string) error {
+		c := list[len(list)-1]
+		c.files = append(c.files, now)
 		return nil
-	}, "log", "--stdin", "--topo-order", "-z", "--raw", "-c", "--no-abbrev", "--no-renames", "--root", "--format=%H %P%n%s")
-	return list, err
+	}, "--topo-order", "-c", "--format=%H %S %s")
 }
 
-// rawLog reads the output of git log -z --raw, piece by piece.
-type rawLog struct {
-	meta  bool // The piece before described the next path.
-	whole bool // The fields now and was are complete.
-	now   file
-	was   []string // The parents hold these ids.
-}
-
-// take reports whether a piece is the head of a commit.
-func (r *rawLog) take(piece string) (head string, isHead bool, err error) {
-	if r.meta {
-		r.now.path, r.meta, r.whole = piece, false, true
-		return "", false, nil
-	}
-	r.whole = false
-	meta := strings.TrimPrefix(piece, "\n")
-	if !strings.HasPrefix(meta, ":") {
-		return piece, piece != "", nil
-	}
-	parents := len(meta) - len(strings.TrimLeft(meta, ":"))
-	fields := strings.Fields(meta[parents:])
-	if len(fields) != 2*(parents+1)+1 {
-		return "", false, fmt.Errorf("git log says %q", piece)
-	}
-	r.now = file{mode: fields[parents], id: fields[2*parents+1]}
-	r.was = fields[parents+1 : 2*parents+1]
-	r.meta = true
-	return "", false, nil
-}
-
-// held says which of the files, at their paths, a commit held that a ref reached before
-// the line.
-func (v *View) held(ctx context.Context, files []file) (map[string]bool, error) {
-	found := map[string]bool{}
-	paths, wanted := map[string]bool{}, map[string]bool{}
-	for _, f := range files {
-		paths[f.path], wanted[f.key()] = true, true
-	}
-	if len(paths) == 0 || len(v.refs.excluded) == 0 {
-		return found, nil
-	}
-	input := make([]string, 0, len(v.refs.excluded)+len(paths)+1)
+// unheld are the keys of those files that no commit had at their paths which a ref reached before the line.
+func (v *View) unheld(ctx context.Context, files []file) (map[string]bool, error) {
+	wanted := map[string]bool{}
+	var input, paths []string
 	for _, tip := range v.refs.excluded {
 		input = append(input, strings.TrimPrefix(tip, "^"))
 	}
-	input = append(input, "--")
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if strings.Contains(path, "\n") { // It does not fit in a line of input, so it counts as new.
-			continue
+	for _, f := range files {
+		wanted[f.key()] = true
+		if !strings.Contains(f.path, "\n") { // It does not fit in a line of input, so it counts as new.
+			paths = append(paths, f.path)
 		}
-		input = append(input, path)
 	}
-	if input[len(input)-1] == "--" {
-		return found, nil
+	if len(input) == 0 || len(paths) == 0 {
+		return wanted, nil
 	}
-	all := errors.New("all are found")
-	var raw rawLog
-	err := v.git.Run(ctx, lines(input), 0, func(piece string) error {
-		if _, _, err := raw.take(piece); err != nil || !raw.whole {
-			return err
+	err := v.log(ctx, slices.Concat(input, []string{"--"}, paths), func(string) {}, func(now file, was []string) error {
+		for _, id := range append(was, now.id) {
+			delete(wanted, file{id: id, path: now.path}.key())
 		}
-		for _, id := range append(raw.was, raw.now.id) {
-			if key := (file{id: id, path: raw.now.path}).key(); wanted[key] {
-				found[key] = true
-			}
-		}
-		if len(found) == len(wanted) {
-			return all
+		if len(wanted) == 0 {
+			return io.EOF
 		}
 		return nil
-	}, "log", "--stdin", "-z", "--raw", "-m", "--full-history", "--no-abbrev", "--no-renames", "--root", "--format=%H")
-	if errors.Is(err, all) {
+	}, "-m", "--full-history", "--format=%H")
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return found, err
+	return wanted, err
 }
 
 // mostDiff is how many bytes the diffs of all commits take together.
@@ -328,80 +255,43 @@ const mostDiff = 4 << 20
 // uncounted is how many lines a change counts for that has none, such as that of a binary file.
 const uncounted = 1 << 30
 
-// diff is that of a commit.
-type diff struct {
-	text  string // cut after mostDiff bytes of all
-	lines int    // so many are added and removed
-}
-
-// diffs are the diffs of commits.
-func (v *View) diffs(ctx context.Context, ids []string) (map[string]diff, error) {
-	all := map[string]diff{}
-	if len(ids) == 0 {
-		return all, nil
+// diffs puts the diffs of commits into their rows, by id.
+func (v *View) diffs(ctx context.Context, rows map[string]*Row) error {
+	if len(rows) == 0 {
+		return nil
 	}
-	var now string // the commit of the present line; "" before the first
-	var text strings.Builder
-	total, count, columns := 0, 0, 0 // columns of signs in a hunk, one for each parent; 0 outside hunks
-	end := func() {
-		if now != "" {
-			all[now] = diff{strings.TrimRight(text.String(), "\n") + "\n", count}
-		}
-		text.Reset()
-		count, columns = 0, 0
-	}
+	row := &Row{} // that of the present line
+	texts := map[*Row][]string{}
+	total, columns := 0, 0 // columns of signs in a hunk, one for each parent; 0 outside hunks
 	// A line of a diff never begins with NUL.
-	err := v.git.Run(ctx, lines(ids), '\n', func(line string) error {
-		if id, ok := strings.CutPrefix(line, "\x00"); ok {
-			end()
-			now = id
-			return nil
-		}
+	err := v.git.Run(ctx, lines(keysOf(rows, nil)), '\n', func(line string) error {
+		id, isCommit := strings.CutPrefix(line, "\x00")
 		switch {
+		case isCommit:
+			row, columns = rows[id], 0
+			return nil
 		case strings.HasPrefix(line, "@@"):
 			columns = len(line) - len(strings.TrimLeft(line, "@")) - 1
 		case strings.HasPrefix(line, "diff "):
 			columns = 0
 		case columns == 0 && strings.HasPrefix(line, "Binary files "):
-			count = uncounted
+			row.Lines = uncounted
 		case columns > 0 && strings.ContainsAny(line[:min(columns, len(line))], "+-"):
-			count = min(count+1, uncounted)
+			row.Lines++
 		}
-		if total += len(line) + 1; now != "" && total <= mostDiff && (line != "" || text.Len() > 0) {
-			text.WriteString(line + "\n")
+		if total += len(line) + 1; total <= mostDiff {
+			texts[row] = append(texts[row], line)
 		}
 		return nil
 	}, "-c", "core.bigFileThreshold=1m", "log", "--stdin", "--no-walk=unsorted", "-p", "-c", "--root", "--no-color", "--no-renames",
 		"--no-ext-diff", "--no-textconv", "--format=%x00%H")
-	end()
-	if total > mostDiff {
-		for id, d := range all {
-			d.text += "the diff is too long to be shown whole\n"
-			all[id] = d
+	for _, row := range rows {
+		row.Diff = strings.Trim(strings.Join(texts[row], "\n"), "\n") + "\n"
+		if total > mostDiff {
+			row.Diff += "the diff is too long to be shown whole\n"
 		}
 	}
-	return all, err
-}
-
-// mostAsked is how many pairs of commits git is asked about, one process each.
-const mostAsked = 500
-
-// descends reports whether a commit is a descendant of another; beyond mostAsked pairs the
-// answer is no.
-func (j *judge) descends(ctx context.Context, from, to string) (bool, error) {
-	if j.kinds[from] != "commit" || j.kinds[to] != "commit" {
-		return false, nil // A tag object or a tree has no descendants.
-	}
-	pair := [2]string{from, to}
-	if known, ok := j.asked[pair]; ok || len(j.asked) >= mostAsked {
-		return known, nil
-	}
-	err := j.v.git.Do(ctx, "merge-base", "--is-ancestor", from, to)
-	if err != nil && (ctx.Err() != nil || !exited(err)) {
-		return false, err
-	}
-	j.asked[pair] = err == nil
-	return err == nil, nil
+	return err
 }
 
 // stored is how git would store a file of the work tree.
@@ -415,60 +305,41 @@ type stored struct {
 const mostFile = 64 << 20
 
 // stored reads a file of the work tree as it will be. A file that cannot be read equals nothing.
-func (j *judge) stored(ctx context.Context, path string) (stored, error) {
+func (j *judge) stored(ctx context.Context, path string) (s stored, err error) {
 	if s, ok := j.files[path]; ok {
 		return s, nil
 	}
-	s, err := j.store(ctx, path)
-	if ctx.Err() != nil {
-		return s, ctx.Err()
+	var data []byte
+	f, mode, err := j.w.Open(path)
+	if err == nil {
+		defer f.Close()
+		data, err = io.ReadAll(io.LimitReader(text.Reader(ctx, f), mostFile+1))
 	}
-	if err != nil {
-		s = stored{none: errors.Is(err, fs.ErrNotExist)}
+	switch s.mode = "100644"; {
+	case mode&fs.ModeSymlink != 0:
+		s.mode = "120000"
+	case mode&0o100 != 0:
+		s.mode = "100755"
+	}
+	switch {
+	case ctx.Err() != nil:
+		return s, ctx.Err()
+	case err == nil && len(data) <= mostFile:
+		s.ids = []string{j.v.format.blob(data), j.v.format.blob(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")))}
+	default:
+		s.none = errors.Is(err, fs.ErrNotExist)
 	}
 	j.files[path] = s
 	return s, nil
 }
 
-func (j *judge) store(ctx context.Context, path string) (stored, error) {
-	if j.w.Open == nil {
-		return stored{}, nil
-	}
-	f, mode, err := j.w.Open(path)
-	if err != nil {
-		return stored{}, err
-	}
-	defer f.Close()
-	var s stored
-	switch {
-	case mode&fs.ModeSymlink != 0:
-		s.mode = "120000"
-	case !mode.IsRegular():
-		return s, nil
-	case mode&0o100 != 0:
-		s.mode = "100755"
-	default:
-		s.mode = "100644"
-	}
-	data, err := io.ReadAll(io.LimitReader(text.Reader(ctx, f), mostFile+1))
-	if err != nil || len(data) > mostFile {
-		return stored{}, err
-	}
-	s.ids = []string{j.v.format.blob(data)}
-	if text := strings.ReplaceAll(string(data), "\r\n", "\n"); len(text) != len(data) && s.mode != "120000" {
-		s.ids = append(s.ids, j.v.format.blob([]byte(text)))
-	}
-	return s, nil
-}
-
-// holds reports whether the work tree will hold a file as a commit or an index has it.
+// holds reports whether the work tree will hold a file as a commit or an index has it. Where nothing is known of the work
+// tree, it does.
 func (j *judge) holds(ctx context.Context, mode, id, path string) (bool, error) {
+	if j.w.Open == nil {
+		return true, nil
+	}
 	s, err := j.stored(ctx, path)
-	if err != nil {
-		return false, err
-	}
-	if s.mode != mode && (!j.anyMode || mode == "120000" || s.mode == "120000") {
-		return false, nil
-	}
-	return slices.Contains(s.ids, id), nil
+	sameMode := s.mode == mode || j.anyMode && mode != "120000" && s.mode != "120000"
+	return sameMode && slices.Contains(s.ids, id), err
 }

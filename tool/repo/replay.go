@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,12 +13,12 @@ import (
 	"slices"
 	"strings"
 
-	"artoo/tool/text"
+	"artoo/tool/git"
 )
 
 // plan is the plan of Replay.
 type plan struct {
-	objects  []string
+	objects  []string // They are fetched, with all that they reach.
 	refs     []move
 	head     string // It is "" when HEAD stays.
 	stash    *stashMoves
@@ -29,7 +28,6 @@ type plan struct {
 	config   []setting
 	stops    bool
 	text     string // Reflogs get it.
-	checkout string // HEAD's reflog gets it when HEAD leads elsewhere.
 }
 
 // entryChange is a path of the index that changes.
@@ -38,50 +36,39 @@ type entryChange struct {
 	was, now indexed
 }
 
-// message is a file that a merge left to be finished; nil is no file.
-type message struct {
-	name          string
-	before, after []byte
-}
-
 // Touches lists the files of the real git directory that Replay may change, absolute,
 // after Effects.
-func (v *View) Touches() []string {
-	if v.plan == nil {
+func (v *View) Touches() (list []string) {
+	p := v.plan
+	if p == nil {
 		return nil
 	}
-	list := map[string]bool{}
-	ref := func(name string) {
-		list[filepath.Join(v.r.Common, filepath.FromSlash(name))] = true
-		list[v.logPath(name)] = true
-	}
-	p := v.plan
-	for _, m := range p.refs {
-		ref(m.name)
-		list[v.logPath("HEAD")] = true // It also has the moves of HEAD's branch.
-		if m.to == "" {
-			list[filepath.Join(v.r.Common, "packed-refs")] = true
+	add := func(dir string, names ...string) {
+		for _, name := range names {
+			list = append(list, filepath.Join(dir, filepath.FromSlash(name)))
 		}
 	}
+	for _, m := range p.refs {
+		add(v.r.Common, m.name, "logs/"+m.name, "packed-refs")
+		add(v.r.GitDir, "logs/HEAD") // It also has the moves of HEAD's branch.
+	}
 	if p.stash != nil {
-		ref("refs/stash")
-		list[filepath.Join(v.r.Common, "packed-refs")] = true
+		add(v.r.Common, "refs/stash", "logs/refs/stash", "packed-refs")
 	}
 	if p.head != "" {
-		list[filepath.Join(v.r.GitDir, "HEAD")] = true
-		list[v.logPath("HEAD")] = true
+		add(v.r.GitDir, "HEAD", "logs/HEAD")
 	}
 	if len(p.index) > 0 {
-		list[filepath.Join(v.r.GitDir, "index")] = true
-		list[filepath.Join(v.r.GitDir, "index.lock")] = true // A killed artoo may leave it.
+		add(v.r.GitDir, "index", "index.lock") // A killed artoo may leave the lock.
 	}
 	for _, m := range p.messages {
-		list[filepath.Join(v.r.GitDir, m.name)] = true
+		add(v.r.GitDir, m.name)
 	}
 	if len(p.config) > 0 {
-		list[filepath.Join(v.r.Common, "config")] = true
+		add(v.r.Common, "config")
 	}
-	return slices.Sorted(maps.Keys(list))
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Replay makes the changes in the real repository, without the rows that are left out.
@@ -89,188 +76,114 @@ func (v *View) Touches() []string {
 // ref, index or HEAD has changed. An error after that leaves a part; the caller restores
 // the files that Touches lists.
 func (v *View) Replay(ctx context.Context) error {
-	p := v.plan
 	switch {
-	case p == nil:
+	case v.plan == nil:
 		return errors.New("the changes were not judged")
-	case p.stops:
+	case v.plan.stops:
 		return ErrStops
 	case v.sorted.empty(), v.sorted.gone:
 		return nil
 	}
-	if err := v.unmoved(); err != nil {
-		return err
-	}
-	if err := v.storeObjects(ctx); err != nil {
-		return err
-	}
-	index, err := v.lockIndex(ctx)
-	if err != nil {
-		return err
-	}
-	for _, refs := range apart(p.refs) {
-		if err := v.moveRefs(ctx, refs); err != nil {
-			return errors.Join(err, index(false))
-		}
-	}
-	if err := index(true); err != nil {
-		return err
-	}
-	if err := v.setHead(ctx); err != nil {
-		return err
-	}
-	if err := v.replayStash(ctx, p.stash); err != nil {
-		return err
-	}
-	if err := v.writeMessages(); err != nil {
-		return err
-	}
-	for _, s := range p.config {
-		if err := v.setConfig(ctx, s); err != nil {
+	for _, step := range []func(context.Context) error{v.unmoved, v.fetch, v.moveRefs, v.landIndex, v.setHead, v.replayStash,
+		v.writeMessages, v.setConfig} {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unmoved is an error where HEAD or a message is not as it was in Open. Refs and index
-// are compared under their locks.
-func (v *View) unmoved() error {
-	head, err := v.before(filepath.Join(v.r.GitDir, "HEAD"))
+// unmoved is an error where HEAD, the index, the stash or a message is not as it was in Open. Git compares refs under
+// their locks.
+func (v *View) unmoved(context.Context) error {
+	head, err := v.readHead(v.before)
 	if err != nil {
 		return err
 	}
-	if !same(head, v.refs.headRaw) {
+	if head != v.refs.head {
 		return fmt.Errorf("HEAD: %w", ErrMoved)
 	}
+	index := filepath.Join(v.r.GitDir, "index")
+	judged := map[string][]byte{}
 	for _, m := range v.plan.messages {
-		now, err := v.before(filepath.Join(v.r.GitDir, m.name))
+		judged[filepath.Join(v.r.GitDir, m.name)] = m.before
+	}
+	if v.plan.stash != nil {
+		judged[v.logPath("refs/stash")] = v.plan.stash.log
+	}
+	if len(v.plan.index) > 0 {
+		judged[index+".lock"] = nil
+		if judged[index], err = v.before(filepath.Join(v.dir, indexBefore)); err != nil {
+			return err
+		}
+	}
+	for path, was := range judged {
+		now, err := v.before(path)
 		if err != nil {
 			return err
 		}
-		if !same(now, m.before) {
-			return fmt.Errorf("%s: %w", m.name, ErrMoved)
+		if !same(now, was) {
+			return fmt.Errorf("%s: %w", v.shown(path), ErrMoved)
 		}
 	}
 	return nil
 }
 
-// storeObjects has git store the objects that refs and index need.
-func (v *View) storeObjects(ctx context.Context) error {
+// fetch has git fetch the objects that refs and index need from the private git directory. It computes their ids, and
+// checks their form and that none is missing.
+func (v *View) fetch(ctx context.Context) error {
 	if len(v.plan.objects) == 0 {
 		return nil
 	}
-	args := []string{"unpack-objects", "-q"}
-	if !v.promises() { // Git then checks that the store has all objects that an object names.
-		args = append(args, "--strict")
-	}
-	return v.git.Pipe(ctx, lines(v.plan.objects), func(pack io.Reader) error {
-		return v.real.Run(ctx, pack, 0, nil, args...)
-	}, "pack-objects", "--stdout", "--window=0", "-q", "--no-reuse-object")
+	return v.real.With("GIT_ALLOW_PROTOCOL=file").Run(ctx, lines(v.plan.objects), 0, nil, "fetch", "-q", "--no-tags",
+		"--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no", "--upload-pack=git-upload-pack", "--stdin",
+		filepath.Join(v.dir, "git"))
 }
 
-// apart parts the refs that must go before another can come, as x before x/y: git does
-// not take both at once.
-func apart(moves []move) (parts [2][]move) {
-	for _, m := range moves {
-		inWay := m.to == "" && slices.ContainsFunc(moves, func(n move) bool {
-			return n.from == "" && (strings.HasPrefix(n.name, m.name+"/") || strings.HasPrefix(m.name, n.name+"/"))
-		})
-		if inWay {
-			parts[0] = append(parts[0], m)
-		} else {
-			parts[1] = append(parts[1], m)
+// moveRefs has git lock the refs, compare them with their old values and move them. Those that go are first: git does
+// not take x/y while x is there.
+func (v *View) moveRefs(ctx context.Context) error {
+	for _, goes := range []bool{true, false} {
+		var text bytes.Buffer
+		for _, m := range v.plan.refs {
+			if goes == (m.to == "") {
+				none := v.format.none()
+				fmt.Fprintf(&text, "option no-deref\x00update %s\x00%s\x00%s\x00", m.name, cmp.Or(m.to, none), cmp.Or(m.from, none))
+			}
+		}
+		if text.Len() == 0 {
+			continue
+		}
+		if err := v.real.Run(ctx, &text, 0, nil, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z"); err != nil {
+			return err
 		}
 	}
-	return parts
+	return nil
 }
 
-// moveRefs has git lock the refs, compare them with their old values and move them: all or
-// none.
-func (v *View) moveRefs(ctx context.Context, moves []move) error {
-	if len(moves) == 0 {
+// landIndex changes the entries of the index under git's own lock.
+func (v *View) landIndex(ctx context.Context) error {
+	if len(v.plan.index) == 0 {
 		return nil
 	}
-	var text bytes.Buffer
-	for _, m := range moves {
-		old := cmp.Or(m.from, v.format.none())
-		if m.to == "" {
-			fmt.Fprintf(&text, "option no-deref\x00delete %s\x00%s\x00", m.name, old)
-		} else {
-			fmt.Fprintf(&text, "option no-deref\x00update %s\x00%s\x00%s\x00", m.name, m.to, old)
-		}
-	}
-	return v.real.Run(ctx, &text, 0, nil, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z")
-}
-
-// lockIndex writes the new index into git's lock of it, where it is as it was in Open. The
-// func that it returns puts it in place or gives the lock up.
-func (v *View) lockIndex(ctx context.Context) (finish func(bool) error, err error) {
-	if len(v.plan.index) == 0 {
-		return func(bool) error { return nil }, nil
-	}
-	if err := v.changeIndex(ctx); err != nil {
-		return nil, err
-	}
-	// The user's git need not read the files again that the line's git has read.
-	g := v.git.With("GIT_INDEX_FILE="+filepath.Join(v.dir, indexNext), "GIT_WORK_TREE="+v.r.WorkTree)
-	g.Dir = v.r.WorkTree
-	if err := g.Do(ctx, "update-index", "-q", "--refresh"); err != nil && ctx.Err() != nil {
-		return nil, err // else an entry differs from its file, as it may
-	}
 	path := filepath.Join(v.r.GitDir, "index")
-	mode := fs.FileMode(0o666) // Git leaves the rest to the umask.
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
+	if err := v.changeIndex(ctx, path); err != nil {
+		return err
 	}
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("index: another git is at work (%s)", path+".lock")
-	}
-	if err != nil {
-		return nil, err
-	}
-	err = v.fillIndex(ctx, lock, path)
-	if err = errors.Join(err, lock.Close()); err != nil {
-		return nil, errors.Join(err, os.Remove(lock.Name()))
-	}
-	return func(put bool) error {
-		if put {
-			return os.Rename(lock.Name(), path)
-		}
-		return os.Remove(lock.Name())
-	}, nil
+	// The user's git need not read the files again that the line's git has read. An entry may differ from its file.
+	_, err := answer(ctx, v.onIndex(path).Do(ctx, "update-index", "-q", "--refresh"))
+	return err
 }
 
-// fillIndex copies the new index into the lock, unless the index changed since Open.
-func (v *View) fillIndex(ctx context.Context, lock *os.File, path string) error {
-	now, err := v.before(path)
-	if err != nil {
-		return err
-	}
-	judged, err := v.before(filepath.Join(v.dir, indexBefore))
-	if err != nil {
-		return err
-	}
-	if !same(now, judged) {
-		return fmt.Errorf("index: %w", ErrMoved)
-	}
-	from, err := os.Open(filepath.Join(v.dir, indexNext))
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	if _, err := io.Copy(lock, text.Reader(ctx, from)); err != nil {
-		return err
-	}
-	return lock.Sync()
+// onIndex is git without the repository's configuration, on an index and the work tree.
+func (v *View) onIndex(path string) git.Git {
+	g := v.git.With("GIT_INDEX_FILE="+path, "GIT_WORK_TREE="+v.r.WorkTree)
+	g.Dir = v.r.WorkTree
+	return g
 }
 
-// changeIndex changes a copy of the real index: entries that stay keep its stamps of their files.
-func (v *View) changeIndex(ctx context.Context) error {
-	if err := v.copyFile(ctx, indexNext, filepath.Join(v.dir, indexBefore), v.openBefore); err != nil {
-		return err
-	}
+// changeIndex changes entries of an index. Those that stay keep its stamps of their files.
+func (v *View) changeIndex(ctx context.Context, path string) error {
 	var text bytes.Buffer
 	marked := map[string][]string{} // paths by option
 	for _, c := range v.plan.index {
@@ -292,15 +205,13 @@ func (v *View) changeIndex(ctx context.Context) error {
 			marked[option] = append(marked[option], c.path)
 		}
 	}
-	g := v.git.With("GIT_INDEX_FILE=" + filepath.Join(v.dir, indexNext))
+	g := v.git.With("GIT_INDEX_FILE=" + path)
 	if err := g.Run(ctx, &text, '\n', nil, "update-index", "-z", "--index-info"); err != nil {
 		return err
 	}
 	if len(v.plan.intended) > 0 {
 		paths := strings.Join(v.plan.intended, "\x00") + "\x00"
-		files := g.With("GIT_WORK_TREE=" + v.r.WorkTree)
-		files.Dir = v.r.WorkTree
-		if err := files.Run(ctx, strings.NewReader(paths), '\n', nil, "add", "-f", "-N",
+		if err := v.onIndex(path).Run(ctx, strings.NewReader(paths), '\n', nil, "add", "-f", "-N",
 			"--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
 			return err
 		}
@@ -331,47 +242,38 @@ func flagOptions(was, now string) (options []string) {
 	return options
 }
 
-// setHead makes HEAD lead where the line had it lead.
+// setHead makes HEAD lead where the line had it lead. Git switch - looks in its log for the branch that it left.
 func (v *View) setHead(ctx context.Context) error {
-	head := v.plan.head
-	if head == "" {
+	head, from := v.plan.head, strings.TrimPrefix(v.refs.head, "ref: refs/heads/")
+	target, symbolic := strings.CutPrefix(head, "ref: ")
+	switch {
+	case head == "":
 		return nil
+	case symbolic:
+		return v.real.Do(ctx, "symbolic-ref", "-m", "checkout: moving from "+from+" to "+strings.TrimPrefix(target, "refs/heads/"), "HEAD", target)
+	case from != v.refs.head:
+		return v.real.Do(ctx, "update-ref", "--no-deref", "-m", "checkout: moving from "+from+" to "+head, "HEAD", head)
 	}
-	if target, ok := strings.CutPrefix(head, "ref: "); ok {
-		return v.real.Do(ctx, "symbolic-ref", "-m", v.plan.checkout, "HEAD", target)
-	}
-	return v.real.Do(ctx, "update-ref", "--no-deref", "-m", v.plan.checkout, "HEAD", head)
+	return v.real.Do(ctx, "update-ref", "--no-deref", "-m", v.plan.text, "HEAD", head)
 }
 
 // writeMessages writes or removes the message files of an unfinished merge.
-func (v *View) writeMessages() (err error) {
-	if len(v.plan.messages) == 0 {
-		return nil
-	}
-	dir, err := os.OpenRoot(v.r.GitDir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
+func (v *View) writeMessages(context.Context) error {
 	for _, m := range v.plan.messages {
+		path := filepath.Join(v.r.GitDir, m.name)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		if m.after == nil {
-			if err := dir.Remove(m.name); err != nil {
-				return err
-			}
 			continue
 		}
-		// A new file with the name of git's own lock replaces the file there, a link too.
-		lock := m.name + ".lock"
-		f, err := dir.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666) // It follows no link.
 		if err != nil {
 			return err
 		}
 		_, err = f.Write(m.after)
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = dir.Rename(lock, m.name)
-		}
-		if err != nil {
-			return errors.Join(err, dir.Remove(lock))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,11 +1,10 @@
 // Package repo classifies a shell line's changes below a git directory, as git sees them, and makes the
 // approved ones in the real repository by git itself. The line ran on a layer: nothing that it wrote into a
-// git directory is moved into the project. The package reads refs, checks loose objects, and asks git only
-// in a private git directory, whose configuration names no program.
+// git directory is moved into the project. Its refs, indexes and objects are copied into a private git directory,
+// whose configuration names no program. Git reads them there, and fetches objects from there.
 package repo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +58,7 @@ var (
 	ErrRefStorage = errors.New("the repository stores its refs in a form that artoo cannot compare")
 	// ErrStops is Replay's error where a row of Effects stops the line.
 	ErrStops = errors.New("git cannot make these changes again")
-	// ErrMoved is Replay's error where the repository changed after Open.
+	// ErrMoved is Replay's error where the repository is no longer as it was in Open.
 	ErrMoved = errors.New("the repository changed meanwhile")
 )
 
@@ -69,11 +68,10 @@ type Kind string
 // The kinds.
 const (
 	Special     Kind = "special" // A link, a device or the like is among git's files.
-	BadRef      Kind = "bad ref" // The name or value is not valid, or the history not whole.
+	BadRef      Kind = "bad ref" // The name or value is not valid, the history not whole, or the ref symbolic.
 	RefNew      Kind = "ref new"
 	RefMoved    Kind = "ref moved"
-	RefGone     Kind = "ref gone"     // Dropped stash entries have it too.
-	RefSymbolic Kind = "ref symbolic" // A ref below refs/ is or becomes symbolic.
+	RefGone     Kind = "ref gone" // Dropped stash entries have it too.
 	Head        Kind = "head"
 	Pending     Kind = "pending"  // A merge, cherry-pick or revert is to be finished, or is ended.
 	Detached    Kind = "detached" // Only a detached HEAD reached the commits.
@@ -115,40 +113,18 @@ type Effects struct {
 // View is a repository as a line left it. Its methods must not be called concurrently.
 type View struct {
 	r      Repository
-	dir    string // Close removes it.
-	open   func(path string) (io.ReadCloser, error)
-	was    func(path string) (io.ReadCloser, error) // It opens the old content of a changed file; nil where the file still has it.
+	dir    string                                   // Close removes it.
+	open   func(path string) (io.ReadCloser, error) // It opens the new content of a changed file.
+	done   bool                                     // The changes are made: the project's files are new, and open opens old ones.
 	git    git.Git                                  // It works in the private git directory.
 	real   git.Git                                  // It works in the repository.
 	format format
-	config map[string][]string // The repository had these settings before the line.
+	config map[string][]string // The repository's own file has these settings.
 
 	changed map[string]Change // It has regular files and gone paths.
 	sorted  sorted
-	made    map[string]bool // The view has the line's new objects of these ids.
 	refs    states
 	plan    *plan // Effects makes it.
-}
-
-// sorted are the changes by subject.
-type sorted struct {
-	forbidden []Row
-	objects   []string // They are new loose objects.
-	packs     []string // They are new.
-	lost      []string // These files of the object store are changed or gone.
-	refs      bool     // A ref or HEAD may be changed.
-	index     bool
-	config    bool
-	logs      []string // They are named by their refs.
-	messages  []string
-	unknown   map[string][]string // The keys are their first directories.
-	state     []string            // They hold the state of a sequence.
-	gone      bool                // The git directory itself is gone.
-}
-
-func (s sorted) empty() bool {
-	return len(s.forbidden)+len(s.objects)+len(s.lost)+len(s.logs)+len(s.messages)+len(s.unknown)+len(s.state) == 0 &&
-		!s.refs && !s.index && !s.config && !s.gone
 }
 
 // Open makes a view of the repository as the line left it, in a new directory below
@@ -157,11 +133,12 @@ func (s sorted) empty() bool {
 // git directory, Open starts no process.
 func Open(ctx context.Context, r Repository, dir string, changes []Change,
 	open func(path string) (io.ReadCloser, error)) (*View, error) {
-	v := newView(r, changes, open)
+	v := &View{r: r, open: open}
+	v.sort(changes)
 	if v.sorted.empty() {
 		return v, nil
 	}
-	if info, err := os.Stat(filepath.Join(r.GitDir, "HEAD")); err != nil || !info.Mode().IsRegular() {
+	if !v.exists() {
 		return nil, ErrNoRepository
 	}
 	if err := v.load(ctx, dir); err != nil {
@@ -170,12 +147,10 @@ func Open(ctx context.Context, r Repository, dir string, changes []Change,
 	return v, nil
 }
 
-func newView(r Repository, changes []Change, open func(path string) (io.ReadCloser, error)) *View {
-	v := &View{r: r, open: open, changed: map[string]Change{}, made: map[string]bool{}}
-	for _, c := range changes {
-		v.sort(c)
-	}
-	return v
+// exists reports whether the project holds the repository.
+func (v *View) exists() bool {
+	info, err := os.Stat(filepath.Join(v.r.GitDir, "HEAD"))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // load reads the repository into a new directory below dir.
@@ -196,7 +171,7 @@ func (v *View) load(ctx context.Context, dir string) (err error) {
 			return err
 		}
 	}
-	if v.refs, err = v.readStates(ctx); err != nil {
+	if err := v.readRefs(ctx); err != nil {
 		return err
 	}
 	return v.copyIndexes(ctx)
@@ -219,7 +194,7 @@ func (v *View) prepare(ctx context.Context) (err error) {
 	// Replace refs are off, so that an object matches its id.
 	v.real = git.Git{Own: v.r.Own, Dir: v.dir, Env: append(git.SafeEnviron(v.r.Environ), "GIT_NO_REPLACE_OBJECTS=1", "GIT_ADVICE=0"),
 		Flags: []string{"--literal-pathspecs", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.splitIndex=false",
-			"-c", "log.showSignature=false"}}
+			"-c", "log.showSignature=false", "-c", "core.alternateRefsCommand=:", "-c", "fetch.fsckObjects=true"}}
 	v.git = v.real.With("GIT_DIR="+filepath.Join(v.dir, "git"),
 		"GIT_WORK_TREE="+filepath.Join(v.dir, "empty"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
 		"GIT_ATTR_NOSYSTEM=1")
@@ -228,76 +203,52 @@ func (v *View) prepare(ctx context.Context) (err error) {
 	if v.r.WorkTree != "" {
 		v.real = v.real.With("GIT_WORK_TREE=" + v.r.WorkTree)
 	}
-	for _, sub := range []string{"git/objects/info", "git/refs", "empty"} {
+	for _, sub := range []string{"git/refs", "empty"} {
 		if err := os.MkdirAll(filepath.Join(v.dir, sub), 0o700); err != nil {
 			return err
 		}
 	}
+	objects := filepath.Join(v.r.Common, "objects")
+	if strings.ContainsAny(objects, "\n\"") {
+		return fmt.Errorf("%q: git cannot refer to objects in a directory of this name", objects)
+	}
 	// Without a configuration of its own the private directory is SHA-1's.
-	if err := v.write("git/HEAD", "ref: refs/heads/none\n"); err != nil {
+	err = errors.Join(v.write("git/HEAD", "ref: refs/heads/none\n"), v.write("git/objects/info/alternates", objects+"\n"),
+		v.copyFile(ctx, "git/shallow", filepath.Join(v.r.Common, "shallow"), openFile))
+	if err != nil {
 		return err
 	}
 	if v.config, err = v.settings(ctx, filepath.Join(v.r.Common, "config")); err != nil {
 		return err
 	}
 	v.format = format{hex: 40}
-	settings := "[core]\nrepositoryformatversion = 0\nbare = false\n"
-	for _, name := range v.config["extensions.objectformat"] {
-		if strings.EqualFold(name, "sha256") {
-			v.format.hex = 64
-			settings = "[core]\nrepositoryformatversion = 1\nbare = false\n[extensions]\nobjectformat = sha256\n"
-		}
+	settings := "[core]\nrepositoryformatversion = 1\nbare = false\n[uploadpack]\nallowAnySHA1InWant = true\n"
+	if strings.EqualFold(v.setting("extensions.objectformat"), "sha256") {
+		v.format.hex = 64
+		settings += "[extensions]\nobjectformat = sha256\n"
 	}
-	for _, name := range v.config["extensions.refstorage"] {
-		if !strings.EqualFold(name, "files") {
-			return fmt.Errorf("%w (%s)", ErrRefStorage, name)
-		}
+	if name := v.setting("extensions.refstorage"); name != "" && !strings.EqualFold(name, "files") {
+		return fmt.Errorf("%w (%s)", ErrRefStorage, name)
 	}
-	if err := v.write("git/config", settings); err != nil {
-		return err
+	if shared := v.setting("core.sharedrepository"); shared != "" {
+		v.git.Flags = append(v.git.Flags, "-c", "core.sharedRepository="+shared)
 	}
-	objects := filepath.Join(v.r.Common, "objects")
-	if strings.ContainsAny(objects, "\n\"") {
-		return fmt.Errorf("%q: git cannot refer to objects in a directory of this name", objects)
-	}
-	if err := v.write("git/objects/info/alternates", objects+"\n"); err != nil {
-		return err
-	}
-	shallow, err := os.ReadFile(filepath.Join(v.r.Common, "shallow"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return v.write("git/shallow", string(shallow))
+	return v.write("git/config", settings)
 }
 
+// write makes a file of the view, and its directory.
 func (v *View) write(name, text string) error {
-	return os.WriteFile(filepath.Join(v.dir, filepath.FromSlash(name)), []byte(text), 0o600)
+	path := filepath.Join(v.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o600)
 }
 
 // promises reports whether the store may lack objects that a remote promised.
 func (v *View) promises() bool {
-	if len(v.config["extensions.partialclone"]) > 0 {
-		return true
-	}
 	for key := range v.config {
-		if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor") {
-			return true
-		}
-	}
-	return false
-}
-
-// isGone reports whether the line removed a path or a directory above it, or put a file
-// in the place of one.
-func (v *View) isGone(path string) bool {
-	if c, ok := v.changed[path]; ok {
-		return c.Gone
-	}
-	for at := filepath.Dir(path); len(at) >= len(v.r.Common) && at != filepath.Dir(at); at = filepath.Dir(at) {
-		if _, ok := v.changed[at]; ok {
+		if key == "extensions.partialclone" || strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor") {
 			return true
 		}
 	}
@@ -306,13 +257,10 @@ func (v *View) isGone(path string) bool {
 
 const mostText = 256 << 20 // bytes of one file of a git directory that are read into memory
 
-// openBefore opens the content of a file of the repository before the line, openAfter the one after it.
-func (v *View) openBefore(path string) (io.ReadCloser, error) {
-	if _, changed := v.changed[path]; changed && v.was != nil {
-		return v.was(path)
-	}
+// openFile opens a regular file of the project: a FIFO would not open.
+func openFile(path string) (io.ReadCloser, error) {
 	info, err := os.Stat(path)
-	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular() { // a FIFO would not open
+	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular() {
 		return nil, fs.ErrNotExist
 	}
 	if err != nil {
@@ -321,14 +269,31 @@ func (v *View) openBefore(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-func (v *View) openAfter(path string) (io.ReadCloser, error) {
-	if v.isGone(path) {
+// openOther opens the content of a file on the side that is not the project's.
+func (v *View) openOther(path string) (io.ReadCloser, error) {
+	change, changed := v.changed[path]
+	switch {
+	case change.Gone:
 		return nil, fs.ErrNotExist
+	case changed:
+		return v.open(path)
 	}
-	if _, changed := v.changed[path]; !changed {
-		return v.openBefore(path)
+	return openFile(path)
+}
+
+// openBefore opens the content of a file of the repository before the line, openAfter the one after it.
+func (v *View) openBefore(path string) (io.ReadCloser, error) {
+	if v.done {
+		return v.openOther(path)
 	}
-	return v.open(path)
+	return openFile(path)
+}
+
+func (v *View) openAfter(path string) (io.ReadCloser, error) {
+	if v.done {
+		return openFile(path)
+	}
+	return v.openOther(path)
 }
 
 // before reads the file of openBefore, after that of openAfter; nil if there is no such file.
@@ -349,19 +314,5 @@ func readFrom(path string, open func(path string) (io.ReadCloser, error)) ([]byt
 	if err == nil && len(data) > mostText {
 		err = fmt.Errorf("%s: more than %d MB", path, mostText>>20)
 	}
-	if data == nil {
-		data = []byte{}
-	}
 	return data, err
-}
-
-// same reports whether two contents are equal; no file differs from an empty one.
-func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
-
-// shown is a path as people read it.
-func (v *View) shown(path string) string {
-	if rel, ok := below(v.r.WorkTree, path); ok {
-		return rel
-	}
-	return path
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/names"
 )
 
 // staging compares the index before and after the line.
@@ -24,8 +26,7 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 	if !v.sorted.index {
 		return nil
 	}
-	path := filepath.Join(v.r.GitDir, "index")
-	if v.isGone(path) {
+	if !names.Exists(filepath.Join(v.dir, indexAfter)) {
 		j.e.Loss = append(j.e.Loss, Row{Kind: StagedLost, Object: "index", Text: "the index is removed", Left: true})
 		return nil
 	}
@@ -41,14 +42,14 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 		j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadEntry, Object: "index", Text: "git cannot read the index", Left: true})
 		return nil
 	}
-	names := map[string]bool{}
+	changed := map[string]bool{}
 	for path, now := range s.after {
 		if s.before[path] != now && j.w.Hidden(path) { // On the layer it was marked, and in the project it stays as it was.
 			now.flags = indexFlags(s.before[path])
 			s.after[path] = now
 		}
 		if s.before[path] != now {
-			names[path] = true
+			changed[path] = true
 			for line := range strings.Lines(now.entries) {
 				s.ids[strings.Fields(line)[1]] = true
 			}
@@ -56,25 +57,22 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 	}
 	for path := range s.before {
 		if _, there := s.after[path]; !there {
-			names[path] = true
+			changed[path] = true
 		}
 	}
-	if len(names) == 0 {
+	if len(changed) == 0 {
 		return nil // Only the index's stamps of the files changed.
 	}
-	if err := j.askStaging(ctx, &s, names); err != nil {
+	if err := j.askStaging(ctx, &s, changed); err != nil {
 		return err
 	}
-	for _, path := range slices.Sorted(maps.Keys(names)) {
+	for _, path := range slices.Sorted(maps.Keys(changed)) {
 		if err := j.staged(ctx, s, path); err != nil {
 			return err
 		}
 	}
-	for _, id := range j.p.objects {
-		delete(s.ids, id)
-	}
 	for _, id := range slices.Sorted(maps.Keys(s.ids)) {
-		if v.made[id] {
+		if s.kinds[id] == "blob" {
 			j.p.objects = append(j.p.objects, id)
 		}
 	}
@@ -186,11 +184,9 @@ func (j *judge) staged(ctx context.Context, s staging, path string) error {
 	switch {
 	case now.entries == "":
 		row.Text = "staged, deleted: " + path
-		file, err := j.stored(ctx, path)
-		if err != nil {
+		if as, err = j.asInWorkTree(ctx, file{mode: deleted, path: path}); err != nil {
 			return err
 		}
-		as = file.none
 	case plain:
 		if as, err = j.holds(ctx, mode, id, path); err != nil {
 			return err
@@ -243,6 +239,9 @@ func (j *judge) stagedLost(ctx context.Context, s staging, path string) (bool, e
 		if _, held, _ := tree[path].plain(); held == id {
 			return false, nil
 		}
+	}
+	if j.w.Open == nil {
+		return false, nil
 	}
 	file, err := j.stored(ctx, path)
 	return !slices.Contains(file.ids, id), err
