@@ -401,87 +401,104 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 	if g.temp, err = os.MkdirTemp(c.session.own().TempDir(), "artoo-git-"); err != nil {
 		return g, err
 	}
-	open := func(path string) (io.ReadCloser, error) { return changes.Open(path) }
 	for dir, list := range byDir {
-		r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Own: c.session.own(), Environ: c.session.opt.Env.Environ}
-		if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && dir == w.Project.Common {
-			if r.WorkTree, r.GitDir, err = w.Project.Root, w.Project.GitDir(), nil; r.GitDir == "" {
-				continue
-			}
-		}
-		if top := git.ModuleWorkTree(dir); top != "" {
-			r.WorkTree = top
-		}
-		view, err := c.openRepository(ctx, r, g.temp, gitChanges(list), open)
-		if errors.Is(err, repo.ErrNoRepository) {
+		r := c.repository(dir)
+		view, effects, err := c.openRepository(ctx, r, g.temp, list, changes, byPath)
+		switch {
+		case errors.Is(err, repo.ErrNoRepository):
 			continue
+		case ctx.Err() != nil:
+			return g, ctx.Err()
+		case err != nil: // The line's other changes do not depend on it.
+			g.rows = append(g.rows, permission.GitRow{Class: permission.Forbidden, Text: text.FirstLine(err.Error())})
+		default:
+			g.views = append(g.views, view)
+			if !view.Removed() {
+				list = nil
+			}
+			g.note(c.session.opt.Policy.Root, r.WorkTree, effects, list)
 		}
 		g.dirs = append(g.dirs, dir)
-		var effects repo.Effects
-		if err == nil {
-			effects, err = view.Effects(ctx, c.workTree(ctx, r.WorkTree, byPath, changes))
-		}
-		if ctx.Err() != nil {
-			return g, ctx.Err()
-		}
-		if err != nil { // The line's other changes do not depend on it.
-			g.rows = append(g.rows, permission.GitRow{Class: permission.Forbidden, Text: text.FirstLine(err.Error())})
-			continue
-		}
-		g.views = append(g.views, view)
-		in := "" // the project's own repository needs no name
-		if rel, err := filepath.Rel(c.session.opt.Policy.Root, r.WorkTree); err == nil && rel != "." {
-			in = "in " + filepath.ToSlash(rel) + ": "
-		}
-		var removed []sandbox.Change
-		if view.Removed() {
-			removed = list
-		}
-		for _, group := range []struct {
-			class permission.Class
-			rows  []repo.Row
-		}{{permission.Forbidden, effects.Forbidden}, {permission.Guarded, effects.Guarded}, {permission.Loss, effects.Loss},
-			{permission.Content, effects.Content}, {permission.Bookkeeping, effects.Bookkeeping}} {
-			for _, row := range group.rows {
-				for i, name := range row.Files {
-					if row.Kind == repo.Commit {
-						path := filepath.Join(r.WorkTree, filepath.FromSlash(name))
-						does := g.committed[path]
-						does.gone = does.gone || slices.Contains(row.Gone, name)
-						if i == 0 {
-							does.lines += row.Lines
-						}
-						g.committed[path] = does
-					}
-				}
-				switch {
-				case row.Kind == repo.RefMoved && group.class == permission.Content && slices.ContainsFunc(group.rows, func(r repo.Row) bool {
-					return r.Kind == repo.Commit && r.Object == row.Object
-				}):
-					continue // the row of the commit shows where the ref is now
-				case len(row.Files) > 0 && (row.Kind == repo.Commit || row.Kind == repo.Stash):
-					row.Text += ": " + text.UpTo(mostNamed, row.Files)
-				}
-				g.rows = append(g.rows, permission.GitRow{Class: group.class, Text: in + row.Text, Diff: row.Diff,
-					Left: row.Left, Stops: row.Stops, Files: removed})
-			}
-		}
 	}
 	return g, nil
 }
 
-// openRepository opens a repository that is its work tree's own.
-func (c *calls) openRepository(ctx context.Context, r repo.Repository, dir string, changes []repo.Change,
-	open func(path string) (io.ReadCloser, error)) (*repo.View, error) {
+// repository is the one whose data a directory holds. It has no git directory where the project's has none.
+func (c *calls) repository(dir string) repo.Repository {
+	r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Own: c.session.own(), Environ: c.session.opt.Env.Environ}
+	if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && dir == w.Project.Common {
+		r.WorkTree, r.GitDir = w.Project.Root, w.Project.GitDir()
+	}
+	if top := git.ModuleWorkTree(dir); top != "" {
+		r.WorkTree = top
+	}
+	return r
+}
+
+// openRepository opens a repository that is its work tree's own, and judges the changes of its data.
+func (c *calls) openRepository(ctx context.Context, r repo.Repository, dir string, list []sandbox.Change, changes confine.Changes,
+	byPath map[string]sandbox.Change) (*repo.View, repo.Effects, error) {
+	if r.GitDir == "" {
+		return nil, repo.Effects{}, repo.ErrNoRepository
+	}
 	var admitted []string
 	if w := c.session.opt.Workspace; w != nil {
 		admitted = w.Project.GitDirs
 	}
 	_, _, err := git.Dirs(r.WorkTree, admitted...)
 	if _, foreign := errors.AsType[*git.ForeignError](err); foreign {
-		return nil, err // git itself may find no repository, or read one that artoo does not see
+		return nil, repo.Effects{}, err // git itself may find no repository, or read one that artoo does not see
 	}
-	return repo.Open(ctx, r, dir, changes, open)
+	view, err := repo.Open(ctx, r, dir, gitChanges(list), func(path string) (io.ReadCloser, error) { return changes.Open(path) })
+	if err != nil {
+		return nil, repo.Effects{}, err
+	}
+	effects, err := view.Effects(ctx, c.workTree(ctx, r.WorkTree, byPath, changes))
+	return view, effects, err
+}
+
+// note adds the rows of a repository. Those of a removed one stand for its files.
+func (g *gitEffects) note(root, top string, effects repo.Effects, removed []sandbox.Change) {
+	in := "" // the project's own repository needs no name
+	if rel, err := filepath.Rel(root, top); err == nil && rel != "." {
+		in = "in " + filepath.ToSlash(rel) + ": "
+	}
+	moved := map[string]bool{} // refs whose new commits show where they are now
+	for _, row := range effects.Content {
+		if row.Kind == repo.Commit {
+			moved[row.Object] = true
+			g.commit(top, row)
+		}
+	}
+	for _, group := range []struct {
+		class permission.Class
+		rows  []repo.Row
+	}{{permission.Forbidden, effects.Forbidden}, {permission.Guarded, effects.Guarded}, {permission.Loss, effects.Loss},
+		{permission.Content, effects.Content}, {permission.Bookkeeping, effects.Bookkeeping}} {
+		for _, row := range group.rows {
+			if group.class == permission.Content && row.Kind == repo.RefMoved && moved[row.Object] {
+				continue
+			}
+			if len(row.Files) > 0 && (row.Kind == repo.Commit || row.Kind == repo.Stash) {
+				row.Text += ": " + text.UpTo(mostNamed, row.Files)
+			}
+			g.rows = append(g.rows, permission.GitRow{Class: group.class, Text: in + row.Text, Diff: row.Diff,
+				Left: row.Left, Stops: row.Stops, Files: removed})
+		}
+	}
+}
+
+// commit notes the paths of a new commit.
+func (g *gitEffects) commit(top string, row repo.Row) {
+	for i, name := range row.Files {
+		path := filepath.Join(top, filepath.FromSlash(name))
+		does := g.committed[path]
+		does.gone = does.gone || slices.Contains(row.Gone, name)
+		if i == 0 {
+			does.lines += row.Lines
+		}
+		g.committed[path] = does
+	}
 }
 
 func gitChanges(list []sandbox.Change) (changes []repo.Change) {
@@ -560,9 +577,12 @@ func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sand
 			if err != nil {
 				return nil, 0, err
 			}
-			if info.Mode()&fs.ModeSymlink != 0 {
+			switch {
+			case info.Mode()&fs.ModeSymlink != 0:
 				to, err := os.Readlink(path)
 				return io.NopCloser(strings.NewReader(to)), info.Mode(), err
+			case !info.Mode().IsRegular():
+				return nil, 0, fmt.Errorf("%s is no regular file", path) // a FIFO would not open
 			}
 			file, err := os.Open(path)
 			return file, info.Mode(), err
