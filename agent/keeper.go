@@ -472,7 +472,13 @@ func (w *Workspace) JournalConfig(dir, state string, env *tool.Env) journal.Conf
 	root := w.Project.Root
 	config := journal.Config{Dir: dir, Root: root, Merges: repo.IsIndex,
 		Denied: func(path string) bool {
-			place, err := env.Files.Resolve(journal.Abs(root, path), false)
+			path = journal.Abs(root, path)
+			if w.unseen != nil {
+				if _, brought := w.unseen.brought.Load(path); brought {
+					return false
+				}
+			}
+			place, err := env.Files.Resolve(path, false)
 			return err != nil || place.Denied
 		},
 		Merge: func(ctx context.Context, path string, from, to, now []byte) ([]byte, []string, error) {
@@ -678,6 +684,8 @@ type gitEffects struct {
 	rows      []permission.GitRow
 	committed map[string]committed // The key is the absolute path of a file of new commits.
 	temp      string               // holds the views; "" for none
+	hidden    map[string]repo.Version   // what git makes of hidden files, by absolute paths
+	before    map[string]sandbox.Before // those of the project
 }
 
 // committed is the effect of new commits on a path.

@@ -36,6 +36,7 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.C
 		return false, nil
 	}
 	defer func() { err = errors.Join(err, git.close()) }()
+	changes = versions{changes, git.hidden}
 	j := c.judging(p).Judge(within, p.decision, changes.List(), c.facts(within, git))
 	var over error
 	if j.Verdict != permission.Refuse {
@@ -101,6 +102,7 @@ func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, g
 	if j.Class == permission.Nothing {
 		return true
 	}
+	c.session.brings(git)
 	left, lost, err := c.keeper.applyLayer(ctx, "run "+cmp.Or(p.call.Access.Command, p.call.Access.Object), j.Effects, changes, effectsIn(git), journal.Then{Paths: git.touches(), Do: git.replay})
 	if err != nil {
 		why := "nothing was applied: " + err.Error()
@@ -343,8 +345,10 @@ func (p *pending) unlessDone(result *tool.Result) string {
 	return ""
 }
 
+// has reports whether a row stands for the changes of a path.
 func (g *gitEffects) has(path string) bool {
-	return slices.ContainsFunc(g.dirs, func(dir string) bool { return names.Within(dir, path) })
+	_, hidden := g.hidden[path]
+	return hidden || slices.ContainsFunc(g.dirs, func(dir string) bool { return names.Within(dir, path) })
 }
 
 func (g *gitEffects) touches() (paths []string) {
@@ -381,7 +385,7 @@ func (g *gitEffects) close() (err error) {
 // gitEffects looks at each repository that a line changed. A new repository has no view:
 // its files are judged one by one.
 func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *gitEffects, err error) {
-	g = &gitEffects{committed: map[string]committed{}}
+	g = &gitEffects{committed: map[string]committed{}, hidden: map[string]repo.Version{}, before: map[string]sandbox.Before{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.close())
@@ -403,7 +407,7 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 	}
 	for dir, list := range byDir {
 		r := c.repository(dir)
-		view, effects, err := c.openRepository(ctx, r, g.temp, list, changes, byPath)
+		view, effects, err := c.openRepository(ctx, r, g, list, changes, byPath)
 		switch {
 		case errors.Is(err, repo.ErrNoRepository):
 			continue
@@ -417,6 +421,7 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 				list = nil
 			}
 			g.note(c.session.opt.Policy.Root, r.WorkTree, effects, list)
+			g.bring(r.WorkTree, effects.Hidden, c.session.opt.Policy.IsGuarded, c.session.namesOf)
 		}
 		g.dirs = append(g.dirs, dir)
 	}
@@ -436,7 +441,7 @@ func (c *calls) repository(dir string) repo.Repository {
 }
 
 // openRepository opens a repository that is its work tree's own, and judges the changes of its data.
-func (c *calls) openRepository(ctx context.Context, r repo.Repository, dir string, list []sandbox.Change, changes confine.Changes,
+func (c *calls) openRepository(ctx context.Context, r repo.Repository, g *gitEffects, list []sandbox.Change, changes confine.Changes,
 	byPath map[string]sandbox.Change) (*repo.View, repo.Effects, error) {
 	if r.GitDir == "" {
 		return nil, repo.Effects{}, repo.ErrNoRepository
@@ -449,11 +454,11 @@ func (c *calls) openRepository(ctx context.Context, r repo.Repository, dir strin
 	if _, foreign := errors.AsType[*git.ForeignError](err); foreign {
 		return nil, repo.Effects{}, err // git itself may find no repository, or read one that artoo does not see
 	}
-	view, err := repo.Open(ctx, r, dir, gitChanges(list), func(path string) (io.ReadCloser, error) { return changes.Open(path) })
+	view, err := repo.Open(ctx, r, g.temp, gitChanges(list), func(path string) (io.ReadCloser, error) { return changes.Open(path) })
 	if err != nil {
 		return nil, repo.Effects{}, err
 	}
-	effects, err := view.Effects(ctx, c.workTree(ctx, r.WorkTree, byPath, changes))
+	effects, err := view.Effects(ctx, c.workTree(ctx, r.WorkTree, byPath, changes, g))
 	return view, effects, err
 }
 
@@ -555,10 +560,20 @@ func moduleOf(dir, path string) string {
 }
 
 // workTree is a repository's work tree as it will be once the line's files have landed.
-func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes confine.Changes) repo.WorkTree {
+func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes confine.Changes, g *gitEffects) repo.WorkTree {
 	var ignored []string
 	asked, isHidden := false, c.session.isHidden()
+	var left []string
+	for path, change := range byPath {
+		if name, err := filepath.Rel(top, path); err == nil && change.Kind != sandbox.Deleted && filepath.IsLocal(name) && isHidden(path) {
+			left = append(left, filepath.ToSlash(name))
+		}
+	}
 	return repo.WorkTree{
+		Left: left,
+		Project: func(name string) (io.ReadCloser, fs.FileMode, error) {
+			return g.openHidden(filepath.Join(top, filepath.FromSlash(name)))
+		},
 		Hidden: func(name string) bool { return isHidden(filepath.Join(top, filepath.FromSlash(name))) },
 		Open: func(name string) (io.ReadCloser, fs.FileMode, error) {
 			path := filepath.Join(top, filepath.FromSlash(name))

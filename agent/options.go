@@ -23,7 +23,6 @@ import (
 	"artoo/tool"
 	"artoo/tool/extension"
 	"artoo/tool/files"
-	"artoo/tool/git"
 	"artoo/tool/journal"
 	"artoo/tool/names"
 	repository "artoo/tool/project"
@@ -351,7 +350,7 @@ type Workspace struct {
 	Buffers files.Buffers
 
 	mask   func(text string) string // Secrets.Mask
-	unseen *git.Unseen              // It knows which hidden files git tracks; nil without commands.
+	unseen *unseen                  // nil without commands
 }
 
 // OpenFiles opens the granted directories, and those of read.

@@ -165,7 +165,7 @@ func (p *projectParts) makePolicy() {
 // makeConfiner sets the confiner of a session's commands; nil without one.
 func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 	at := p.workspace.Project
-	p.workspace.unseen = &git.Unseen{Own: at.Environ, Admitted: at.GitDirs}
+	p.workspace.unseen = &unseen{Unseen: git.Unseen{Own: at.Environ, Admitted: at.GitDirs}}
 	facts := p.opt.Confinement
 	if facts == nil {
 		facts = new(sandbox.Probe(context.Background(), "").For(p.workspace.Project.Root))

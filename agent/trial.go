@@ -143,6 +143,7 @@ func (r *Trial) Judge(ctx context.Context) (err error) {
 	if r.git, err = c.gitEffects(ctx, r.changes); err != nil {
 		return fmt.Errorf("the changes of .git cannot be read: %w", err)
 	}
+	r.changes = versions{r.changes, r.git.hidden}
 	j := c.session.opt.Policy.Judge(ctx, permission.Decision{Place: permission.PlaceLayer}, r.changes.List(), c.facts(ctx, r.git))
 	r.Effects = j.Effects
 	for _, e := range j.Effects.By[permission.Never] {
@@ -173,6 +174,7 @@ func (r *Trial) Rows() []string { return r.Effects.Short() }
 // build output and directories that stay as they are. A file that was changed since is a *Failure of
 // KindConflict.
 func (r *Trial) Keep(ctx context.Context) (left []string, err error) {
+	r.trials.calls.session.brings(r.git)
 	report, err := r.trials.calls.keeper.journal.ApplyLayer(ctx, 1, "try "+r.command, r.Effects.Apply, layerSource{r.changes},
 		journal.Then{Paths: r.git.touches(), Do: r.git.replay})
 	if errors.Is(err, journal.ErrConflict) {

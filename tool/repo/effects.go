@@ -29,6 +29,8 @@ type judge struct {
 	asked    map[[2]string]bool // It says whether the second commit descends from the first.
 	guarded  []file             // These files of commits and the index have guarded paths.
 	owners   []string           // Each holds the file of guarded at the same place.
+	hidden   map[string]bool    // Entries of the index changed at these hidden paths.
+	index    staging
 }
 
 // Effects classifies the changes, in the work tree as it will be after landing.
@@ -38,7 +40,8 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 		return Effects{}, nil
 	}
 	w.Guarded, w.Ignored, w.Hidden = orNever(w.Guarded), orNever(w.Ignored), orNever(w.Hidden)
-	j := &judge{v: v, w: w, subjects: map[string]string{}, files: map[string]stored{}, refused: map[string]bool{}, asked: map[[2]string]bool{}}
+	j := &judge{v: v, w: w, subjects: map[string]string{}, files: map[string]stored{}, refused: map[string]bool{}, asked: map[[2]string]bool{},
+		hidden: map[string]bool{}, e: Effects{Hidden: map[string]Version{}}}
 	j.anyMode = slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(v.setting("core.filemode")))
 	if v.sorted.gone {
 		git := v.shown(v.r.GitDir)
@@ -50,7 +53,7 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 		return Effects{Loss: []Row{row}}, nil
 	}
 	j.judgeFiles()
-	for _, step := range []func(context.Context) error{j.judgeRefs, j.judgeIndex, j.judgeConfig, j.judgeGuarded} {
+	for _, step := range []func(context.Context) error{j.judgeRefs, j.judgeIndex, j.judgeHidden, j.judgeConfig, j.judgeGuarded} {
 		if err := step(ctx); err != nil {
 			return Effects{}, err
 		}

@@ -309,8 +309,15 @@ func (j *judge) stored(ctx context.Context, path string) (s stored, err error) {
 	if s, ok := j.files[path]; ok {
 		return s, nil
 	}
+	s, err = j.store(ctx, path, j.w.Open)
+	j.files[path] = s
+	return s, err
+}
+
+// store reads a file that open opens.
+func (j *judge) store(ctx context.Context, path string, open func(path string) (io.ReadCloser, fs.FileMode, error)) (s stored, err error) {
 	var data []byte
-	f, mode, err := j.w.Open(path)
+	f, mode, err := open(path)
 	if err == nil {
 		defer f.Close()
 		data, err = io.ReadAll(io.LimitReader(text.Reader(ctx, f), mostFile+1))
@@ -329,7 +336,6 @@ func (j *judge) stored(ctx context.Context, path string) (s stored, err error) {
 	default:
 		s.none = errors.Is(err, fs.ErrNotExist)
 	}
-	j.files[path] = s
 	return s, nil
 }
 

@@ -48,6 +48,9 @@ type WorkTree struct {
 	Ignored func(path string) bool
 	// Hidden reports whether the line could not see the file. Nil hides nothing.
 	Hidden func(path string) bool
+	// Left are the hidden paths at which the line left a file, which Open opens. Project opens the project's own.
+	Left    []string
+	Project func(path string) (io.ReadCloser, fs.FileMode, error)
 }
 
 var (
@@ -86,6 +89,7 @@ const (
 	Objects     Kind = "objects"    // Files of the object store are changed or gone.
 	Config      Kind = "config"
 	UnderWay    Kind = "under way" // The state of a rebase or another sequence changed.
+	Hidden      Kind = "hidden"    // A tracked file that the line could not see would be lost.
 	Unknown     Kind = "unknown"   // Other files of the git directory changed.
 )
 
@@ -108,6 +112,7 @@ type Row struct {
 // Effects are those of the changes of a git directory, the strictest first.
 type Effects struct {
 	Forbidden, Guarded, Loss, Content, Bookkeeping []Row
+	Hidden                                         map[string]Version // by paths, as in WorkTree
 }
 
 // View is a repository as a line left it. Its methods must not be called concurrently.

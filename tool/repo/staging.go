@@ -42,6 +42,7 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 		j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadEntry, Object: "index", Text: "git cannot read the index", Left: true})
 		return nil
 	}
+	j.index = s
 	changed := map[string]bool{}
 	for path, now := range s.after {
 		if s.before[path] != now && j.w.Hidden(path) { // On the layer it was marked, and in the project it stays as it was.
@@ -58,6 +59,11 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 	for path := range s.before {
 		if _, there := s.after[path]; !there {
 			changed[path] = true
+		}
+	}
+	for path := range changed {
+		if j.w.Hidden(path) {
+			j.hidden[path] = true
 		}
 	}
 	if len(changed) == 0 {
