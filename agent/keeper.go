@@ -682,8 +682,8 @@ type gitEffects struct {
 	views     []*repo.View
 	dirs      []string // the git directories that the views stand for, absolute
 	rows      []permission.GitRow
-	committed map[string]committed // The key is the absolute path of a file of new commits.
-	temp      string               // holds the views; "" for none
+	committed map[string]committed      // The key is the absolute path of a file of new commits.
+	temp      string                    // holds the views; "" for none
 	hidden    map[string]repo.Version   // what git makes of hidden files, by absolute paths
 	before    map[string]sandbox.Before // those of the project
 }

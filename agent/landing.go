@@ -102,7 +102,7 @@ func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, g
 	if j.Class == permission.Nothing {
 		return true
 	}
-	c.session.brings(git)
+	brought := c.session.brings(git)
 	left, lost, err := c.keeper.applyLayer(ctx, "run "+cmp.Or(p.call.Access.Command, p.call.Access.Object), j.Effects, changes, effectsIn(git), journal.Then{Paths: git.touches(), Do: git.replay})
 	if err != nil {
 		why := "nothing was applied: " + err.Error()
@@ -123,6 +123,9 @@ func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, g
 		}
 	}
 	summary := j.Effects.Summary()
+	if len(brought) > 0 {
+		summary += "; hidden: " + text.UpTo(mostNamed, brought)
+	}
 	if gone := j.Effects.By[permission.Deleted]; len(gone) > 0 {
 		summary = "deleted " + text.UpTo(mostNamed, strings.Split(pathsOf(gone), ", ")) + "; " + summary
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -23,6 +24,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/extension"
 	"artoo/tool/files"
+	"artoo/tool/git"
 	"artoo/tool/journal"
 	"artoo/tool/names"
 	repository "artoo/tool/project"
@@ -351,6 +353,12 @@ type Workspace struct {
 
 	mask   func(text string) string // Secrets.Mask
 	unseen *unseen                  // nil without commands
+}
+
+// unseen are the files of a project that commands cannot see, and that git tracks.
+type unseen struct {
+	git.Unseen
+	brought sync.Map // Git has brought other versions of those at these paths.
 }
 
 // OpenFiles opens the granted directories, and those of read.
