@@ -126,6 +126,22 @@ func (a *Agent) Close() error {
 	return errors.Join(errs...)
 }
 
+// HiddenTracked names the files of the project that git tracks and that commands cannot see: none where that takes longer than
+// within, or where commands see them.
+func (a *Agent) HiddenTracked(within time.Duration) []string {
+	if can := a.session.opt.Policy.Confinement; !can.Sandbox || can.Shows {
+		return nil
+	}
+	found := make(chan []string, 1)
+	go func() { found <- a.session.hiddenTracked() }()
+	select {
+	case paths := <-found:
+		return a.session.namesOf(paths)
+	case <-time.After(within):
+		return nil
+	}
+}
+
 // New makes an agent and begins its session. The error names the missing part.
 func New(opt Options) (*Agent, error) {
 	if err := opt.check(); err != nil {

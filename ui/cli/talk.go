@@ -6,12 +6,14 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
 	"artoo/provider/demo"
 	"artoo/tool/project"
+	"artoo/tool/text"
 	"artoo/ui"
 	"artoo/ui/headless"
 	"artoo/ui/prompt"
@@ -145,6 +147,9 @@ func (a *app) offerNotify(profile screen.Profile, notify **ui.Notifier) *ui.Noti
 	}}
 }
 
+// longestHidden is how long the banner waits for the hidden files that git tracks.
+const longestHidden = 300 * time.Millisecond
+
 // notes are shown before the first message.
 func (a *app) notes() []string {
 	ignored, none := a.extensions.ignored(), ""
@@ -154,7 +159,11 @@ func (a *app) notes() []string {
 	if a.project.None != "" {
 		none = a.project.None + ": every change and every command is asked"
 	}
-	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.workspace.unconfinedNote(), none}
+	tracked := ""
+	if files := a.agent.HiddenTracked(longestHidden); len(files) > 0 {
+		tracked = "hidden, and tracked by git: " + text.UpTo(3, files) + "; what was committed of them can be read"
+	}
+	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.workspace.unconfinedNote(), none, tracked}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 
