@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -14,15 +15,19 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the pages made from tables, and the expected outputs in scripts")
 
-// TestMain makes this binary the program itself where it is run as artoo.
+// TestMain makes this binary the program itself where it is run as artoo, or by artoo on a layer.
 func TestMain(m *testing.M) {
+	artoo := func() {
+		HideEnvironment()
+		p := thisProcess()
+		p.Docs = os.DirFS(moduleDir)
+		os.Exit(Main(p))
+	}
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], onLayerArgument) {
+		artoo()
+	}
 	testscript.Main(tests{m}, map[string]func(){
-		"artoo": func() {
-			HideEnvironment()
-			p := thisProcess()
-			p.Docs = os.DirFS(moduleDir)
-			os.Exit(Main(p))
-		},
+		"artoo":       artoo,
 		"crashing":    func() { os.Exit(crashing()) },
 		"broken":      func() { os.Exit(broken(os.Args[1])) },
 		"testsecrets": func() { os.Exit(testSecrets(context.Background())) },

@@ -41,10 +41,10 @@ func TestScript(t *testing.T) {
 			// Each has a limit of its own, from its own start, so that one which hangs
 			// says where and delays no other.
 			p.Files, p.Deadline = []string{file}, time.Now().Add(scriptLimit)
-			if !*shippedOnly && !*update {
+			here, setUp := !*shippedOnly && !*update, p.Setup
+			if here {
 				p.Files = []string{hereInstead(t, file)}
 			}
-			here, setUp := p.Files[0] != file, p.Setup
 			p.Setup = func(env *testscript.Env) error {
 				err := setUp(env)
 				env.Values[worldKey{}].(*world).here = here
