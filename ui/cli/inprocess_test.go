@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,25 @@ import (
 	"artoo/provider/providertest"
 	"artoo/tool/environ"
 )
+
+// ran runs artoo in this process, or as it is shipped with -shipped, and returns its exit status and outputs together.
+func ran(t testing.TB, dir string, vars []string, stdin string, args ...string) (said string, code int) {
+	t.Helper()
+	if *shippedOnly {
+		cmd := exec.Command(buildProgram(t, moduleDir), args...)
+		cmd.Dir, cmd.Env, cmd.Stdin = dir, vars, strings.NewReader(stdin)
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	code, stdout, stderr, err := runHere(dir, append(slices.Clip(vars), "PWD="+dir), stdin, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stdout + stderr, code
+}
 
 // runHere runs Main in this process, with pipes for its streams as a script's program has them, and returns its exit
 // status and outputs.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -240,10 +239,8 @@ func settingsRuns() (all []settingsRun) {
 // runPlanted is all that a run of artoo prints.
 func runPlanted(t *testing.T, dir string, environ []string, input, line string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "artoo", strings.Fields(line)...)
-	cmd.Dir, cmd.Env, cmd.Stdin = dir, environ, strings.NewReader(input)
-	out, _ := cmd.CombinedOutput() // failures are among what is looked at
-	return string(out)
+	said, _ := ran(t, dir, environ, input, strings.Fields(line)...) // failures are among what is looked at
+	return said
 }
 
 // A key may be put into the wrong variable: an error of a value does not show it.
