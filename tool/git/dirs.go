@@ -46,14 +46,17 @@ func NamedDirs(top string) (dir, common string, err error) {
 			return "", "", fmt.Errorf(".git names %s: %w", dir, errors.Unwrap(err))
 		}
 	}
-	common = dir
-	switch text, err := ReadSome(filepath.Join(dir, "commondir")); {
-	case err == nil:
-		common = SeenFrom(dir, strings.TrimRight(text, "\r\n"))
-	case !errors.Is(err, os.ErrNotExist):
-		return "", "", err
+	common, err = Common(dir)
+	return dir, common, err
+}
+
+// Common is the directory that a git directory shares with those of other work trees: itself, where there are none.
+func Common(dir string) (string, error) {
+	text, err := ReadSome(filepath.Join(dir, "commondir"))
+	if errors.Is(err, os.ErrNotExist) {
+		return dir, nil
 	}
-	return dir, common, nil
+	return SeenFrom(dir, strings.TrimRight(text, "\r\n")), err
 }
 
 // SeenFrom is where path leads, seen from dir. Behind a link .. leads to where the link's target lies.

@@ -2,8 +2,6 @@ package repo
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,24 +9,20 @@ import (
 	"artoo/tool/names"
 )
 
-// settings reads one file of git's configuration, without included files.
-func (v *View) settings(ctx context.Context, path string) (map[string][]string, error) {
-	list := map[string][]string{}
-	if !names.Exists(path) {
-		return list, nil
-	}
-	err := v.git.Run(ctx, nil, 0, func(piece string) error {
+// settings reads one file of git's configuration, without included files. ok says that git could, or that there is none.
+func (v *View) settings(ctx context.Context, path string) (list map[string][]string, ok bool) {
+	list = map[string][]string{}
+	return list, !names.Exists(path) || v.ask(ctx, v.git, nil, 0, func(piece string) error {
 		key, value, _ := strings.Cut(piece, "\n")
 		list[key] = append(list[key], value)
 		return nil
 	}, "config", "--file", path, "--no-includes", "--list", "-z")
-	return list, err
 }
 
 // setting is the first value of a key of the configuration.
 func (v *View) setting(key string) string {
-	if values := v.config[key]; len(values) > 0 {
-		return values[0]
+	for _, value := range v.config[key] {
+		return value
 	}
 	return ""
 }
@@ -41,26 +35,20 @@ type setting struct {
 }
 
 // judgeConfig sorts the settings that changed.
-func (j *judge) judgeConfig(ctx context.Context) error {
+func (j *judge) judgeConfig(ctx context.Context) {
 	v := j.v
-	if !v.sorted.config {
-		return nil
+	if v.sorted[config] == nil {
+		return
 	}
-	path := filepath.Join(v.r.Common, "config")
-	err := errors.Join(v.copyFile(ctx, "before.config", path, v.openBefore), v.copyFile(ctx, "after.config", path, v.openAfter))
-	if err != nil {
-		return err
-	}
-	before, err := v.settings(ctx, filepath.Join(v.dir, "before.config"))
-	if err != nil {
-		return err
-	}
-	after, err := v.settings(ctx, filepath.Join(v.dir, "after.config"))
-	if readable, err := answer(ctx, err); err != nil {
-		return err
-	} else if !readable || !names.Exists(filepath.Join(v.dir, "after.config")) {
+	copied := filepath.Join(v.dir, "before.config")
+	v.copy(ctx, "before.config", v.path("config"), false)
+	v.copy(ctx, "after.config", v.path("config"), true)
+	before, _ := v.settings(ctx, copied)
+	copied = filepath.Join(v.dir, "after.config")
+	after, ok := v.settings(ctx, copied)
+	if !ok || !names.Exists(copied) {
 		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true, Text: "configuration: the file is removed or damaged"})
-		return nil
+		return
 	}
 	for _, key := range keysOf(before, after) {
 		was, is := before[key], after[key]
@@ -71,54 +59,41 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 		if len(is) == 0 {
 			row.Text = "configuration: " + key + " removed, was " + strings.Join(was, ", ")
 		}
-		rows := j.branchSetting(key, was, is, after)
-		*rows = append(*rows, row)
+		if len(was) == 0 && len(is) == 1 && j.follows(key, is[0], after) {
+			j.e.Bookkeeping = append(j.e.Bookkeeping, row)
+		} else {
+			j.e.Guarded = append(j.e.Guarded, row)
+		}
 		j.p.config = append(j.p.config, setting{key, len(was) > 0, is})
 	}
-	return nil
 }
 
-// branchSetting is the list for the row of a setting: bookkeeping for the upstream of a new branch, content for the
-// settings of a deleted one.
-func (j *judge) branchSetting(key string, was, is []string, after map[string][]string) *[]Row {
+// follows reports whether a setting says what a new branch follows, and that is there.
+func (j *judge) follows(key, is string, after map[string][]string) bool {
 	rest, ok := strings.CutPrefix(key, "branch.")
 	dot := strings.LastIndex(rest, ".")
 	if !ok || dot < 0 {
-		return &j.e.Guarded
+		return false
 	}
-	branch, name := rest[:dot], rest[dot+1:]
-	before, now := j.v.refs.before["refs/heads/"+branch], j.v.refs.after["refs/heads/"+branch]
-	switch {
-	case before != "" && now == "" && len(is) == 0:
-		return &j.e.Content
-	case before != "" || now == "" || len(was) > 0 || len(is) != 1:
-		return &j.e.Guarded
-	}
-	remote, merged := strings.Join(after["branch."+branch+".remote"], " "), is[0]
-	known := remote == "." || len(j.v.config["remote."+remote+".url"]) > 0
+	branch, name, r := rest[:dot], rest[dot+1:], j.v.refs
+	remote, merged := strings.Join(after["branch."+branch+".remote"], " "), is
 	if remote != "." {
-		merged = strings.Replace(merged, "refs/heads/", "refs/remotes/"+remote+"/", 1)
+		merged = strings.Replace(is, "refs/heads/", "refs/remotes/"+remote+"/", 1)
 	}
-	if known && (name == "remote" || name == "merge" && strings.HasPrefix(is[0], "refs/heads/") && j.v.refs.before[merged] != "") {
-		return &j.e.Bookkeeping
-	}
-	return &j.e.Guarded
+	return r.before["refs/heads/"+branch] == "" && r.after["refs/heads/"+branch] != "" &&
+		(remote == "." || len(j.v.config["remote."+remote+".url"]) > 0) &&
+		(name == "remote" || name == "merge" && strings.HasPrefix(is, "refs/heads/") && r.before[merged] != "")
 }
 
 // setConfig makes the changes of the configuration.
-func (v *View) setConfig(ctx context.Context) error {
-	file := filepath.Join(v.r.Common, "config")
+func (v *View) setConfig(ctx context.Context) {
+	file := v.path("config")
 	for _, s := range v.plan.config {
 		if s.was {
-			if err := v.real.Do(ctx, "config", "--file", file, "--unset-all", s.key); err != nil {
-				return err
-			}
+			v.run(ctx, v.real, nil, 0, nil, "config", "--file", file, "--unset-all", s.key)
 		}
 		for _, value := range s.values {
-			if err := v.real.Do(ctx, "config", "--file", file, "--add", s.key, value); err != nil {
-				return fmt.Errorf("%s: %w", s.key, err)
-			}
+			v.run(ctx, v.real, nil, 0, nil, "config", "--file", file, "--add", s.key, value)
 		}
 	}
-	return nil
 }

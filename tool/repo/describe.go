@@ -34,9 +34,10 @@ func Describe(ctx context.Context, vars environ.Vars, root string, changes []Cha
 		if name, ok := below(root, path); !ok || name != ".git" {
 			in = name + ": "
 		}
-		v := &View{r: Repository{WorkTree: filepath.Dir(path), GitDir: path, Common: path, Own: vars, Environ: vars}, open: open, done: done}
-		v.sort(repositories[dir])
-		err := v.load(ctx, "")
+		v := newView(Repository{WorkTree: filepath.Dir(path), GitDir: path, Common: path, Own: vars, Environ: vars}, repositories[dir], open)
+		v.done = done
+		v.load(ctx, "")
+		err := v.err
 		var e Effects
 		if err == nil {
 			e, err = v.Effects(ctx, WorkTree{})

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -22,60 +23,43 @@ type Version struct {
 
 // judgeHidden judges what git did to tracked files that the line could not see. The versions that it brings are those of
 // its store; commits and index entries are as a merge computes them, or the project's. Else nothing of the line may land.
-func (j *judge) judgeHidden(ctx context.Context) error {
-	paths := j.hidden
+func (j *judge) judgeHidden(ctx context.Context) {
 	for _, c := range j.order {
 		for _, f := range c.files {
-			if j.w.Hidden(f.path) {
-				paths[f.path] = true
-			}
+			j.hidden[f.path] = j.hidden[f.path] || j.w.Hidden(f.path)
 		}
 	}
-	if len(paths)+len(j.w.Left) == 0 {
-		return nil
+	maps.DeleteFunc(j.hidden, func(_ string, hidden bool) bool { return !hidden })
+	if len(j.hidden)+len(j.w.Left) == 0 {
+		return
 	}
 	v := j.v
 	if j.index.before == nil { // The line left the index as it was.
-		if err := v.copyFile(ctx, indexBefore, filepath.Join(v.r.GitDir, "index"), v.openBefore); err != nil {
-			return err
-		}
-		var err error
-		if j.index.before, err = v.listIndex(ctx, indexBefore); err != nil {
-			return err
-		}
+		v.copy(ctx, indexBefore, filepath.Join(v.r.GitDir, "index"), false)
+		j.index.before, _ = v.listIndex(ctx, indexBefore)
 		j.index.after = j.index.before
 	}
 	for _, name := range j.w.Left {
 		if j.index.before[name] != (indexed{}) || j.index.after[name] != (indexed{}) {
-			paths[name] = true
+			j.hidden[name] = true
 		}
 	}
-	h := hiddenJudge{judge: j, known: map[string][]change{}, was: commitOf(v.refs.head, v.refs.before), now: commitOf(v.refs.headNow, v.refs.after)}
-	var err error
-	if h.tree, err = v.tree(ctx, h.was, paths); err != nil {
-		return err
-	}
-	if h.treeNow, err = v.tree(ctx, h.now, paths); err != nil {
-		return err
-	}
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		why, err := h.path(ctx, path)
-		if err != nil {
-			return err
-		}
-		if why != "" {
+	paths := slices.Sorted(maps.Keys(j.hidden))
+	h := hiddenJudge{judge: j, known: map[string][]change{}, now: commitOf(v.refs.headNow, v.refs.after)}
+	h.tree, h.treeNow = v.tree(ctx, commitOf(v.refs.head, v.refs.before), paths), v.tree(ctx, h.now, paths)
+	for _, path := range paths {
+		if why := h.path(ctx, path); why != "" {
 			j.p.stops = true
 			j.e.Forbidden = append(j.e.Forbidden, Row{Kind: Hidden, Object: path, Left: true, Stops: true, Text: path + ", which is hidden here: " + why})
 		}
 	}
-	return nil
 }
 
-// hiddenJudge judges paths. The commits are those of HEAD, before and now.
+// hiddenJudge judges paths.
 type hiddenJudge struct {
 	*judge
-	was, now      string
-	tree, treeNow map[string]indexed
+	now           string             // the commit of HEAD
+	tree, treeNow map[string]indexed // HEAD had them before, and has them.
 	known         map[string][]change
 }
 
@@ -83,58 +67,46 @@ type hiddenJudge struct {
 type change struct{ from, to, by string }
 
 // path judges one path, and says why nothing may land.
-func (h *hiddenJudge) path(ctx context.Context, path string) (why string, err error) {
+func (h *hiddenJudge) path(ctx context.Context, path string) (why string) {
 	before, after := h.index.before[path], h.index.after[path]
 	for _, c := range h.order {
 		for _, f := range c.files {
 			if f.gone() {
 				f.id = ""
 			}
-			if f.path != path || f.id == idOf(before) && (f.id != "" || before.entries == "") {
-				continue
-			}
-			if ok, err := h.commits(ctx, path, c.id, f.id); err != nil || !ok {
-				return "commit " + short(c.id) + " " + c.subject + " has other content there than git computes", err
+			if f.path == path && (f.id != idOf(before) || f.id == "" && before.entries != "") && !h.commits(ctx, path, c.id, f.id) {
+				return "commit " + short(c.id) + " " + c.subject + " has other content there than git computes"
 			}
 		}
 	}
 	left := slices.Contains(h.w.Left, path)
 	var found stored // the file that the line left there
 	if left {
-		if found, err = h.stored(ctx, path); err != nil {
-			return "", err
-		}
+		found = h.stored(ctx, path)
 	}
 	mode, to, plain := after.plain()
 	moved := after.entries != before.entries
 	switch {
 	case !moved || after.entries == h.treeNow[path].entries:
 	case !plain && after.entries != "":
-		return "a merge is in conflict there; it can be made outside the sandbox", nil
-	default:
-		ok := !plain || slices.Contains(found.ids, to)
-		if ok {
-			ok, err = h.computes(ctx, path, h.merged(), to, "")
-		}
-		if err != nil || !ok {
-			return "the index has other content there than git computes", err
-		}
+		return "a merge is in conflict there; it can be made outside the sandbox"
+	case plain && !slices.Contains(found.ids, to), !h.computes(ctx, path, h.merged(), to, ""):
+		return "the index has other content there than git computes"
 	}
 	switch {
 	case left && plain && slices.Contains(found.ids, to):
 		if !moved {
 			h.e.Hidden[path] = Version{Stays: true}
-			return "", nil
+			return ""
 		}
 	case left && len(found.ids) > 0:
-		brought, err := h.computes(ctx, path, nil, found.ids[0], "")
-		if brought {
+		if h.computes(ctx, path, nil, found.ids[0], "") {
 			to, mode = found.ids[0], found.mode
-		} else if err != nil || !moved || !plain {
-			return "", err // The line's own file never lands.
+		} else if !moved || !plain {
+			return "" // The line's own file never lands.
 		}
 	case plain, before.entries == "", h.tree[path].entries != before.entries, h.treeNow[path].entries != "", h.resets():
-		return "", nil // The change leaves the files alone.
+		return "" // The change leaves the files alone.
 	}
 	return h.bring(ctx, path, idOf(before), to, mode)
 }
@@ -151,36 +123,29 @@ func (h *hiddenJudge) merged() []string {
 }
 
 // bring plans to give the project another version of a file, where it is as the index has it.
-func (h *hiddenJudge) bring(ctx context.Context, path, before, to, mode string) (why string, err error) {
+func (h *hiddenJudge) bring(ctx context.Context, path, before, to, mode string) (why string) {
 	version := Version{Mode: 0o644}
-	is, err := h.store(ctx, path, h.w.Project)
-	if err != nil {
-		return "", err
-	}
+	is := h.store(ctx, path, h.w.Project)
 	same := func(id string) bool { return id == "" && is.none || slices.Contains(is.ids, id) }
 	switch {
 	case same(to):
 		version.Stays = true
 	case !same(before) || to != "" && !strings.HasPrefix(mode, "100"):
-		return "conflict: the file differs from the index, and the line brings another version of it", nil
+		return "conflict: the file differs from the index, and the line brings another version of it"
 	case to != "":
 		if mode == "100755" {
 			version.Mode = 0o755
 		}
-		if version.File, err = h.v.save(ctx, to); err != nil {
-			return "", err
-		}
+		version.File = h.v.save(ctx, to)
 	}
 	h.e.Hidden[path] = version
-	return "", nil
+	return ""
 }
 
 // resets reports whether the line reset HEAD, which may leave the files alone.
 func (h *hiddenJudge) resets() bool {
-	before, err := h.v.before(h.v.logPath("HEAD"))
-	after, errAfter := h.v.after(h.v.logPath("HEAD"))
-	added, grown := bytes.CutPrefix(after, before)
-	return err != nil || errAfter != nil || !grown || bytes.Contains(added, []byte("\treset: "))
+	added, grown := h.v.added("HEAD")
+	return !grown || bytes.Contains(added, []byte("\treset: "))
 }
 
 // idOf is the id of an entry's content, "" for none.
@@ -191,119 +156,82 @@ func idOf(i indexed) string {
 
 // computes reports whether git gives a path this content, "" for no file: a commit that a ref reached before the line has it
 // there, or it comes of merging the other commits into the first, or, as in a rebase, a change of this author's.
-func (h *hiddenJudge) computes(ctx context.Context, path string, commits []string, to, by string) (bool, error) {
-	known, err := h.changes(ctx, path)
-	if err != nil || len(commits) == 0 && to == "" {
-		return false, err
-	}
+func (h *hiddenJudge) computes(ctx context.Context, path string, commits []string, to, by string) bool {
+	known := h.changes(ctx, path)
 	if to != "" && slices.ContainsFunc(known, func(c change) bool { return c.from == to || c.to == to }) {
-		return true, nil
+		return true
 	}
-	var contents []string
-	for _, commit := range commits {
-		tree, err := h.v.tree(ctx, commit, map[string]bool{path: true})
-		if err != nil {
-			return false, err
-		}
-		contents = append(contents, idOf(tree[path]))
+	if len(commits) == 0 {
+		return false
 	}
+	content := func(commit string) string { return idOf(h.v.tree(ctx, commit, []string{path})[path]) }
 	var merges []change
 	for _, c := range known {
 		if len(commits) == 1 && c.by == by {
 			merges = append(merges, c)
 		}
 	}
-	for i := 1; i < len(commits); i++ {
-		if _, err := answer(ctx, h.v.git.Run(ctx, nil, '\n', func(base string) error {
-			tree, err := h.v.tree(ctx, base, map[string]bool{path: true})
-			merges = append(merges, change{from: idOf(tree[path]), to: contents[i]})
-			return err
-		}, "merge-base", "--all", commits[0], commits[i])); err != nil {
-			return false, err
+	for _, commit := range commits[1:] {
+		var bases []string
+		h.v.ask(ctx, h.v.git, nil, '\n', func(base string) error { bases = append(bases, base); return nil }, "merge-base", "--all", commits[0], commit)
+		for _, base := range bases {
+			merges = append(merges, change{from: content(base), to: content(commit)})
 		}
 	}
-	for _, c := range merges {
-		if id, ok, err := h.merge(ctx, contents[0], c); err != nil || ok && id == to {
-			return err == nil, err
-		}
-	}
-	return false, nil
+	ours := content(commits[0])
+	return slices.ContainsFunc(merges, func(c change) bool {
+		id, ok := h.merge(ctx, ours, c)
+		return ok && id == to
+	})
 }
 
 // changes finds the changes of a path in the commits that a ref reached before the line.
-func (h *hiddenJudge) changes(ctx context.Context, path string) (list []change, err error) {
-	if known, ok := h.known[path]; ok || len(h.v.refs.excluded) == 0 || strings.Contains(path, "\n") {
-		return known, nil
+func (h *hiddenJudge) changes(ctx context.Context, path string) []change {
+	if _, known := h.known[path]; !known {
+		h.known[path] = nil
+		h.v.history(ctx, []string{path}, func(path, from, to, by string) error {
+			h.known[path] = append(h.known[path], change{from, to, by})
+			return nil
+		})
 	}
-	var input []string
-	for _, tip := range h.v.refs.excluded {
-		input = append(input, strings.TrimPrefix(tip, "^"))
-	}
-	by := ""
-	id := func(id string) string { return strings.Replace(id, h.v.format.none(), "", 1) }
-	err = h.v.log(ctx, append(input, "--", path), func(line string) { by = line }, func(now file, was []string) error {
-		for _, was := range was {
-			list = append(list, change{id(was), id(now.id), by})
-		}
-		return nil
-	}, "-m", "--full-history", "--format="+authored)
-	h.known[path] = list
-	return list, err
+	return h.known[path]
 }
 
-// authored is a format of git's that a rebase keeps.
-const authored = "%an <%ae> %at"
-
 // commits reports whether a new commit may have this content at a path.
-func (h *hiddenJudge) commits(ctx context.Context, path, commit, to string) (ok bool, err error) {
-	var parents []string
-	by := ""
-	if err := h.v.git.Run(ctx, nil, '\n', func(line string) error {
-		var ids string
-		ids, by, _ = strings.Cut(line, "\t")
-		parents = strings.Fields(ids)
-		return nil
-	}, "show", "-s", "--format=%P%x09"+authored, commit); err != nil {
-		return false, err
-	}
-	return h.computes(ctx, path, parents, to, by)
+func (h *hiddenJudge) commits(ctx context.Context, path, commit, to string) bool {
+	var parents, by string
+	h.v.run(ctx, h.v.git, nil, '\n', func(line string) error { parents, by, _ = strings.Cut(line, "\t"); return nil },
+		"show", "-s", "--format=%P%x09"+authored, commit)
+	return h.computes(ctx, path, strings.Fields(parents), to, by)
 }
 
 // merge makes a change in content that may differ, as git does; ok is false in a conflict.
-func (h *hiddenJudge) merge(ctx context.Context, ours string, c change) (id string, ok bool, err error) {
+func (h *hiddenJudge) merge(ctx context.Context, ours string, c change) (id string, ok bool) {
 	switch base, theirs := c.from, c.to; {
 	case base == ours:
-		return theirs, true, nil
+		return theirs, true
 	case base == theirs || ours == theirs:
-		return ours, true, nil
+		return ours, true
 	case base == "" || ours == "" || theirs == "":
-		return "", false, nil
+		return "", false
 	}
 	args := []string{"merge-file", "-p", "-q"}
 	for _, id := range []string{ours, c.from, c.to} {
-		file, err := h.v.save(ctx, id)
-		if err != nil {
-			return "", false, err
-		}
-		args = append(args, file)
+		args = append(args, h.v.save(ctx, id))
 	}
-	var merged []byte
-	ok, err = answer(ctx, h.v.git.Pipe(ctx, nil, func(out io.Reader) (err error) {
-		merged, err = io.ReadAll(io.LimitReader(out, mostFile))
-		return err
-	}, args...))
-	return h.v.format.blob(merged), ok, err
+	var merged string // It has no NUL: git merges no such files.
+	ok = h.v.ask(ctx, h.v.git, nil, 0, func(all string) error { merged = all; return nil }, args...)
+	return h.v.format.blob([]byte(merged)), ok
 }
 
 // save writes a blob to a file of the view.
-func (v *View) save(ctx context.Context, id string) (path string, err error) {
-	f, err := os.CreateTemp(v.dir, "blob-")
-	if err != nil {
-		return "", err
+func (v *View) save(ctx context.Context, id string) (path string) {
+	path = filepath.Join(v.dir, "blob-"+id)
+	f, err := os.Create(path)
+	if err == nil {
+		err = v.git.Pipe(ctx, nil, func(out io.Reader) error { _, err := io.Copy(f, out); return err }, "cat-file", "blob", id)
+		err = errors.Join(err, f.Close())
 	}
-	err = v.git.Pipe(ctx, nil, func(out io.Reader) error {
-		_, err := io.Copy(f, out)
-		return err
-	}, "cat-file", "blob", id)
-	return f.Name(), errors.Join(err, f.Close())
+	v.err = cmp.Or(v.err, err)
+	return path
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -16,16 +15,10 @@ import (
 type tip struct{ id, ref string }
 
 // judgeRefs judges refs, HEAD, the stash and the state of an unfinished merge.
-func (j *judge) judgeRefs(ctx context.Context) error {
-	moves := j.moves()
-	stash, err := j.stashMoves()
-	if err = errors.Join(err, j.readMessages()); err != nil {
-		return err
-	}
-	bad, err := j.bad(ctx, moves, stash)
-	if err != nil {
-		return err
-	}
+func (j *judge) judgeRefs(ctx context.Context) {
+	moves, stash := j.moves(), j.stashMoves()
+	j.readMessages()
+	bad := j.bad(ctx, moves, stash)
 	moves = slices.DeleteFunc(moves, func(m move) bool {
 		switch {
 		case bad[m.to]:
@@ -37,28 +30,23 @@ func (j *judge) judgeRefs(ctx context.Context) error {
 	})
 	stash.pushed = slices.DeleteFunc(stash.pushed, func(e entry) bool {
 		if bad[e.id] {
-			j.refuse(move{name: "refs/stash", from: stash.from}, short(e.id)+" is missing or not whole")
+			j.refuse(move{name: "refs/stash", from: j.v.refs.before["refs/stash"]}, short(e.id)+" is missing or not whole")
 		}
 		return bad[e.id]
 	})
-	tips := slices.DeleteFunc(j.tips(moves, stash), func(t tip) bool { return bad[t.id] })
-	if err := j.commitRows(ctx, tips, &stash); err != nil {
-		return err
-	}
+	j.commitRows(ctx, slices.DeleteFunc(j.tips(moves, stash), func(t tip) bool { return bad[t.id] }), &stash)
 	j.head(ctx)
 	j.pending(bad)
 	for _, m := range moves {
-		if err := j.ref(ctx, m); err != nil {
-			return err
-		}
+		j.ref(ctx, m)
 	}
 	j.stash(stash)
-	return j.unreached(ctx)
+	j.unreached(ctx)
 }
 
 // tips are the ids that the line would have reached, in the order in which a new commit belongs to one of them.
 func (j *judge) tips(moves []move, stash stashMoves) []tip {
-	r := j.v.refs
+	r := &j.v.refs
 	tips := []tip{{r.headNow, "HEAD"}}
 	for _, m := range moves {
 		at := len(tips)
@@ -80,58 +68,43 @@ func (j *judge) tips(moves []move, stash stashMoves) []tip {
 
 // bad are those of the tips that git cannot reach in full. It asks git for the kinds of objects, and for the subjects
 // of the commits that rows name.
-func (j *judge) bad(ctx context.Context, moves []move, stash stashMoves) (bad map[string]bool, err error) {
-	r, tips := &j.v.refs, j.tips(moves, stash)
-	if len(tips)+len(moves)+len(stash.dropped) == 0 && r.head == r.headNow && !j.v.sorted.index {
-		return nil, nil
-	}
+func (j *judge) bad(ctx context.Context, moves []move, stash stashMoves) map[string]bool {
+	r, bad, ids := &j.v.refs, map[string]bool{}, []string{j.v.refs.head}
 	old := slices.AppendSeq([]string{r.head}, maps.Values(r.before))
 	for _, e := range stash.before {
 		old = append(old, e.id)
 	}
-	slices.Sort(old)
-	for _, id := range slices.Compact(old) {
-		if j.v.format.isID(id) {
-			r.excluded = append(r.excluded, "^"+id)
-		}
-	}
-	ids := []string{r.head}
+	r.excluded = j.v.without(old...)
 	for _, m := range moves {
 		ids = append(ids, m.from)
+	}
+	tips := j.tips(moves, stash)
+	if len(tips)+len(moves) == 0 && r.head == r.headNow {
+		return bad
 	}
 	for _, t := range tips {
 		ids = append(ids, t.id)
 	}
-	if j.kinds, err = j.v.kinds(ctx, ids); err != nil {
-		return nil, err
-	}
-	if err := j.askSubjects(ctx); err != nil {
-		return nil, err
-	}
-	bad = map[string]bool{}
-	var whole []string
+	j.kinds = j.v.kinds(ctx, ids)
+	j.askSubjects(ctx)
+	ids = nil
 	for _, t := range tips {
 		if bad[t.id] = j.kinds[t.id] == ""; !bad[t.id] {
-			whole = append(whole, t.id)
+			ids = append(ids, t.id)
 		}
 	}
-	if all, err := j.v.whole(ctx, whole...); all || err != nil {
-		return bad, err
-	}
-	for _, id := range whole {
-		one, err := j.v.whole(ctx, id)
-		if err != nil {
-			return nil, err
+	if !j.v.whole(ctx, ids...) {
+		for _, id := range ids {
+			bad[id] = !j.v.whole(ctx, id)
 		}
-		bad[id] = !one
 	}
-	return bad, nil
+	return bad
 }
 
-// message is a file of the state of a merge, before and after the line; nil is no file.
+// message is a file of the state of a merge; nil is no file.
 type message struct {
-	name          string
-	before, after []byte
+	name  string
+	after []byte
 }
 
 // mostMessage is how many bytes of a message are taken over.
@@ -149,19 +122,13 @@ func (m message) commits() []string {
 }
 
 // readMessages reads those messages that the line changed.
-func (j *judge) readMessages() error {
-	for _, name := range j.v.sorted.messages {
+func (j *judge) readMessages() {
+	for _, name := range j.v.sorted[messages] {
 		path := filepath.Join(j.v.r.GitDir, name)
-		before, err := j.v.before(path)
-		after, errAfter := j.v.after(path)
-		if err := errors.Join(err, errAfter); err != nil {
-			return err
-		}
-		if !same(before, after) {
-			j.p.messages = append(j.p.messages, message{name, before, after})
+		if before, after := j.v.before(path), j.v.after(path); !same(before, after) {
+			j.p.messages = append(j.p.messages, message{name, after})
 		}
 	}
-	return nil
 }
 
 // same reports whether two contents are equal; no file differs from an empty one.
@@ -171,26 +138,26 @@ func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, 
 func (j *judge) pending(bad map[string]bool) {
 	j.p.messages = slices.DeleteFunc(j.p.messages, func(m message) bool {
 		ids := m.commits()
+		row := Row{Kind: Pending, Object: m.name, Text: m.name + ": ended"}
 		valid := len(m.after) <= mostMessage
-		if valid && !m.namesCommits() {
-			j.e.Bookkeeping = append(j.e.Bookkeeping, Row{Kind: Pending, Object: m.name, Text: m.name + ": for the next commit"})
-			return false
-		}
-		text := m.name + ": ended"
-		if m.after != nil {
-			text = m.name + ": to be finished with " + strings.Join(ids, ", ")
+		if m.after != nil && m.namesCommits() {
+			row.Text = m.name + ": to be finished with " + strings.Join(ids, ", ")
 			valid = valid && string(m.after) == strings.Join(ids, "\n")+"\n"
 		}
 		for _, id := range ids {
 			valid = valid && !bad[id] && j.kinds[id] == "commit"
-			text = strings.Replace(text, id, j.named(id), 1)
+			row.Text = strings.Replace(row.Text, id, j.named(id), 1)
 		}
-		if !valid {
+		switch {
+		case !valid:
 			j.refuse(move{name: m.name}, "not as git writes it")
-			return true
+		case m.namesCommits():
+			j.e.Content = append(j.e.Content, row)
+		default:
+			row.Text = m.name + ": for the next commit"
+			j.e.Bookkeeping = append(j.e.Bookkeeping, row)
 		}
-		j.e.Content = append(j.e.Content, Row{Kind: Pending, Object: m.name, Text: text})
-		return false
+		return !valid
 	})
 }
 
@@ -199,8 +166,6 @@ type stashMoves struct {
 	before  []entry // The oldest is the first.
 	dropped []int   // Each is a place in before; the oldest is the first.
 	pushed  []entry
-	log     []byte // The reflog held it before.
-	from    string // The ref held it before.
 }
 
 // entry is one of the stash.
@@ -210,18 +175,14 @@ type entry struct {
 }
 
 // stashMoves compares the stash before and after the line.
-func (j *judge) stashMoves() (m stashMoves, err error) {
+func (j *judge) stashMoves() (m stashMoves) {
 	const name = "refs/stash"
-	path := j.v.logPath(name)
-	to := j.v.refs.after[name]
-	if m.from = j.v.refs.before[name]; m.from == to && !slices.Contains(j.v.sorted.logs, name) {
-		return m, nil
+	from, to := j.v.refs.before[name], j.v.refs.after[name]
+	if from == to && !slices.Contains(j.v.sorted[logs], "logs/"+name) {
+		return m
 	}
-	if m.log, err = j.v.before(path); err != nil {
-		return m, err
-	}
-	log, err := j.v.after(path)
-	m.before, m.pushed = j.v.entries(m.log, m.from), j.v.entries(log, to)
+	path := j.v.path("logs/" + name)
+	m.before, m.pushed = entries(j.v.before(path), from), entries(j.v.after(path), to)
 	for i, e := range m.before {
 		if len(m.pushed) > 0 && m.pushed[0].id == e.id {
 			m.pushed = m.pushed[1:]
@@ -229,11 +190,11 @@ func (j *judge) stashMoves() (m stashMoves, err error) {
 			m.dropped = append(m.dropped, i)
 		}
 	}
-	return m, err
+	return m
 }
 
 // entries are those of a stash, the oldest first. Its ref holds the id of the last.
-func (v *View) entries(log []byte, last string) (list []entry) {
+func entries(log []byte, last string) (list []entry) {
 	if last == "" {
 		return nil
 	}
@@ -265,21 +226,14 @@ func (j *judge) stash(m stashMoves) {
 	}
 }
 
-// replayStash drops and pushes entries as git stash does.
-func (v *View) replayStash(ctx context.Context) error {
-	m := v.plan.stash
-	if m == nil {
-		return nil
-	}
-	for _, i := range m.dropped { // The oldest goes first, so that the others keep their numbers.
-		if err := v.real.Do(ctx, "stash", "drop", "-q", fmt.Sprintf("stash@{%d}", len(m.before)-1-i)); err != nil {
-			return err
+// replayStash drops and pushes entries.
+func (v *View) replayStash(ctx context.Context) {
+	if m := v.plan.stash; m != nil {
+		for _, i := range m.dropped { // The oldest goes first, so that the others keep their numbers.
+			v.run(ctx, v.real, nil, 0, nil, "stash", "drop", "-q", fmt.Sprintf("stash@{%d}", len(m.before)-1-i))
+		}
+		for _, e := range m.pushed {
+			v.run(ctx, v.real, nil, 0, nil, "stash", "store", "-q", "-m", cmp.Or(e.text, "stash"), e.id)
 		}
 	}
-	for _, e := range m.pushed {
-		if err := v.real.Do(ctx, "stash", "store", "-q", "-m", cmp.Or(e.text, "stash"), e.id); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"context"
 	"crypto/sha1" //nolint:gosec // Git names objects by it.
@@ -12,8 +13,8 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,16 +48,12 @@ const mostObject = 1 << 30
 
 // takeObject copies a loose object of the layer into the view, if its content has the hash that is its name. Others are
 // left out: git reads objects without that check, and they could stand in for content that the project has.
-func (v *View) takeObject(ctx context.Context, path string) error {
-	fan, rest := filepath.Base(filepath.Dir(path)), filepath.Base(path)
-	name := "git/objects/" + fan + "/" + rest
-	if err := v.copyFile(ctx, name, path, v.open); err != nil {
-		return err
-	}
-	copied := filepath.Join(v.dir, filepath.FromSlash(name))
+func (v *View) takeObject(ctx context.Context, name string) {
+	v.copy(ctx, "git/"+name, v.path(name), !v.done)
+	copied := filepath.Join(v.dir, "git", filepath.FromSlash(name))
 	f, err := os.Open(copied)
-	if err != nil {
-		return err
+	if v.err = cmp.Or(v.err, err); v.err != nil {
+		return
 	}
 	defer f.Close()
 	sum := v.format.hash()
@@ -64,86 +61,59 @@ func (v *View) takeObject(ctx context.Context, path string) error {
 	if err == nil {
 		_, err = io.Copy(sum, io.LimitReader(text.Reader(ctx, object), mostObject))
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if v.err = ctx.Err(); v.err == nil && (err != nil || "objects/"+fanned(hex.EncodeToString(sum.Sum(nil))) != name) {
+		v.err = os.Remove(copied)
 	}
-	if err != nil || hex.EncodeToString(sum.Sum(nil)) != fan+rest {
-		return os.Remove(copied)
-	}
-	return nil
 }
+
+// fanned is the name of a loose object.
+func fanned(id string) string { return id[:2] + "/" + id[2:] }
 
 // mostPack is how many bytes of a pack are taken.
 const mostPack = 64 << 20
 
 // takePack has git unpack a new pack of the layer in the view, which computes the ids of its objects. Those
 // that are damaged or behind mostPack are left out.
-func (v *View) takePack(ctx context.Context, path string) error {
-	from, err := v.open(path)
-	if err != nil {
-		return err
+func (v *View) takePack(ctx context.Context, name string) {
+	from, err := v.openFile(v.path(name), !v.done)
+	if v.err = cmp.Or(v.err, err); v.err != nil {
+		return
 	}
 	defer from.Close()
-	_, err = answer(ctx, v.git.Run(ctx, io.LimitReader(from, mostPack), 0, nil, "unpack-objects", "-q", "-r"))
-	return err
+	v.ask(ctx, v.git, io.LimitReader(from, mostPack), 0, nil, "unpack-objects", "-q", "-r")
 }
-
-// answer takes an exit status of git other than 0 for a no.
-func answer(ctx context.Context, err error) (yes bool, _ error) {
-	if err != nil && ctx.Err() == nil && exited(err) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// exited reports whether git ran and failed.
-func exited(err error) bool { return errors.As(err, new(*exec.ExitError)) }
 
 // kinds asks git for the types of objects; those that the view lacks have none.
-func (v *View) kinds(ctx context.Context, ids []string) (map[string]string, error) {
+func (v *View) kinds(ctx context.Context, ids []string) map[string]string {
 	found := map[string]string{}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return !v.format.isID(id) })
-	if len(ids) == 0 {
-		return found, nil
+	if ids = slices.DeleteFunc(ids, func(id string) bool { return !v.format.isID(id) }); len(ids) == 0 {
+		return found
 	}
-	return found, v.git.Run(ctx, lines(ids), '\n', func(line string) error {
+	v.run(ctx, v.git, lines(ids), '\n', func(line string) error {
 		if id, kind, _ := strings.Cut(line, " "); kind != "missing" {
 			found[id] = kind
 		}
 		return nil
 	}, "cat-file", "--batch-check=%(objectname) %(objecttype)")
-}
-
-func lines(list []string) io.Reader {
-	var b bytes.Buffer
-	for _, line := range list {
-		b.WriteString(line)
-		b.WriteByte('\n')
-	}
-	return &b
+	return found
 }
 
 // whole reports whether git reaches all objects of the ids that the refs of before do not reach.
-func (v *View) whole(ctx context.Context, ids ...string) (bool, error) {
-	args := []string{"rev-list", "--objects", "--quiet", "--ignore-missing"}
+func (v *View) whole(ctx context.Context, ids ...string) bool {
+	args := []string{"rev-list", "--objects", "--quiet", "--ignore-missing", "--stdin"}
 	if v.promises() {
-		args = append(args, "--missing=allow-any")
+		args = slices.Insert(args, 1, "--missing=allow-any")
 	}
-	return answer(ctx, v.git.Run(ctx, lines(append(ids, v.refs.excluded...)), 0, nil, append(args, "--stdin")...))
+	return v.ask(ctx, v.git, lines(append(ids, v.refs.excluded...)), 0, nil, args...)
 }
 
 // askSubjects asks git for the subjects of the commits among kinds.
-func (j *judge) askSubjects(ctx context.Context) error {
-	var commits []string
-	for id, kind := range j.kinds {
-		if kind == "commit" {
-			commits = append(commits, id)
-		}
-	}
+func (j *judge) askSubjects(ctx context.Context) {
+	commits := slices.DeleteFunc(slices.Collect(maps.Keys(j.kinds)), func(id string) bool { return j.kinds[id] != "commit" })
 	if len(commits) == 0 {
-		return nil
+		return // Without input git would show HEAD.
 	}
-	return j.v.git.Run(ctx, lines(commits), '\n', func(line string) error {
+	j.v.run(ctx, j.v.git, lines(commits), '\n', func(line string) error {
 		id, subject, _ := strings.Cut(line, " ")
 		j.subjects[id] = subject
 		return nil
@@ -162,11 +132,11 @@ func (f file) gone() bool { return f.mode == deleted }
 
 // log runs git log over commits. It calls commit for the line that the format makes of each, then each for its paths,
 // with the ids that the parents hold there.
-func (v *View) log(ctx context.Context, input []string, commit func(line string), each func(now file, was []string) error, args ...string) error {
+func (v *View) log(ctx context.Context, input []string, commit func(line string), each func(now file, was []string) error, args ...string) {
 	var now file // has a mode where its path comes next
 	var was []string
 	args = append([]string{"log", "--ignore-missing", "--stdin", "-z", "--raw", "--no-abbrev", "--no-renames", "--root"}, args...)
-	return v.git.Run(ctx, lines(input), 0, func(piece string) error {
+	v.run(ctx, v.git, lines(input), 0, func(piece string) error {
 		meta := strings.TrimPrefix(piece, "\n")
 		switch parents := len(meta) - len(strings.TrimLeft(meta, ":")); {
 		case now.mode != "":
@@ -194,20 +164,17 @@ type commit struct {
 }
 
 // newCommits are the commits that tips reach and no ref of before did, the newest first.
-func (j *judge) newCommits(ctx context.Context, tips []tip) (list []*commit, err error) {
+func (j *judge) newCommits(ctx context.Context, tips []tip) (list []*commit) {
 	refs := map[string]string{}
 	var ids []string
 	for _, t := range tips {
-		ids = append(ids, t.id)
-		if refs[t.id] == "" {
-			refs[t.id] = t.ref
-		}
+		ids, refs[t.id] = append(ids, t.id), cmp.Or(refs[t.id], t.ref)
 	}
 	if len(tips) == 0 {
-		return nil, nil
+		return nil
 	}
 	j.p.objects = append(j.p.objects, ids...)
-	return list, j.v.log(ctx, append(ids, j.v.refs.excluded...), func(line string) {
+	j.v.log(ctx, append(ids, j.v.refs.excluded...), func(line string) {
 		id, rest, _ := strings.Cut(line, " ")
 		tip, subject, _ := strings.Cut(rest, " ")
 		list = append(list, &commit{id: id, ref: refs[tip], tip: tip, subject: subject})
@@ -216,37 +183,54 @@ func (j *judge) newCommits(ctx context.Context, tips []tip) (list []*commit, err
 		c.files = append(c.files, now)
 		return nil
 	}, "--topo-order", "-c", "--format=%H %S %s")
+	return list
 }
 
-// unheld are the keys of those files that no commit had at their paths which a ref reached before the line.
-func (v *View) unheld(ctx context.Context, files []file) (map[string]bool, error) {
-	wanted := map[string]bool{}
-	var input, paths []string
+// errEnough ends a history.
+var errEnough = errors.New("enough is known")
+
+// history calls each for each change of the paths in the commits that a ref reached before the line. by is the author
+// with the time, which a rebase keeps. An empty id is no file. Paths that do not fit in a line of input are passed over.
+func (v *View) history(ctx context.Context, paths []string, each func(path, from, to, by string) error) {
+	var input []string
 	for _, tip := range v.refs.excluded {
 		input = append(input, strings.TrimPrefix(tip, "^"))
 	}
+	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.Contains(path, "\n") })
+	if len(input) == 0 || len(paths) == 0 || v.err != nil {
+		return
+	}
+	by, none := "", v.format.none()
+	v.log(ctx, slices.Concat(input, []string{"--"}, paths), func(line string) { by = line }, func(now file, was []string) (err error) {
+		for _, id := range was {
+			err = cmp.Or(err, each(now.path, strings.Replace(id, none, "", 1), strings.Replace(now.id, none, "", 1), by))
+		}
+		return err
+	}, "-m", "--full-history", "--format="+authored)
+	if errors.Is(v.err, errEnough) {
+		v.err = nil
+	}
+}
+
+// authored is a format of git's that a rebase keeps.
+const authored = "%an <%ae> %at"
+
+// unheld are the keys of those files that no commit had at their paths which a ref reached before the line.
+func (v *View) unheld(ctx context.Context, files []file) map[string]bool {
+	wanted := map[string]bool{}
+	var paths []string
 	for _, f := range files {
-		wanted[f.key()] = true
-		if !strings.Contains(f.path, "\n") { // It does not fit in a line of input, so it counts as new.
-			paths = append(paths, f.path)
-		}
+		wanted[f.key()], paths = true, append(paths, f.path)
 	}
-	if len(input) == 0 || len(paths) == 0 {
-		return wanted, nil
-	}
-	err := v.log(ctx, slices.Concat(input, []string{"--"}, paths), func(string) {}, func(now file, was []string) error {
-		for _, id := range append(was, now.id) {
-			delete(wanted, file{id: id, path: now.path}.key())
-		}
+	v.history(ctx, paths, func(path, from, to, _ string) error {
+		delete(wanted, file{id: from, path: path}.key())
+		delete(wanted, file{id: to, path: path}.key())
 		if len(wanted) == 0 {
-			return io.EOF
+			return errEnough
 		}
 		return nil
-	}, "-m", "--full-history", "--format=%H")
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return wanted, err
+	})
+	return wanted
 }
 
 // mostDiff is how many bytes the diffs of all commits take together.
@@ -256,15 +240,15 @@ const mostDiff = 4 << 20
 const uncounted = 1 << 30
 
 // diffs puts the diffs of commits into their rows, by id.
-func (v *View) diffs(ctx context.Context, rows map[string]*Row) error {
+func (v *View) diffs(ctx context.Context, rows map[string]*Row) {
 	if len(rows) == 0 {
-		return nil
+		return
 	}
 	row := &Row{} // that of the present line
 	texts := map[*Row][]string{}
 	total, columns := 0, 0 // columns of signs in a hunk, one for each parent; 0 outside hunks
 	// A line of a diff never begins with NUL.
-	err := v.git.Run(ctx, lines(keysOf(rows, nil)), '\n', func(line string) error {
+	v.run(ctx, v.git, lines(keysOf(rows, nil)), '\n', func(line string) error {
 		id, isCommit := strings.CutPrefix(line, "\x00")
 		switch {
 		case isCommit:
@@ -286,12 +270,10 @@ func (v *View) diffs(ctx context.Context, rows map[string]*Row) error {
 	}, "-c", "core.bigFileThreshold=1m", "log", "--stdin", "--no-walk=unsorted", "-p", "-c", "--root", "--no-color", "--no-renames",
 		"--no-ext-diff", "--no-textconv", "--format=%x00%H")
 	for _, row := range rows {
-		row.Diff = strings.Trim(strings.Join(texts[row], "\n"), "\n") + "\n"
-		if total > mostDiff {
+		if row.Diff = strings.Trim(strings.Join(texts[row], "\n"), "\n") + "\n"; total > mostDiff {
 			row.Diff += "the diff is too long to be shown whole\n"
 		}
 	}
-	return err
 }
 
 // stored is how git would store a file of the work tree.
@@ -304,18 +286,16 @@ type stored struct {
 // mostFile is how many bytes of a file of the work tree are read.
 const mostFile = 64 << 20
 
-// stored reads a file of the work tree as it will be. A file that cannot be read equals nothing.
-func (j *judge) stored(ctx context.Context, path string) (s stored, err error) {
-	if s, ok := j.files[path]; ok {
-		return s, nil
+// stored reads a file of the work tree as it will be.
+func (j *judge) stored(ctx context.Context, path string) stored {
+	if _, known := j.files[path]; !known {
+		j.files[path] = j.store(ctx, path, j.w.Open)
 	}
-	s, err = j.store(ctx, path, j.w.Open)
-	j.files[path] = s
-	return s, err
+	return j.files[path]
 }
 
-// store reads a file that open opens.
-func (j *judge) store(ctx context.Context, path string, open func(path string) (io.ReadCloser, fs.FileMode, error)) (s stored, err error) {
+// store reads a file that open opens. One that cannot be read equals nothing.
+func (j *judge) store(ctx context.Context, path string, open func(path string) (io.ReadCloser, fs.FileMode, error)) (s stored) {
 	var data []byte
 	f, mode, err := open(path)
 	if err == nil {
@@ -328,24 +308,21 @@ func (j *judge) store(ctx context.Context, path string, open func(path string) (
 	case mode&0o100 != 0:
 		s.mode = "100755"
 	}
-	switch {
-	case ctx.Err() != nil:
-		return s, ctx.Err()
-	case err == nil && len(data) <= mostFile:
+	if err == nil && len(data) <= mostFile {
 		s.ids = []string{j.v.format.blob(data), j.v.format.blob(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")))}
-	default:
-		s.none = errors.Is(err, fs.ErrNotExist)
 	}
-	return s, nil
+	s.none = errors.Is(err, fs.ErrNotExist)
+	j.v.err = cmp.Or(j.v.err, ctx.Err())
+	return s
 }
 
 // holds reports whether the work tree will hold a file as a commit or an index has it. Where nothing is known of the work
 // tree, it does.
-func (j *judge) holds(ctx context.Context, mode, id, path string) (bool, error) {
+func (j *judge) holds(ctx context.Context, f file) bool {
 	if j.w.Open == nil {
-		return true, nil
+		return true
 	}
-	s, err := j.stored(ctx, path)
-	sameMode := s.mode == mode || j.anyMode && mode != "120000" && s.mode != "120000"
-	return sameMode && slices.Contains(s.ids, id), err
+	s := j.stored(ctx, f.path)
+	sameMode := s.mode == f.mode || j.anyMode && f.mode != "120000" && s.mode != "120000"
+	return f.gone() && s.none || sameMode && slices.Contains(s.ids, f.id)
 }

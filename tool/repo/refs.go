@@ -16,77 +16,77 @@ import (
 type states struct {
 	before, after map[string]string
 	head, headNow string
-	broken        []string // They have a file, and git takes it for no ref.
 	excluded      []string // Each is "^ID" with the old value of a ref.
 }
 
 // readRefs has git list the refs on both sides: in the repository, and in the private git directory, which gets those
-// that differ. A ref that git would not list there has no value.
-func (v *View) readRefs(ctx context.Context) (err error) {
+// that differ.
+func (v *View) readRefs(ctx context.Context) {
 	r := &v.refs
-	for _, name := range append(v.sorted.refs, "packed-refs") {
-		if name == "HEAD" {
-			continue
-		}
-		if err := v.copyFile(ctx, "git/"+name, filepath.Join(v.r.Common, filepath.FromSlash(name)), v.openOther); err != nil {
-			return err
+	for _, name := range append(v.sorted[refs], "packed-refs") {
+		if name != "HEAD" {
+			v.copy(ctx, "git/"+name, v.path(name), !v.done)
 		}
 	}
 	r.before = map[string]string{}
 	if v.exists() {
-		if r.before, err = v.listRefs(ctx, v.real); err != nil {
-			return err
-		}
+		r.before = v.listRefs(ctx, v.real)
 	}
-	if r.after, err = v.listRefs(ctx, v.git); err != nil {
-		return err
-	}
-	for _, name := range v.sorted.refs {
-		path := filepath.Join(v.r.Common, filepath.FromSlash(name))
-		if change, ok := v.changed[path]; ok && !change.Gone && strings.HasPrefix(name, "refs/") && r.after[name] == "" {
-			r.broken = append(r.broken, name)
+	r.after = v.listRefs(ctx, v.git)
+	for _, name := range v.sorted[refs] {
+		if strings.HasPrefix(name, "refs/") && !v.changed[v.path(name)].Gone && r.after[name] == "" {
+			r.after[name] = broken
 		}
 	}
 	for name, value := range r.before {
-		path := filepath.Join(v.r.Common, filepath.FromSlash(name))
-		if _, changed := v.changed[path]; !changed && names.Exists(path) {
+		if _, changed := v.changed[v.path(name)]; !changed && names.Exists(v.path(name)) {
 			r.after[name] = value
 		}
 	}
 	if v.done {
 		r.before, r.after = r.after, r.before
 	}
-	if r.head, err = v.readHead(v.before); err != nil {
-		return err
-	}
-	r.headNow, err = v.readHead(v.after)
-	return err
+	head := filepath.Join(v.r.GitDir, "HEAD")
+	r.head, r.headNow = v.headValue(v.before(head)), v.headValue(v.after(head))
 }
 
+// broken is the value of a ref that has a file and that git does not list.
+const broken = "ref: ?"
+
 // listRefs lists the refs of a git directory.
-func (v *View) listRefs(ctx context.Context, g git.Git) (map[string]string, error) {
+func (v *View) listRefs(ctx context.Context, g git.Git) map[string]string {
 	refs := map[string]string{}
-	return refs, g.Run(ctx, nil, '\n', func(line string) error {
+	v.run(ctx, g, nil, '\n', func(line string) error {
 		fields := strings.Fields(line)
-		refs[fields[0]] = fields[1]
-		if len(fields) > 2 {
+		if refs[fields[0]] = fields[1]; len(fields) > 2 {
 			refs[fields[0]] = "ref: " + fields[2]
 		}
 		return nil
 	}, "for-each-ref", "--format=%(refname) %(objectname) %(symref)")
+	return refs
 }
 
-// readHead is the value of HEAD, "" for one that is no value.
-func (v *View) readHead(read func(path string) ([]byte, error)) (string, error) {
-	data, err := read(filepath.Join(v.r.GitDir, "HEAD"))
+// headValue is the value of HEAD, "" for one that is no value.
+func (v *View) headValue(data []byte) string {
 	text := strings.TrimRight(string(data), " \t\r\n")
 	if target, ok := strings.CutPrefix(text, "ref:"); ok {
-		return "ref: " + strings.TrimLeft(target, " \t"), err
+		return "ref: " + strings.TrimLeft(target, " \t")
 	}
 	if !v.format.isID(text) {
-		return "", err
+		return ""
 	}
-	return text, err
+	return text
+}
+
+// without are lines of input for git that leave out what the values of refs reach.
+func (v *View) without(values ...string) (list []string) {
+	slices.Sort(values)
+	for _, value := range slices.Compact(values) {
+		if v.format.isID(value) {
+			list = append(list, "^"+value)
+		}
+	}
+	return list
 }
 
 // commitOf is the commit that a value of HEAD leads to, "" for none.
@@ -104,19 +104,16 @@ func commitOf(value string, refs map[string]string) string {
 // move is a ref with another value than before.
 type move struct{ name, from, to string }
 
-// moves are the refs with another value, apart from those that stay unchanged in any case.
+// moves are the refs with another value, without those that stay as they were in any case.
 func (j *judge) moves() (moves []move) {
 	r := &j.v.refs
-	for _, name := range r.broken {
-		j.refuse(move{name: name, from: r.before[name]}, "git takes it for no ref")
-	}
 	for _, name := range keysOf(r.before, r.after) {
 		m := move{name, r.before[name], r.after[name]}
 		switch {
-		case m.from == m.to || name == "refs/stash":
+		case m.from == m.to:
 		case strings.HasPrefix(m.from, "ref: ") || strings.HasPrefix(m.to, "ref: "):
-			j.refuse(m, "a symbolic ref is not changed")
-		default:
+			j.refuse(m, "a symbolic or damaged ref does not land")
+		case name != "refs/stash":
 			moves = append(moves, m)
 		}
 	}
@@ -133,7 +130,7 @@ func (j *judge) refuse(m move, why string) {
 }
 
 // ref judges a ref that git can move.
-func (j *judge) ref(ctx context.Context, m move) error {
+func (j *judge) ref(ctx context.Context, m move) {
 	j.p.refs = append(j.p.refs, m)
 	branch, isBranch := strings.CutPrefix(m.name, "refs/heads/")
 	row := Row{Kind: RefMoved, Object: m.name, Text: fmt.Sprintf("%s: %s → %s", m.name, j.named(m.from), j.named(m.to))}
@@ -141,40 +138,27 @@ func (j *judge) ref(ctx context.Context, m move) error {
 	switch {
 	case m.to == "":
 		row.Kind, row.Text, rows = RefGone, m.name+": deleted, was "+j.named(m.from), &j.e.Loss
-	case m.from == "":
-		row.Kind, row.Text = RefNew, m.name+": new, "+j.named(m.to)
-		if j.plainBranch(branch, m) {
-			rows = &j.e.Bookkeeping
-		}
-	default:
-		forward, err := j.descends(ctx, m.from, m.to)
-		if err != nil {
-			return err
-		}
-		if !forward {
-			row.Text += " (not a descendant)"
-			rows = &j.e.Loss
-		}
-	}
-	if rows != &j.e.Loss && !isBranch && !strings.HasPrefix(m.name, "refs/tags/") {
+	case m.from != "" && !j.descends(ctx, m):
+		row.Text, rows = row.Text+" (not a descendant)", &j.e.Loss
+	case !isBranch && !strings.HasPrefix(m.name, "refs/tags/"):
 		rows = &j.e.Guarded
+	case m.from == "" && j.plainBranch(branch, m):
+		rows = &j.e.Bookkeeping
+	}
+	if m.from == "" {
+		row.Kind, row.Text = RefNew, m.name+": new, "+j.named(m.to)
 	}
 	*rows = append(*rows, row)
-	return nil
 }
 
-// descends reports whether a commit is a descendant of another.
-func (j *judge) descends(ctx context.Context, from, to string) (bool, error) {
-	if j.kinds[from] != "commit" || j.kinds[to] != "commit" {
-		return false, nil // A tag object or a tree has no descendants.
+// descends reports whether a ref moves to a descendant.
+func (j *judge) descends(ctx context.Context, m move) bool {
+	pair := [2]string{m.from, m.to}
+	if _, known := j.asked[pair]; !known { // A tag object or a tree has no descendants.
+		j.asked[pair] = j.kinds[m.from] == "commit" && j.kinds[m.to] == "commit" &&
+			j.v.ask(ctx, j.v.git, nil, 0, nil, "merge-base", "--is-ancestor", m.from, m.to)
 	}
-	pair := [2]string{from, to}
-	if known, ok := j.asked[pair]; ok {
-		return known, nil
-	}
-	yes, err := answer(ctx, j.v.git.Do(ctx, "merge-base", "--is-ancestor", from, to))
-	j.asked[pair] = yes
-	return yes, err
+	return j.asked[pair]
 }
 
 // plainBranch reports whether a new ref is a branch at HEAD's commit with a name of its own.
@@ -210,7 +194,7 @@ func (j *judge) head(ctx context.Context) {
 	row := Row{Kind: Head, Object: "HEAD", Text: "HEAD: " + j.headName(r.head) + " → " + j.headName(r.headNow)}
 	valid := j.kinds[r.headNow] == "commit"
 	if symbolic {
-		valid = isBranch && (r.after[target] != "" || !j.refused[target] && j.v.git.Do(ctx, "check-ref-format", target) == nil)
+		valid = isBranch && (r.after[target] != "" || !j.refused[target] && j.v.ask(ctx, j.v.git, nil, 0, nil, "check-ref-format", target))
 	}
 	switch {
 	case !valid:
@@ -237,22 +221,17 @@ func (j *judge) headName(value string) string {
 }
 
 // unreached judges the commits that only a detached HEAD reached.
-func (j *judge) unreached(ctx context.Context) error {
+func (j *judge) unreached(ctx context.Context) {
 	r := j.v.refs
 	if r.head == r.headNow || j.kinds[r.head] != "commit" {
-		return nil
-	}
-	input := []string{r.head}
-	for _, value := range append(slices.Sorted(maps.Values(r.after)), commitOf(r.headNow, r.after)) {
-		if j.v.format.isID(value) {
-			input = append(input, "^"+value)
-		}
+		return
 	}
 	n := 0
-	err := j.v.git.Run(ctx, lines(input), '\n', func(string) error { n++; return nil }, "rev-list", "--ignore-missing", "--stdin")
+	values := slices.AppendSeq([]string{commitOf(r.headNow, r.after)}, maps.Values(r.after))
+	j.v.run(ctx, j.v.git, lines(append(j.v.without(values...), r.head)), '\n', func(string) error { n++; return nil },
+		"rev-list", "--ignore-missing", "--stdin")
 	if n > 0 {
 		j.e.Loss = append(j.e.Loss, Row{Kind: Detached, Object: r.head,
 			Text: fmt.Sprintf("commits that no ref reaches any more: %d, from %s", n, short(r.head))})
 	}
-	return err
 }

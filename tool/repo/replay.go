@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -23,7 +22,6 @@ type plan struct {
 	head     string // It is "" when HEAD stays.
 	stash    *stashMoves
 	index    []entryChange
-	intended []string // These paths are to be added later.
 	messages []message
 	config   []setting
 	stops    bool
@@ -81,98 +79,65 @@ func (v *View) Replay(ctx context.Context) error {
 		return errors.New("the changes were not judged")
 	case v.plan.stops:
 		return ErrStops
-	case v.sorted.empty(), v.sorted.gone:
+	case v.empty(), v.Removed():
 		return nil
 	}
-	for _, step := range []func(context.Context) error{v.unmoved, v.fetch, v.moveRefs, v.landIndex, v.setHead, v.replayStash,
-		v.writeMessages, v.setConfig} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	v.err = nil
+	v.unmoved()
+	v.fetch(ctx)
+	v.moveRefs(ctx)
+	v.landIndex(ctx)
+	v.setHead(ctx)
+	v.replayStash(ctx)
+	v.writeMessages()
+	v.setConfig(ctx)
+	return v.err
 }
 
-// unmoved is an error where HEAD, the index, the stash or a message is not as it was in Open. Git compares refs under
-// their locks.
-func (v *View) unmoved(context.Context) error {
-	head, err := v.readHead(v.before)
-	if err != nil {
-		return err
-	}
-	if head != v.refs.head {
-		return fmt.Errorf("HEAD: %w", ErrMoved)
-	}
-	index := filepath.Join(v.r.GitDir, "index")
-	judged := map[string][]byte{}
-	for _, m := range v.plan.messages {
-		judged[filepath.Join(v.r.GitDir, m.name)] = m.before
-	}
-	if v.plan.stash != nil {
-		judged[v.logPath("refs/stash")] = v.plan.stash.log
-	}
-	if len(v.plan.index) > 0 {
-		judged[index+".lock"] = nil
-		if judged[index], err = v.before(filepath.Join(v.dir, indexBefore)); err != nil {
-			return err
+// unmoved fails where a file that was judged has changed. Git compares refs under their locks.
+func (v *View) unmoved() {
+	for path, was := range v.judged {
+		if now := v.read(path, false); v.err == nil && !same(now, was) {
+			v.err = fmt.Errorf("%s: %w", v.shown(path), ErrMoved)
 		}
 	}
-	for path, was := range judged {
-		now, err := v.before(path)
-		if err != nil {
-			return err
-		}
-		if !same(now, was) {
-			return fmt.Errorf("%s: %w", v.shown(path), ErrMoved)
-		}
-	}
-	return nil
 }
 
 // fetch has git fetch the objects that refs and index need from the private git directory. It computes their ids, and
 // checks their form and that none is missing.
-func (v *View) fetch(ctx context.Context) error {
-	if len(v.plan.objects) == 0 {
-		return nil
+func (v *View) fetch(ctx context.Context) {
+	if len(v.plan.objects) > 0 {
+		v.run(ctx, v.real.With("GIT_ALLOW_PROTOCOL=file"), lines(v.plan.objects), 0, nil, "fetch", "-q", "--no-tags",
+			"--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no", "--upload-pack=git-upload-pack", "--stdin",
+			filepath.Join(v.dir, "git"))
 	}
-	return v.real.With("GIT_ALLOW_PROTOCOL=file").Run(ctx, lines(v.plan.objects), 0, nil, "fetch", "-q", "--no-tags",
-		"--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no", "--upload-pack=git-upload-pack", "--stdin",
-		filepath.Join(v.dir, "git"))
 }
 
 // moveRefs has git lock the refs, compare them with their old values and move them. Those that go are first: git does
 // not take x/y while x is there.
-func (v *View) moveRefs(ctx context.Context) error {
+func (v *View) moveRefs(ctx context.Context) {
+	none := v.format.none()
 	for _, goes := range []bool{true, false} {
-		var text bytes.Buffer
+		var text strings.Builder
 		for _, m := range v.plan.refs {
 			if goes == (m.to == "") {
-				none := v.format.none()
 				fmt.Fprintf(&text, "option no-deref\x00update %s\x00%s\x00%s\x00", m.name, cmp.Or(m.to, none), cmp.Or(m.from, none))
 			}
 		}
-		if text.Len() == 0 {
-			continue
-		}
-		if err := v.real.Run(ctx, &text, 0, nil, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z"); err != nil {
-			return err
+		if text.Len() > 0 {
+			v.run(ctx, v.real, strings.NewReader(text.String()), 0, nil, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z")
 		}
 	}
-	return nil
 }
 
 // landIndex changes the entries of the index under git's own lock.
-func (v *View) landIndex(ctx context.Context) error {
-	if len(v.plan.index) == 0 {
-		return nil
+func (v *View) landIndex(ctx context.Context) {
+	if len(v.plan.index) > 0 {
+		path := filepath.Join(v.r.GitDir, "index")
+		v.changeIndex(ctx, path)
+		// The user's git need not read the files again that the line's git has read. An entry may differ from its file.
+		v.ask(ctx, v.onIndex(path), nil, 0, nil, "update-index", "-q", "--refresh")
 	}
-	path := filepath.Join(v.r.GitDir, "index")
-	if err := v.changeIndex(ctx, path); err != nil {
-		return err
-	}
-	// The user's git need not read the files again that the line's git has read. An entry may differ from its file.
-	_, err := answer(ctx, v.onIndex(path).Do(ctx, "update-index", "-q", "--refresh"))
-	return err
 }
 
 // onIndex is git without the repository's configuration, on an index and the work tree.
@@ -183,98 +148,68 @@ func (v *View) onIndex(path string) git.Git {
 }
 
 // changeIndex changes entries of an index. Those that stay keep its stamps of their files.
-func (v *View) changeIndex(ctx context.Context, path string) error {
-	var text bytes.Buffer
+func (v *View) changeIndex(ctx context.Context, path string) {
+	var text strings.Builder
+	var later []string
 	marked := map[string][]string{} // paths by option
 	for _, c := range v.plan.index {
-		if c.was.entries != c.now.entries {
+		was, now := c.was, c.now
+		if now.later {
+			now.entries, later = "", append(later, c.path)
+		}
+		if was.entries != now.entries {
 			fmt.Fprintf(&text, "0 %s\t%s\x00", v.format.none(), c.path)
-			for line := range strings.Lines(c.now.entries) {
+			for line := range strings.Lines(now.entries) {
 				fmt.Fprintf(&text, "%s\t%s\x00", strings.TrimRight(line, "\n"), c.path)
 			}
+			was.skip, was.assume = false, false // A replaced entry has lost them.
 		}
-		if c.now.entries == "" {
-			continue
-		}
-		// A replaced entry has lost its flags.
-		was, now := indexFlags(c.was), indexFlags(c.now)
-		if was == now && c.was.entries == c.now.entries {
-			continue
-		}
-		for _, option := range flagOptions(was, now) {
-			marked[option] = append(marked[option], c.path)
+		for option, flag := range map[string][2]bool{"skip-worktree": {was.skip, now.skip}, "assume-unchanged": {was.assume, now.assume}} {
+			switch {
+			case now.entries == "" || flag[0] == flag[1]:
+			case flag[1]:
+				marked["--"+option] = append(marked["--"+option], c.path)
+			default:
+				marked["--no-"+option] = append(marked["--no-"+option], c.path)
+			}
 		}
 	}
-	g := v.git.With("GIT_INDEX_FILE=" + path)
-	if err := g.Run(ctx, &text, '\n', nil, "update-index", "-z", "--index-info"); err != nil {
-		return err
-	}
-	if len(v.plan.intended) > 0 {
-		paths := strings.Join(v.plan.intended, "\x00") + "\x00"
-		if err := v.onIndex(path).Run(ctx, strings.NewReader(paths), '\n', nil, "add", "-f", "-N",
-			"--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
-			return err
-		}
+	g := v.onIndex(path)
+	v.run(ctx, g, strings.NewReader(text.String()), 0, nil, "update-index", "-z", "--index-info")
+	if len(later) > 0 {
+		v.run(ctx, g, strings.NewReader(strings.Join(later, "\x00")), 0, nil, "add", "-f", "-N", "--pathspec-from-file=-", "--pathspec-file-nul")
 	}
 	for _, option := range slices.Sorted(maps.Keys(marked)) {
-		paths := strings.Join(marked[option], "\x00") + "\x00"
-		if err := g.Run(ctx, strings.NewReader(paths), '\n', nil, "update-index", option, "-z", "--stdin"); err != nil {
-			return err
-		}
+		v.run(ctx, g, strings.NewReader(strings.Join(marked[option], "\x00")), 0, nil, "update-index", option, "-z", "--stdin")
 	}
-	return nil
-}
-
-// flagOptions are the options of git update-index that turn flags into others.
-func flagOptions(was, now string) (options []string) {
-	skip := func(flags string) bool { return strings.EqualFold(flags, "S") }
-	assume := func(flags string) bool { return flags == strings.ToLower(flags) }
-	for _, option := range []struct {
-		name string
-		has  func(string) bool
-	}{{"skip-worktree", skip}, {"assume-unchanged", assume}} {
-		if option.has(now) {
-			options = append(options, "--"+option.name)
-		} else if option.has(was) {
-			options = append(options, "--no-"+option.name)
-		}
-	}
-	return options
 }
 
 // setHead makes HEAD lead where the line had it lead. Git switch - looks in its log for the branch that it left.
-func (v *View) setHead(ctx context.Context) error {
-	head, from := v.plan.head, strings.TrimPrefix(v.refs.head, "ref: refs/heads/")
-	target, symbolic := strings.CutPrefix(head, "ref: ")
-	switch {
-	case head == "":
-		return nil
-	case symbolic:
-		return v.real.Do(ctx, "symbolic-ref", "-m", "checkout: moving from "+from+" to "+strings.TrimPrefix(target, "refs/heads/"), "HEAD", target)
-	case from != v.refs.head:
-		return v.real.Do(ctx, "update-ref", "--no-deref", "-m", "checkout: moving from "+from+" to "+head, "HEAD", head)
+func (v *View) setHead(ctx context.Context) {
+	from, wasBranch := strings.CutPrefix(v.refs.head, "ref: refs/heads/")
+	to, isBranch := strings.CutPrefix(v.plan.head, "ref: refs/heads/")
+	text := v.plan.text
+	if wasBranch || isBranch {
+		text = "checkout: moving from " + from + " to " + to
 	}
-	return v.real.Do(ctx, "update-ref", "--no-deref", "-m", v.plan.text, "HEAD", head)
+	if isBranch {
+		v.run(ctx, v.real, nil, 0, nil, "symbolic-ref", "-m", text, "HEAD", "refs/heads/"+to)
+	} else if to != "" {
+		v.run(ctx, v.real, nil, 0, nil, "update-ref", "--no-deref", "-m", text, "HEAD", to)
+	}
 }
 
 // writeMessages writes or removes the message files of an unfinished merge.
-func (v *View) writeMessages(context.Context) error {
+func (v *View) writeMessages() {
 	for _, m := range v.plan.messages {
 		path := filepath.Join(v.r.GitDir, m.name)
+		if v.err != nil {
+			return
+		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if m.after == nil {
-			continue
-		}
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666) // It follows no link.
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(m.after)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return err
+			v.err = err
+		} else if m.after != nil {
+			v.err = os.WriteFile(path, m.after, 0o666) // It is new, so that a link is not followed.
 		}
 	}
-	return nil
 }

@@ -5,18 +5,21 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"artoo/tool/environ"
 	"artoo/tool/git"
+	"artoo/tool/text"
 )
 
 // Change is one path below a git directory that the line changed.
@@ -82,7 +85,6 @@ const (
 	Stash       Kind = "stash"        // The entry is new.
 	GuardedBlob Kind = "guarded blob" // No ref held the content at this guarded path.
 	Staged      Kind = "staged"
-	StagedLost  Kind = "staged lost"
 	BadEntry    Kind = "bad entry"  // Git would not take the index entry, or the index.
 	IndexFlag   Kind = "index flag" // Assume-unchanged or skip-worktree changed.
 	Reflog      Kind = "reflog"     // The log is shorter or different.
@@ -126,10 +128,14 @@ type View struct {
 	format format
 	config map[string][]string // The repository's own file has these settings.
 
-	changed map[string]Change // It has regular files and gone paths.
-	sorted  sorted
+	changed map[string]Change    // It has regular files and gone paths.
+	sorted  map[subject][]string // The names are relative to the git directory.
+	unknown map[string][]string  // The keys are directories or files of the git directory.
+	special []Change             // They are links, devices and the like.
 	refs    states
-	plan    *plan // Effects makes it.
+	judged  map[string][]byte // Effects has read these files of the project; nil is no file.
+	plan    *plan             // Effects makes it.
+	err     error             // After the first failure nothing more is read, asked or done.
 }
 
 // Open makes a view of the repository as the line left it, in a new directory below
@@ -138,19 +144,29 @@ type View struct {
 // git directory, Open starts no process.
 func Open(ctx context.Context, r Repository, dir string, changes []Change,
 	open func(path string) (io.ReadCloser, error)) (*View, error) {
-	v := &View{r: r, open: open}
-	v.sort(changes)
-	if v.sorted.empty() {
+	v := newView(r, changes, open)
+	if v.empty() {
 		return v, nil
 	}
 	if !v.exists() {
 		return nil, ErrNoRepository
 	}
-	if err := v.load(ctx, dir); err != nil {
-		return nil, errors.Join(err, v.Close())
+	if v.load(ctx, dir); v.err != nil {
+		return nil, errors.Join(v.err, v.Close())
 	}
 	return v, nil
 }
+
+func newView(r Repository, changes []Change, open func(path string) (io.ReadCloser, error)) *View {
+	v := &View{r: r, open: open, changed: map[string]Change{}, sorted: map[subject][]string{}, unknown: map[string][]string{},
+		judged: map[string][]byte{}}
+	for _, c := range changes {
+		v.sort(c)
+	}
+	return v
+}
+
+func (v *View) empty() bool { return len(v.sorted)+len(v.unknown)+len(v.special) == 0 }
 
 // exists reports whether the project holds the repository.
 func (v *View) exists() bool {
@@ -158,33 +174,9 @@ func (v *View) exists() bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// load reads the repository into a new directory below dir.
-func (v *View) load(ctx context.Context, dir string) (err error) {
-	if v.dir, err = os.MkdirTemp(dir, "git-"); err != nil {
-		return err
-	}
-	if err := v.prepare(ctx); err != nil {
-		return err
-	}
-	for _, path := range v.sorted.objects {
-		if err := v.takeObject(ctx, path); err != nil {
-			return err
-		}
-	}
-	for _, path := range v.sorted.packs {
-		if err := v.takePack(ctx, path); err != nil {
-			return err
-		}
-	}
-	if err := v.readRefs(ctx); err != nil {
-		return err
-	}
-	return v.copyIndexes(ctx)
-}
-
 // Removed reports whether the line removed the repository and left nothing in its place.
 // There is nothing to replay then: its files go as other files do.
-func (v *View) Removed() bool { return v.sorted.gone && len(v.sorted.unknown["."]) == 0 }
+func (v *View) Removed() bool { return v.sorted[removed] != nil && v.sorted[replaced] == nil }
 
 // Close removes the view.
 func (v *View) Close() error {
@@ -194,8 +186,24 @@ func (v *View) Close() error {
 	return os.RemoveAll(v.dir)
 }
 
-// prepare makes the private git directory.
-func (v *View) prepare(ctx context.Context) (err error) {
+// load reads the repository into a new directory below dir.
+func (v *View) load(ctx context.Context, dir string) {
+	v.prepare(ctx, dir)
+	for _, name := range v.sorted[objects] {
+		v.takeObject(ctx, name)
+	}
+	for _, name := range v.sorted[packs] {
+		v.takePack(ctx, name)
+	}
+	v.readRefs(ctx)
+	v.copyIndexes(ctx)
+}
+
+// prepare makes the private git directory, in a new directory below dir.
+func (v *View) prepare(ctx context.Context, dir string) {
+	if v.dir, v.err = os.MkdirTemp(dir, "git-"); v.err != nil {
+		return
+	}
 	// Replace refs are off, so that an object matches its id.
 	v.real = git.Git{Own: v.r.Own, Dir: v.dir, Env: append(git.SafeEnviron(v.r.Environ), "GIT_NO_REPLACE_OBJECTS=1", "GIT_ADVICE=0"),
 		Flags: []string{"--literal-pathspecs", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.splitIndex=false",
@@ -208,46 +216,59 @@ func (v *View) prepare(ctx context.Context) (err error) {
 	if v.r.WorkTree != "" {
 		v.real = v.real.With("GIT_WORK_TREE=" + v.r.WorkTree)
 	}
-	for _, sub := range []string{"git/refs", "empty"} {
-		if err := os.MkdirAll(filepath.Join(v.dir, sub), 0o700); err != nil {
-			return err
-		}
-	}
-	objects := filepath.Join(v.r.Common, "objects")
-	if strings.ContainsAny(objects, "\n\"") {
-		return fmt.Errorf("%q: git cannot refer to objects in a directory of this name", objects)
+	store := filepath.Join(v.r.Common, "objects")
+	if strings.ContainsAny(store, "\n\"") {
+		v.err = fmt.Errorf("%q: git cannot refer to objects in a directory of this name", store)
 	}
 	// Without a configuration of its own the private directory is SHA-1's.
-	err = errors.Join(v.write("git/HEAD", "ref: refs/heads/none\n"), v.write("git/objects/info/alternates", objects+"\n"),
-		v.copyFile(ctx, "git/shallow", filepath.Join(v.r.Common, "shallow"), openFile))
-	if err != nil {
-		return err
-	}
-	if v.config, err = v.settings(ctx, filepath.Join(v.r.Common, "config")); err != nil {
-		return err
-	}
+	v.write("git/HEAD", "ref: refs/heads/none\n")
+	v.write("git/refs/.kept", "")
+	v.write("git/objects/info/alternates", store+"\n")
+	v.write("empty/.kept", "")
+	v.copy(ctx, "git/shallow", filepath.Join(v.r.Common, "shallow"), v.done)
+	v.config, _ = v.settings(ctx, filepath.Join(v.r.Common, "config"))
 	v.format = format{hex: 40}
 	settings := "[core]\nrepositoryformatversion = 1\nbare = false\n[uploadpack]\nallowAnySHA1InWant = true\n"
 	if strings.EqualFold(v.setting("extensions.objectformat"), "sha256") {
 		v.format.hex = 64
 		settings += "[extensions]\nobjectformat = sha256\n"
 	}
-	if name := v.setting("extensions.refstorage"); name != "" && !strings.EqualFold(name, "files") {
-		return fmt.Errorf("%w (%s)", ErrRefStorage, name)
+	if name := v.setting("extensions.refstorage"); v.err == nil && name != "" && !strings.EqualFold(name, "files") {
+		v.err = fmt.Errorf("%w (%s)", ErrRefStorage, name)
 	}
 	if shared := v.setting("core.sharedrepository"); shared != "" {
 		v.git.Flags = append(v.git.Flags, "-c", "core.sharedRepository="+shared)
 	}
-	return v.write("git/config", settings)
+	v.write("git/config", settings)
 }
 
-// write makes a file of the view, and its directory.
-func (v *View) write(name, text string) error {
-	path := filepath.Join(v.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+// run has git work. Input may be nil; each gets the pieces of the output that end with sep, and may be nil too.
+func (v *View) run(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string) error, args ...string) {
+	if v.err == nil {
+		v.err = g.Run(ctx, input, sep, each, args...)
 	}
-	return os.WriteFile(path, []byte(text), 0o600)
+}
+
+// ask is run where git's exit status is the answer.
+func (v *View) ask(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string) error, args ...string) (yes bool) {
+	if v.err != nil {
+		return false
+	}
+	if v.err = g.Run(ctx, input, sep, each, args...); ctx.Err() == nil && errors.As(v.err, new(*exec.ExitError)) {
+		v.err = nil
+		return false
+	}
+	return v.err == nil
+}
+
+func lines(list []string) io.Reader { return strings.NewReader(strings.Join(append(list, ""), "\n")) }
+
+// write makes a file of the view, and its directory.
+func (v *View) write(name, text string) {
+	path := filepath.Join(v.dir, filepath.FromSlash(name))
+	if v.err == nil {
+		v.err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
+	}
 }
 
 // promises reports whether the store may lack objects that a remote promised.
@@ -260,12 +281,19 @@ func (v *View) promises() bool {
 	return false
 }
 
-const mostText = 256 << 20 // bytes of one file of a git directory that are read into memory
+// path is that of a file which work trees share.
+func (v *View) path(name string) string { return filepath.Join(v.r.Common, filepath.FromSlash(name)) }
 
-// openFile opens a regular file of the project: a FIFO would not open.
-func openFile(path string) (io.ReadCloser, error) {
+// openFile opens a regular file, as the line left it or as it was before.
+func (v *View) openFile(path string, after bool) (io.ReadCloser, error) {
+	if change, changed := v.changed[path]; changed && after != v.done {
+		if change.Gone {
+			return nil, fs.ErrNotExist
+		}
+		return v.open(path)
+	}
 	info, err := os.Stat(path)
-	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular() {
+	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular() { // a FIFO would not open
 		return nil, fs.ErrNotExist
 	}
 	if err != nil {
@@ -274,50 +302,51 @@ func openFile(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// openOther opens the content of a file on the side that is not the project's.
-func (v *View) openOther(path string) (io.ReadCloser, error) {
-	change, changed := v.changed[path]
-	switch {
-	case change.Gone:
-		return nil, fs.ErrNotExist
-	case changed:
-		return v.open(path)
+// copy copies a file into the view; one that is not there is left out.
+func (v *View) copy(ctx context.Context, name, path string, after bool) {
+	from, err := v.openFile(path, after)
+	if v.err != nil || errors.Is(err, fs.ErrNotExist) {
+		return
 	}
-	return openFile(path)
+	if v.err = err; err != nil {
+		return
+	}
+	defer from.Close()
+	copied := filepath.Join(v.dir, filepath.FromSlash(name))
+	if v.err = os.MkdirAll(filepath.Dir(copied), 0o700); v.err != nil {
+		return
+	}
+	to, err := os.OpenFile(copied, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = io.Copy(to, text.Reader(ctx, from))
+		err = errors.Join(err, to.Close())
+	}
+	v.err = err
 }
 
-// openBefore opens the content of a file of the repository before the line, openAfter the one after it.
-func (v *View) openBefore(path string) (io.ReadCloser, error) {
-	if v.done {
-		return v.openOther(path)
-	}
-	return openFile(path)
-}
+const mostText = 256 << 20 // bytes of one file of a git directory that are read into memory
 
-func (v *View) openAfter(path string) (io.ReadCloser, error) {
-	if v.done {
-		return openFile(path)
-	}
-	return v.openOther(path)
-}
-
-// before reads the file of openBefore, after that of openAfter; nil if there is no such file.
-func (v *View) before(path string) ([]byte, error) { return readFrom(path, v.openBefore) }
-
-func (v *View) after(path string) ([]byte, error) { return readFrom(path, v.openAfter) }
-
-func readFrom(path string, open func(path string) (io.ReadCloser, error)) ([]byte, error) {
-	f, err := open(path)
+// read reads a file as the line left it, or as it was before; nil if there is no such file.
+func (v *View) read(path string, after bool) (data []byte) {
+	f, err := v.openFile(path, after)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		defer f.Close()
+		data, err = io.ReadAll(io.LimitReader(f, mostText+1))
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, mostText+1))
-	if err == nil && len(data) > mostText {
+	if len(data) > mostText {
 		err = fmt.Errorf("%s: more than %d MB", path, mostText>>20)
 	}
-	return data, err
+	v.err = cmp.Or(v.err, err)
+	return data
 }
+
+// before reads a file of the project, which must be the same when Replay begins; after reads it as the line left it.
+func (v *View) before(path string) []byte {
+	v.judged[path] = v.read(path, false)
+	return v.judged[path]
+}
+
+func (v *View) after(path string) []byte { return v.read(path, true) }

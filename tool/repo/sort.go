@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,141 +12,114 @@ import (
 	"artoo/tool/names"
 )
 
-// messages are the files of a git directory that git needs to finish a merge:
-// text, and in those that end in HEAD a commit on each line.
-var messages = []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD"}
+// subject is what a changed file of a git directory is about.
+type subject string
 
-// passing are files that nothing depends on, and locks that a killed git left: they are left out silently.
-var passing = []string{"COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "MERGE_RR", "ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "REBASE_HEAD", "gc.log",
-	"HEAD.lock", "index.lock", "packed-refs.lock", "config.lock"}
+const (
+	unknown  subject = ""
+	passing  subject = "passing" // Nothing depends on the files: they are left out silently.
+	state    subject = "state"   // They hold the state of a sequence.
+	messages subject = "messages"
+	refs     subject = "refs" // HEAD and packed-refs are among them.
+	logs     subject = "logs"
+	index    subject = "index"
+	shared   subject = "shared" // They are parts of a split index.
+	config   subject = "config"
+	objects  subject = "objects" // The loose objects are new.
+	packs    subject = "packs"   // They are new.
+	lost     subject = "lost"    // These files of the object store are changed or gone.
+	removed  subject = "removed" // The git directory itself is gone.
+	replaced subject = "replaced"
+)
 
-// sequences are the files and directories that hold the state of a sequence.
-var sequences = []string{"rebase-merge", "rebase-apply", "sequencer", "BISECT_LOG", "BISECT_START", "BISECT_TERMS",
-	"BISECT_NAMES", "BISECT_RUN", "BISECT_HEAD", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK",
-	"MERGE_AUTOSTASH", "NOTES_MERGE_WORKTREE", "NOTES_MERGE_REF", "NOTES_MERGE_PARTIAL"}
-
-// sorted are the changes by subject.
-type sorted struct {
-	special  []Change // They are links, devices and the like.
-	objects  []string // They are new loose objects.
-	packs    []string // They are new.
-	lost     []string // These files of the object store are changed or gone.
-	refs     []string // They are named; HEAD and packed-refs are among them.
-	logs     []string // They are named by their refs.
-	messages []string
-	state    []string            // They hold the state of a sequence.
-	unknown  map[string][]string // The keys are their first directories.
-	index    bool
-	config   bool
-	gone     bool // The git directory itself is gone.
+// files are the subjects of files by their names or the directories that they lie in.
+type files []struct {
+	about subject
+	names []string
 }
 
-func (s sorted) empty() bool {
-	return len(s.special)+len(s.objects)+len(s.lost)+len(s.refs)+len(s.logs)+len(s.messages)+len(s.state)+len(s.unknown) == 0 &&
-		!s.index && !s.config && !s.gone
-}
-
-// sort finds the subjects of changes.
-func (v *View) sort(changes []Change) {
-	v.changed, v.sorted = map[string]Change{}, sorted{unknown: map[string][]string{}}
-	for _, c := range changes {
-		c.Path = filepath.Clean(c.Path)
-		name, isOwn := below(v.r.GitDir, c.Path)
-		if isOwn {
-			v.sortOwn(name, c)
-		} else if name, isShared := below(v.r.Common, c.Path); isShared {
-			v.sortChange(name, c)
-		}
+// ownFiles are those of a work tree, sharedFiles those that work trees share. The messages are what git needs to finish
+// a merge: text, and in those that end in HEAD a commit on each line.
+var (
+	ownFiles = files{
+		{refs, []string{"HEAD"}}, {index, []string{"index"}}, {logs, []string{"logs/HEAD"}}, {shared, []string{"sharedindex.*"}},
+		{messages, []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD"}},
+		{passing, []string{"COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "MERGE_RR", "ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "REBASE_HEAD", "gc.log"}},
+		{state, []string{"rebase-merge", "rebase-apply", "sequencer", "BISECT_*", "MERGE_AUTOSTASH", "NOTES_MERGE_*"}},
 	}
-}
+	sharedFiles = files{{refs, []string{"refs", "packed-refs"}}, {logs, []string{"logs"}}, {config, []string{"config"}}, {objects, []string{"objects"}}}
+)
 
-// sortOwn sorts a change below the work tree's own git directory.
-func (v *View) sortOwn(name string, c Change) {
-	s := &v.sorted
+func (list files) about(name string) subject {
 	first, _, _ := strings.Cut(name, "/")
-	switch {
-	case name == ".": // Without its directory nothing of the repository is to be judged or landed.
-		s.gone = s.gone || c.Gone || !c.Mode.IsDir()
-		if !c.Gone && !c.Mode.IsDir() {
-			v.unknown(name, c)
+	for _, row := range list {
+		if slices.ContainsFunc(row.names, func(pattern string) bool {
+			ok, err := path.Match(pattern, first)
+			return err == nil && ok || name == pattern
+		}) {
+			return row.about
 		}
-	case v.isSpecial(&c):
-	case slices.Contains(sequences, first):
-		s.state = append(s.state, name)
-	case slices.Contains(messages, name):
-		s.messages = append(s.messages, name)
-	case name == "HEAD":
-		s.refs = append(s.refs, name)
-	case name == "index" && v.r.WorkTree != "":
-		s.index = true
-	case name == "logs/HEAD":
-		s.logs = append(s.logs, "HEAD")
-	case slices.Contains(passing, name), strings.HasPrefix(name, "sharedindex."): // The index names those of it that count.
-	case v.r.GitDir == v.r.Common:
-		v.sortChange(name, c)
-	case !c.Mode.IsDir() || c.Gone:
-		v.unknown(first, c)
 	}
+	return unknown
 }
 
-// sortChange sorts a change below the directory that work trees share. Directories do not count: git makes those that it needs.
-func (v *View) sortChange(name string, c Change) {
-	s := &v.sorted
-	first, rest, _ := strings.Cut(name, "/")
-	switch {
-	case v.isSpecial(&c):
-	case c.Mode.IsDir() && !c.Gone, first == "refs" && strings.HasSuffix(name, ".lock"), slices.Contains(passing, name):
-	case first == "objects":
-		v.sortObject(rest, c)
-	case name == "packed-refs", first == "refs":
-		s.refs = append(s.refs, name)
-	case first == "logs":
-		s.logs = append(s.logs, rest)
-	case name == "config":
-		s.config = true
-	default:
-		v.unknown(first, c)
-	}
-}
-
-// isSpecial notes a change, and reports whether it makes something among git's files that never lands.
-func (v *View) isSpecial(c *Change) bool {
-	if !c.Gone && !c.Mode.IsDir() && (!c.Mode.IsRegular() || c.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0) {
-		v.sorted.special = append(v.sorted.special, *c)
-		return true
+// sort finds the subject of a change.
+func (v *View) sort(c Change) {
+	c.Path = filepath.Clean(c.Path)
+	name, isOwn := below(v.r.GitDir, c.Path)
+	about := ownFiles.about(name)
+	if !isOwn || about == unknown && v.r.GitDir == v.r.Common {
+		var isShared bool
+		if name, isShared = below(v.r.Common, c.Path); !isShared {
+			return
+		}
+		about = sharedFiles.about(name)
 	}
 	if info, err := os.Lstat(c.Path); err == nil && c.Mode.IsDir() && !info.IsDir() {
-		*c = Change{Path: c.Path, Gone: true} // a directory took the place of the file
+		c.Gone = true // A directory took the place of the file.
 	}
-	if c.Gone || c.Mode.IsRegular() {
-		v.changed[c.Path] = *c
+	group := name
+	if group, _, _ = strings.Cut(name, "/"); about == objects {
+		group = path.Dir(name)
 	}
-	return false
-}
-
-func (v *View) unknown(first string, c Change) {
-	v.sorted.unknown[first] = append(v.sorted.unknown[first], v.shown(c.Path))
-}
-
-// sortObject sorts a change below objects.
-func (v *View) sortObject(name string, c Change) {
-	s := &v.sorted
-	fan, file, _ := strings.Cut(name, "/")
-	isFan := len(fan) == 2 && isHex(fan)
-	there := names.Exists(c.Path)
-	switch {
-	case c.Gone && !there:
-	case there && (c.Gone || isFan || fan == "pack"):
-		s.lost = append(s.lost, v.shown(c.Path))
-	case isFan && (len(file) == 38 || len(file) == 62) && isHex(file):
-		s.objects = append(s.objects, c.Path)
-	case isFan && strings.HasPrefix(file, "tmp_obj_"): // A killed git left it.
+	switch isDir := c.Mode.IsDir() && !c.Gone; {
+	case name == "." && c.Gone: // Without its directory nothing of the repository is to be judged or landed.
+		about = removed
+	case name == "." && !isDir:
+		about = replaced
+	case isDir, strings.HasSuffix(name, ".lock"): // Git makes the directories that it needs. A killed git left a lock.
+		return
+	case !c.Gone && (!c.Mode.IsRegular() || c.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0):
+		v.special = append(v.special, c)
+		return
+	case about == objects:
+		about = v.sortObject(name, c)
+	}
+	v.changed[c.Path] = c
+	switch about {
+	case passing:
+	case unknown:
+		v.unknown[group] = append(v.unknown[group], v.shown(c.Path))
 	default:
-		if strings.HasSuffix(file, ".pack") {
-			s.packs = append(s.packs, c.Path)
-		}
-		v.unknown("objects/"+fan, c)
+		v.sorted[about] = append(v.sorted[about], name)
 	}
+}
+
+// sortObject finds the subject of a change below objects.
+func (v *View) sortObject(name string, c Change) subject {
+	fan, file, _ := strings.Cut(strings.TrimPrefix(name, "objects/"), "/")
+	isFan, there := len(fan) == 2 && isHex(fan), names.Exists(c.Path)
+	switch {
+	case there && (c.Gone || isFan || fan == "pack"):
+		return lost
+	case c.Gone, isFan && strings.HasPrefix(file, "tmp_obj_"): // A killed git left it.
+		return passing
+	case isFan && isHex(file):
+		return objects
+	case strings.HasSuffix(file, ".pack"):
+		v.sorted[packs] = append(v.sorted[packs], name)
+	}
+	return unknown
 }
 
 // shown is a path as people read it.
@@ -164,7 +138,8 @@ func below(dir, path string) (rel string, ok bool) {
 
 // keysOf are the keys of two maps, each once and sorted.
 func keysOf[V any](a, b map[string]V) []string {
-	all := maps.Clone(a)
+	all := map[string]V{}
+	maps.Copy(all, a)
 	maps.Copy(all, b)
 	return slices.Sorted(maps.Keys(all))
 }
