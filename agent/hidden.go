@@ -46,7 +46,14 @@ func (s *session) isHidden() func(path string) bool {
 		return list
 	})
 	return func(path string) bool {
-		return files.DeniedName(path) || slices.ContainsFunc(hidden(), func(at string) bool { return names.Within(at, path) })
+		if slices.ContainsFunc(hidden(), func(at string) bool { return names.Within(at, path) }) {
+			return true
+		}
+		if !files.DeniedName(path) {
+			return false
+		}
+		place, err := files.Resolve(path, true) // tracked keys of tests are shown
+		return err != nil || place.Denied
 	}
 }
 

@@ -61,6 +61,7 @@ func TestGitKeepsTrackedFilesThatALineCannotSee(t *testing.T) {
 		{"echo 3 >.env; git update-index --no-skip-worktree .env; git commit -qam x", refused, refused},
 		{"git switch -q other; echo 3 >.env; git commit -qam x", "A=2 B=1", conflict},
 		{"git cherry-pick -n none", refused, refused},
+		{"mkdir z; echo 3 >z/.env; git add -f z; git commit -qm x", refused, refused},
 	} {
 		for change, want := range map[string]string{"": c.clean, "echo U >.env\n": c.changed} {
 			t.Run(c.line+change, func(t *testing.T) {
@@ -86,7 +87,7 @@ func (b *bench) landHidden() string {
 		f, err := os.Open(filepath.Join(b.top, path))
 		return f, 0o644, err
 	}
-	for _, name := range []string{".env", "d/.env", "n/.env"} {
+	for _, name := range []string{".env", "d/.env", "n/.env", "z/.env"} {
 		if _, err := os.Lstat(filepath.Join(b.layer, name)); err == nil {
 			w.Left = append(w.Left, name)
 		}
