@@ -16,6 +16,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -145,9 +146,12 @@ func signed(r *http.Request) bool {
 	return r.Header.Get("Authorization") == want
 }
 
-// serviceAccount is the file of a service account with a new key.
+// accountKey is the key of the service accounts: to make one takes longer than the rest of a script.
+var accountKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
+// serviceAccount is the file of a service account.
 func serviceAccount(ts *testscript.TestScript, tokens string) []byte {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := accountKey()
 	ts.Check(err)
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	ts.Check(err)
