@@ -33,7 +33,7 @@ func (t *tester) children(p *play) error {
 
 func (t *tester) withheld(p *play) error {
 	text, _, err := p.one(t.ctx, true, "bash",
-		map[string]any{"command": "printenv PLANTED_PASSED_TOKEN | tr a-z b-za; exit 3"})
+		map[string]any{"command": "printenv PLANTED_TOKEN PLANTED_ADDRESS; printenv PLANTED_PASSED_TOKEN | tr a-z b-za; exit 3"})
 	if err != nil {
 		return err
 	}
