@@ -20,8 +20,8 @@ type Unseen struct {
 	Own      environ.Vars // They are artoo's, by which git is looked up, and which it gets.
 	Admitted []string     // See Dirs.
 
-	mu    sync.Mutex // guards known
-	known map[string]*unseenIndex
+	mu    sync.Mutex              // guards known
+	known map[string]*unseenIndex // The keys are the directories of the copies with the indexes' paths.
 }
 
 // unseenIndex is an index that may hold files which commands cannot see.
@@ -38,7 +38,7 @@ func (u *Unseen) Tracked(hidden, within []string) (tracked []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for top, list := range tops(hidden, within) {
-		if _, i := u.index(top, list); i != nil {
+		if _, i := u.index("", top, list); i != nil {
 			for _, name := range i.tracked {
 				tracked = append(tracked, filepath.Join(top, filepath.FromSlash(name)))
 			}
@@ -56,7 +56,7 @@ func (u *Unseen) Marked(dir string, hidden, within []string) (map[string]string,
 	defer u.mu.Unlock()
 	marked := map[string]string{}
 	for top, list := range tops(hidden, within) {
-		path, i := u.index(top, list)
+		path, i := u.index(dir, top, list)
 		if i == nil || len(i.tracked) == 0 || !slices.ContainsFunc(within, func(dir string) bool { return names.Within(dir, path) }) {
 			continue
 		}
@@ -103,19 +103,20 @@ func tops(hidden, within []string) map[string][]string {
 }
 
 // index is the index of the work tree at top, and which of the hidden files it holds; nil where there is none, or git cannot
-// read it.
-func (u *Unseen) index(top string, hidden []string) (string, *unseenIndex) {
+// read it. copies is the directory of its copies.
+func (u *Unseen) index(copies, top string, hidden []string) (string, *unseenIndex) {
 	dir, _, err := Dirs(top, u.Admitted...)
 	if err != nil {
 		return "", nil
 	}
 	path := filepath.Join(dir, "index")
+	key := copies + "\x00" + path
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", nil
 	}
 	state := fmt.Sprint(info.Size(), info.ModTime().UnixNano(), hidden)
-	i := u.known[path]
+	i := u.known[key]
 	if i != nil && i.state == state {
 		return path, i
 	}
@@ -141,7 +142,7 @@ func (u *Unseen) index(top string, hidden []string) (string, *unseenIndex) {
 			return "", nil
 		}
 	}
-	u.known[path] = i
+	u.known[key] = i
 	return path, i
 }
 

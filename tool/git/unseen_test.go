@@ -55,6 +55,9 @@ func TestHiddenFilesAreMarkedInACopyOfEachFormOfIndex(t *testing.T) {
 		if err != nil || again[index] != marked[index] {
 			t.Errorf("%v: it is made again: %v, %v", form, again, err)
 		}
+		if other, err := u.Marked(t.TempDir(), hidden, []string{root}); err != nil || other[index] == marked[index] {
+			t.Errorf("%v: another directory has no copy of its own: %v, %v", form, other, err)
+		}
 		if after, err := os.ReadFile(index); err != nil || string(after) != string(before) {
 			t.Errorf("%v: the index itself changed, %v", form, err)
 		}

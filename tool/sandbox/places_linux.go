@@ -479,15 +479,21 @@ func (s *Sandbox) shownTo(line launcher.Line) ([]string, error) {
 		}
 	}
 	for dir, original := range above {
-		info, err := os.Stat(original)
-		if err != nil {
-			return nil, err
-		}
-		if err := errors.Join(os.Chmod(dir, info.Mode().Perm()|0o700), os.Chtimes(dir, time.Time{}, info.ModTime())); err != nil {
+		if err := liken(dir, original); err != nil {
 			return nil, err
 		}
 	}
 	return dirs, nil
+}
+
+// liken gives a directory the owner, the mode and the times of another, which may have gone.
+func liken(dir, original string) error {
+	var st unix.Stat_t
+	if unix.Stat(original, &st) != nil {
+		return nil
+	}
+	_ = unix.Lchown(dir, int(st.Uid), int(st.Gid)) // only root may, and only for others would it matter
+	return errors.Join(unix.Chmod(dir, st.Mode&0o7777|0o700), unix.UtimesNano(dir, []unix.Timespec{st.Atim, st.Mtim}))
 }
 
 // unshow removes what shownTo made.

@@ -187,6 +187,39 @@ func TestADeniedNameMayBeInADeniedDirectory(t *testing.T) {
 	}
 }
 
+// A file is seen with other content, its directory looks as ever, and what a line writes there is compared with the project's.
+func TestAFileIsShownInPlaceOfAnother(t *testing.T) {
+	for name, memory := range map[string]bool{"memory": true, "disk": false} {
+		s, root := open(t, func(c *Config) {
+			c.inMemory = memory
+			c.Shown = func(dir string, _, layered []string) (map[string]string, error) {
+				write(t, dir, "copy", "shown")
+				return map[string]string{filepath.Join(layered[0], "d", "a"): filepath.Join(dir, "copy")}, nil
+			}
+		})
+		write(t, root, "d/a", "real")
+		write(t, root, "d/b", "other")
+		for _, options := range []Options{{Layer: true}, {ReadOnly: true}} {
+			out, _, p := run(t, s, options, "cat d/a d/b; stat -c ' %a %Y' d")
+			real, _, _ := run(t, s, Options{}, "cat d/a d/b; stat -c ' %a %Y' d")
+			if want := strings.Replace(real, "real", "shown", 1); out != want {
+				t.Errorf("%s, %+v: %q, want %q", name, options, out, want)
+			}
+			if p.Wrote(t.Context()) {
+				t.Errorf("%s, %+v: it counts as changed", name, options)
+			}
+		}
+		_, _, p := run(t, s, Options{Layer: true}, "printf real >d/a; printf new >d/b")
+		changes, err := p.Changes(t.Context())
+		if err != nil || len(changes.Entries) != 1 || filepath.Base(changes.Entries[0].Path) != "b" {
+			t.Errorf("%s: %+v, %v", name, changes, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(s.shown, "line-*")); err != nil || len(left) != 0 {
+			t.Errorf("%s: left: %q, %v", name, left, err)
+		}
+	}
+}
+
 func TestALayerTellsWhatALineDid(t *testing.T) {
 	for name, memory := range map[string]bool{"memory": true, "disk": false} {
 		t.Run(name, func(t *testing.T) { layerTells(t, memory) })
