@@ -16,6 +16,7 @@ import (
 
 	"artoo/agent/confine"
 	"artoo/agent/permission"
+	"artoo/tool/names"
 	"artoo/tool/repo"
 	"artoo/tool/sandbox"
 )
@@ -36,7 +37,7 @@ func (g *gitEffects) openHidden(path string) (io.ReadCloser, fs.FileMode, error)
 }
 
 // bring notes what git makes of hidden files in the work tree at top, with a row for each that it changes.
-func (g *gitEffects) bring(top string, found map[string]repo.Version, guarded func(path string) bool, shown func(paths []string) []string) {
+func (g *gitEffects) bring(top string, found map[string]repo.Version, hidden, guarded func(path string) bool, shown func(paths []string) []string) {
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		version, path := found[name], filepath.Join(top, filepath.FromSlash(name))
 		if g.hidden[path] = version; version.Stays {
@@ -59,8 +60,24 @@ func (g *gitEffects) bring(top string, found map[string]repo.Version, guarded fu
 		if change.Kind != sandbox.Deleted && guarded(path) {
 			class = permission.Guarded
 		}
-		g.rows = append(g.rows, permission.GitRow{Class: class, Text: shown([]string{path})[0] + ", which is hidden here: " + does, Files: []sandbox.Change{change}})
+		changes := append(g.hiddenAbove(top, path, hidden), change)
+		g.rows = append(g.rows, permission.GitRow{Class: class, Text: shown([]string{path})[0] + ", which is hidden here: " + does, Files: changes})
 	}
+}
+
+// hiddenAbove makes the hidden directories above a hidden file that are missing.
+func (g *gitEffects) hiddenAbove(top, path string, hidden func(path string) bool) (made []sandbox.Change) {
+	for dir := filepath.Dir(path); dir != top && hidden(dir); dir = filepath.Dir(dir) {
+		if _, known := g.hidden[dir]; known {
+			continue
+		}
+		g.hidden[dir] = repo.Version{Stays: true}
+		if !names.Exists(dir) {
+			g.hidden[dir] = repo.Version{Mode: fs.ModeDir}
+			made = slices.Insert(made, 0, sandbox.Change{Path: dir, Dir: top, Kind: sandbox.Created, Mode: fs.ModeDir | 0o755})
+		}
+	}
+	return made
 }
 
 // versions are a line's changes, with git's versions of hidden files in place of those that the line left.
@@ -88,7 +105,7 @@ func (v versions) Path(path string) string {
 }
 
 // brings names the hidden files that git changes, and has the journal hold them.
-func (s *session) brings(g *gitEffects) (names []string) {
+func (s *session) brings(g *gitEffects) (said []string) {
 	for _, path := range slices.Sorted(maps.Keys(g.hidden)) {
 		version := g.hidden[path]
 		if version.Stays {
@@ -97,11 +114,13 @@ func (s *session) brings(g *gitEffects) (names []string) {
 		if w := s.opt.Workspace; w != nil && w.unseen != nil {
 			w.unseen.brought.Store(path, true)
 		}
-		does := "git changed "
-		if version.File == "" {
-			does = "git deleted "
+		switch {
+		case version.Mode.IsDir():
+		case version.File == "":
+			said = append(said, "git deleted "+s.namesOf([]string{path})[0])
+		default:
+			said = append(said, "git changed "+s.namesOf([]string{path})[0])
 		}
-		names = append(names, does+s.namesOf([]string{path})[0])
 	}
-	return names
+	return said
 }

@@ -424,7 +424,7 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 				list = nil
 			}
 			g.note(c.session.opt.Policy.Root, r.WorkTree, effects, list)
-			g.bring(r.WorkTree, effects.Hidden, c.session.opt.Policy.IsGuarded, c.session.namesOf)
+			g.bring(r.WorkTree, effects.Hidden, c.session.isHidden(), c.session.opt.Policy.IsGuarded, c.session.namesOf)
 		}
 		g.dirs = append(g.dirs, dir)
 	}

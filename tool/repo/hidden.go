@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -142,10 +141,13 @@ func (h *hiddenJudge) bring(ctx context.Context, path, before, to, mode string) 
 	return ""
 }
 
-// resets reports whether the line reset HEAD, which may leave the files alone.
+// resets reports whether a reset moved HEAD, which may leave the files alone.
 func (h *hiddenJudge) resets() bool {
 	added, grown := h.v.added("HEAD")
-	return !grown || bytes.Contains(added, []byte("\treset: "))
+	return !grown || slices.ContainsFunc(strings.Split(string(added), "\n"), func(line string) bool {
+		ids := strings.Fields(line)
+		return strings.Contains(line, "\treset: ") && ids[0] != ids[1]
+	})
 }
 
 // idOf is the id of an entry's content, "" for none.

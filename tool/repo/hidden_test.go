@@ -34,6 +34,7 @@ func TestGitKeepsTrackedFilesThatALineCannotSee(t *testing.T) {
 		{"echo 3 >.env; git add -f .env; git commit -qam x", same, "U M"},
 		{"git switch -q other", "A=2 B=1", conflict},
 		{"git switch -q none", "-", conflict},
+		{"echo 3 >a; git stash -q; git switch -q none", "-", conflict},
 		{"git switch -q more", same, "U M"},
 		{"git switch -q other; git switch -q main", same, "U M"},
 		{"git switch -q --orphan o", "-", conflict},

@@ -118,6 +118,7 @@ type differ struct {
 	begun   time.Time
 	hidden  map[string]bool
 	above   map[string]bool // the directories that hold such
+	inside  bool            // The present entry lies in a hidden place.
 	isCache func(rel string) bool
 	root    int
 	buffer  []byte
@@ -146,10 +147,8 @@ func (d *differ) entry(upper, lower spot, path string, moved bool) error {
 		return err
 	}
 	now := d.change(path, modeOf(st.Mode), before)
-	if d.hidden[path] && (st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0) {
-		now.Kind, now.Hidden = Created, true
-		d.entries = append(d.entries, now)
-		return nil
+	if (d.hidden[path] || d.inside) && (st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0) {
+		return d.made(upper, now, st)
 	}
 	if err := upper.reopen(st.Mode); err != nil {
 		return &fs.PathError{Op: "chmod", Path: path, Err: err}
@@ -197,6 +196,19 @@ func (d *differ) entry(upper, lower spot, path string, moved bool) error {
 		return d.held(lower, path)
 	}
 	return nil
+}
+
+// made lists an entry that the command made in a hidden place, and all in it.
+func (d *differ) made(upper spot, now Change, st unix.Stat_t) error {
+	now.Kind, now.Hidden, now.Size = Created, true, st.Size
+	d.entries = append(d.entries, now)
+	if err := upper.reopen(st.Mode); err != nil || !now.Mode.IsDir() {
+		return err
+	}
+	was := d.inside
+	d.inside = true
+	defer func() { d.inside = was }()
+	return d.dir(upper, spot{dir: -1}, now)
 }
 
 // dir compares the entries of a directory of the written side.

@@ -140,7 +140,7 @@ func TestWhatIsRemovedBelowWhileTheCommandRunsHasMoved(t *testing.T) {
 	}
 }
 
-// A command's write to a hidden place is listed as such, and nothing below it.
+// A command's write to a hidden place is listed as such, and all below it.
 func TestWhatIsMadeInAHiddenPlaceIsListedAsHidden(t *testing.T) {
 	s, root := open(t, func(c *Config) {
 		c.Denied = func() (paths []string, err error) {
@@ -161,7 +161,7 @@ func TestWhatIsMadeInAHiddenPlaceIsListedAsHidden(t *testing.T) {
 	for _, c := range changes.Entries {
 		got[c.Path[len(root)+1:]] = c.Hidden
 	}
-	if want := map[string]bool{"f": false, "pipe": true, "tube": true}; !maps.Equal(got, want) {
+	if want := map[string]bool{"f": false, "pipe": true, "tube": true, "tube/in": true}; !maps.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
 }
