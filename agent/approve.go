@@ -626,6 +626,9 @@ func (p *pending) readsAlone() bool {
 // policy has the call decided. The error is a crash.
 func (c *calls) policy(p *pending) (err error) {
 	p.decision, err = guard(func() (permission.Decision, error) {
+		if files := c.session.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindRun {
+			files.Runs(c.session.opt.Policy.Runs(p.call.Access))
+		}
 		return c.session.opt.Policy.Decide(p.tool.Name, p.call.Access).Heeding(p.opinion, c.session.opt.Policy.Mode), nil
 	})
 	if rule := p.decision.Narrow; c.session.masked(rule) != rule { // It would be shown, and kept in a file.

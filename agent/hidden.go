@@ -46,14 +46,7 @@ func (s *session) isHidden() func(path string) bool {
 		return list
 	})
 	return func(path string) bool {
-		if slices.ContainsFunc(hidden(), func(at string) bool { return names.Within(at, path) }) {
-			return true
-		}
-		if !files.DeniedName(path) {
-			return false
-		}
-		place, err := files.Resolve(path, true) // tracked keys of tests are shown
-		return err != nil || place.Denied
+		return files.Hides(path) || slices.ContainsFunc(hidden(), func(at string) bool { return names.Within(at, path) })
 	}
 }
 

@@ -346,8 +346,9 @@ type Workspace struct {
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
 	ReadDirs  []string // absolute; those of bundles, which may be read
 	DenyFiles []string // artoo's own secrets
-	// Asked reports which denied files the user's own rules reopen to a question; nil reopens none.
-	Asked func(abs string) bool
+	// Hide adds to the hidden files, Show takes from them; Guarded reports which files a repository must not hide.
+	Hide, Show []files.Pattern
+	Guarded    func(abs string) bool
 	// Buffers has texts of files that an editor has not saved yet; nil for none.
 	Buffers files.Buffers
 
@@ -364,7 +365,7 @@ type unseen struct {
 // OpenFiles opens the granted directories, and those of read.
 func (w *Workspace) OpenFiles(read []string) (*files.Files, error) {
 	cfg := files.Config{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles,
-		Asked: w.Asked, Buffers: w.Buffers, GitDirs: w.Project.GitDirs, Environ: w.Project.Environ}
+		Hide: w.Hide, Show: w.Show, Guarded: w.Guarded, Buffers: w.Buffers, GitDirs: w.Project.GitDirs, Environ: w.Project.Environ}
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
 	}

@@ -330,7 +330,7 @@ func ownedByRoot(path string) error {
 func (p *Policy) read(d *document) error {
 	p.File = d.path
 	t := &table{doc: d, m: d.root, asked: map[string]bool{}}
-	for _, list := range []string{"deny", "ask"} {
+	for _, list := range []string{"deny", "ask", "hide"} {
 		for _, rule := range t.rules(list) {
 			rule.Fixed = true
 			p.rules = append(p.rules, rule)

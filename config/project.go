@@ -25,7 +25,7 @@ type projectSettings struct {
 type withoutTool struct{ name, where string }
 
 // ApplyProject applies data, the trusted own file of the project at root. It can only take tools
-// away, bring rules that ask and deny, and tighten the caps on effects; all else is an *Error with file,
+// away, hide files, bring rules that ask and deny, and tighten the caps on effects; all else is an *Error with file,
 // line and key. Call it at most once.
 func (c *Config) ApplyProject(root string, data []byte) error {
 	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
@@ -58,7 +58,7 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 				p.takeTools(t)
 			case section == "agent" && slices.Contains(effectCaps(), key):
 				p.caps.applyKey(t, key, fileOption(key))
-			case section == "permissions" && (key == "ask" || key == "deny"):
+			case section == "permissions" && (key == "ask" || key == "deny" || key == "hide"):
 				p.takeRules(t, key)
 			default:
 				p.misplaced(t.at(key))
@@ -114,7 +114,7 @@ type project struct {
 func (p *project) misplaced(path []string) {
 	hint := fmt.Sprintf("%s in %s", dotted(path), p.user)
 	switch key := path[len(path)-1]; {
-	case key == "ask" || key == "deny":
+	case key == "ask" || key == "deny" || key == "hide":
 		hint = "move the line below [permissions]"
 	case key == "tools":
 		hint = "move the line below [agent]"
@@ -122,7 +122,7 @@ func (p *project) misplaced(path []string) {
 		hint = fmt.Sprintf("allow under [project.%s] in %s", quoteTOML(p.root), p.user)
 	}
 	p.wrong(path, dotted(path)+
-		": a project can only tighten: agent.tools with -NAME, the caps on effects, permissions.ask and permissions.deny", hint)
+		": a project can only tighten: agent.tools with -NAME, the caps on effects, permissions.ask, permissions.deny and permissions.hide", hint)
 }
 
 func (p *project) takeTools(t *table) {

@@ -48,7 +48,7 @@ func TestAProjectCanOnlyTighten(t *testing.T) {
 	const mine = "~/.config/artoo/config.toml"
 	for text, want := range map[string][2]string{
 		"[provider]\nbase_url = \"http://evil\"": {"line 2: provider.base_url: a project can only tighten: " +
-			"agent.tools with -NAME, the caps on effects, permissions.ask and permissions.deny", "provider.base_url in " + mine},
+			"agent.tools with -NAME, the caps on effects, permissions.ask, permissions.deny and permissions.hide", "provider.base_url in " + mine},
 		"[permissions]\n\nallow = [\"bash\"]": {"line 3: permissions.allow: a project can only tighten",
 			`allow under [project."/src/shop"] in ` + mine},
 		"[permissions]\napproval = \"auto\"":  {"line 2: permissions.approval: ", "permissions.approval in " + mine},

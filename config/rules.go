@@ -16,7 +16,7 @@ import (
 
 // RuleText is a permission rule as the user wrote it. Its meaning is not looked at here.
 type RuleText struct {
-	List   string // allow, ask or deny
+	List   string // allow, ask, deny, hide or show; the last two hold patterns for files
 	Text   string
 	Origin string // "--allow", "ARTOO_ASK", "config.toml line 4"
 
@@ -32,8 +32,11 @@ type RuleText struct {
 // InFile reports whether the rule stands in the user's own file.
 func (r RuleText) InFile() bool { return r.file != "" && !r.ofRepo }
 
+// OfRepository reports whether the rule comes from a repository or a bundle.
+func (r RuleText) OfRepository() bool { return r.ofRepo }
+
 // ruleLists are the keys of the options that hold rules.
-func ruleLists() []string { return []string{"allow", "ask", "deny"} }
+func ruleLists() []string { return []string{"allow", "ask", "deny", "hide", "show"} }
 
 // AllRules are the rules for the project at root, an absolute path: those of the system's policy, the
 // user's for it, those of files, environment and flags for every project, and those of a trusted

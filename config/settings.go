@@ -75,6 +75,8 @@ type Settings struct {
 	Allow    List   `split_words:"true" toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
 	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls to ask about in every mode"`
 	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls to refuse; wins over --ask and --allow"`
+	Hide     List   `split_words:"true" toml:"hide" flag:"--hide GLOB" unsplit:"yes" meaning:"files to hide from the model and its commands, like 'secrets/**', besides the built-in ones"`
+	Show     List   `split_words:"true" toml:"show" unsplit:"yes" meaning:"hidden files to show after all, like .env.test; not those of the system's policy, nor of --hide"`
 	// AskProgram is a name on PATH or absolute, with ~ for the home directory.
 	AskProgram string `split_words:"true" toml:"ask_program" shown:"none" meaning:"program that answers questions of headless runs: it reads a question as JSON, and prints yes or no"`
 	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"time that program gets for an answer"`

@@ -11,6 +11,7 @@ import (
 
 	"artoo/agent/permission/line"
 	"artoo/tool"
+	"artoo/tool/files"
 	"artoo/tool/names"
 	facts "artoo/tool/project"
 )
@@ -38,45 +39,13 @@ func find(rules []Rule, fits func(Rule) bool) (Rule, bool) {
 	return Rule{}, false
 }
 
-// speaksOf reports whether a deny or ask rule speaks, or may speak, of a command: by its words, or as
-// a rule for reading by the files that the command names.
+// speaksOf reports whether a deny or ask rule speaks, or may speak, of a command.
 func (p *Policy) speaksOf(r Rule, name string, s line.Command) (hit, maybe bool) {
 	if r.namesWidely(name, tool.KindRun) {
 		return r.speaksOf(s)
 	}
 	row, reads := readOnlyRow(s.Name())
-	reads = reads && !row.has(pathless) && len(s.Words) > 0
-	if !r.names("read", tool.KindRead) || !r.HasArg && !reads {
-		return false, false
-	}
-	words := s.Inputs
-	if len(s.Words) > 0 {
-		words = append(slices.Clip(words), s.Words[1:]...)
-	}
-	if git := s.Git(); len(git) > 0 {
-		maybe = gitShowsMuch(git[0].Text, line.Texts(git[1:]))
-	} else if reads {
-		o, _ := row.options(line.Texts(s.Words[1:]))
-		maybe = o.recursive || len(s.Dirs) == 0
-	}
-	for i, w := range words {
-		input := i < len(s.Inputs)
-		if maybe = maybe || (reads || input) && (!w.Known || w.Glob); !w.Known {
-			continue
-		}
-		name := w.Text[strings.LastIndexAny(w.Text, ":=")+1:] // HEAD:NAME, --file=NAME
-		for _, file := range line.PathsFrom(s.Dirs, name) {
-			if real, err := filepath.EvalSymlinks(file); r.HasArg && !r.matchesPath(p.Root, p.own().Home(), file, true) &&
-				(err != nil || !r.matchesPath(p.Root, p.own().Home(), real, true)) {
-				continue
-			}
-			if (reads || input) && !w.Glob {
-				return true, false
-			}
-			maybe = true
-		}
-	}
-	return false, maybe
+	return reads && !row.has(pathless) && len(s.Words) > 0 && !r.HasArg && r.names("read", tool.KindRead), false
 }
 
 func (p *Policy) commandCovered(rules []Rule, name string, s line.Command) bool {
@@ -256,12 +225,12 @@ func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested st
 	if filepath.IsAbs(path) {
 		path = "/" + path
 	}
-	narrow = Rule{Tool: name, Arg: escapePattern(path), HasArg: true}.String()
+	narrow = Rule{Tool: name, Arg: files.EscapeGlob(path), HasArg: true}.String()
 	dir := filepath.Dir(path)
 	if dir == "." || dir == string(filepath.Separator) || p.guardedWrite(access) != "" { // the last asks git
 		return narrow, narrow
 	}
-	return narrow, Rule{Tool: name, Arg: escapePattern(dir) + "/**", HasArg: true}.String()
+	return narrow, Rule{Tool: name, Arg: files.EscapeGlob(dir) + "/**", HasArg: true}.String()
 }
 
 func (p *Policy) whyNotFile(r Rule, access tool.Access) string {

@@ -99,9 +99,6 @@ func CallFor(text string, files *files.Files) (name string, access tool.Access, 
 		access.Kind = tool.KindWrite
 	}
 	place, err := files.Resolve(object, access.Kind == tool.KindWrite)
-	if r.Tool == "read" {
-		place, err = files.ResolveRead(object)
-	}
 	if err != nil {
 		return "", access, err
 	}

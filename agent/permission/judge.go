@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"artoo/tool"
+	"artoo/tool/files"
 	"artoo/tool/names"
 	facts "artoo/tool/project"
 	"artoo/tool/sandbox"
@@ -319,7 +320,7 @@ func (w *writeRules) find(file string) int {
 			return at
 		}
 	}
-	return slices.IndexFunc(w.globs, func(globs []string) bool { return matchesGlob(globs, file, true) })
+	return slices.IndexFunc(w.globs, func(globs []string) bool { return files.MatchesGlob(globs, file, true) })
 }
 
 // guarded names the program that runs or obeys a new or changed file, "" for none: by its names, by

@@ -8,15 +8,13 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"artoo/agent/permission/line"
 	"artoo/tool"
+	"artoo/tool/files"
 	"artoo/tool/sandbox"
 	"artoo/tool/web"
 )
@@ -422,9 +420,6 @@ func (r Rule) names(name string, kind tool.Kind) bool {
 	return strings.HasPrefix(r.Tool, mcpPrefix) && strings.HasPrefix(name, r.Tool+"__")
 }
 
-// foldsPaths is set where file systems usually ignore case.
-const foldsPaths = runtime.GOOS == "darwin"
-
 // matchesPath reports whether the rule covers an absolute path of the project at root. For deny and ask
 // rules (wide) a name counts at any depth, a directory for all beneath it, and case as files have it. home is ~.
 func (r Rule) matchesPath(root, home, file string, wide bool) bool {
@@ -433,7 +428,7 @@ func (r Rule) matchesPath(root, home, file string, wide bool) bool {
 	}
 	globs := r.globs(root, home, wide)
 	for at := filepath.ToSlash(file); ; at = path.Dir(at) {
-		if matchesGlob(globs, at, wide) {
+		if files.MatchesGlob(globs, at, wide) {
 			return true
 		}
 		if up := path.Dir(at); !wide || up == at || up == "." {
@@ -448,78 +443,22 @@ func (r Rule) MatchesPath(root, home, file string) bool {
 	return r.matchesPath(root, home, file, false)
 }
 
-// matchesGlob reports whether one of the patterns matches a path with slashes.
-func matchesGlob(globs []string, at string, wide bool) bool {
-	fold := wide && foldsPaths
-	if fold {
-		at = strings.ToLower(at)
+// Hides is the pattern of the files that the rule hides as one that denies; "" for none.
+func (r Rule) Hides() string {
+	if r.Tool != "read" {
+		return ""
 	}
-	return slices.ContainsFunc(globs, func(pattern string) bool {
-		if fold {
-			pattern = strings.ToLower(pattern)
-		}
-		return doublestar.MatchUnvalidated(pattern, at)
-	})
+	return r.Arg
 }
-
-// Reopens reports whether the rule, one that asks, names a file in fixed words for
-// the read tool: then it may be read after a question though its name is denied.
-func (r Rule) Reopens(root, home, file string) bool {
-	return r.ReopensSome() && r.matchesPath(root, home, file, false)
-}
-
-// ReopensSome reports whether the rule, one that asks, reopens any file.
-func (r Rule) ReopensSome() bool { return r.Tool == "read" && r.HasArg && !hasMeta(r.Arg) }
 
 // globs are the patterns of a rule for files, as whole paths with slashes.
 func (r Rule) globs(root, home string, wide bool) []string {
-	root, dir := escapePattern(root), escapePattern(r.seenFrom(root))
-	pattern := filepath.ToSlash(r.Arg)
-	switch {
-	case strings.HasPrefix(pattern, "//"):
-		return []string{path.Clean(pattern[1:])}
-	case pattern == "~", strings.HasPrefix(pattern, "~/"):
-		if home == "" {
-			return nil
-		}
-		return withRealBase(home, pattern[1:])
-	case strings.HasPrefix(pattern, "./"):
-		return []string{path.Join(dir, pattern)}
-	case strings.HasPrefix(pattern, "/"), filepath.IsAbs(r.Arg):
-		if wide { // elsewhere it begins at the project's root
-			return []string{path.Clean(pattern), path.Join(root, pattern)}
-		}
-		return []string{path.Clean(pattern)}
-	}
-	globs := []string{path.Join(root, pattern)}
-	if wide && !strings.Contains(pattern, "/") {
-		globs = append(globs, path.Join(root, "**", pattern))
-	}
-	return globs
+	return files.PathGlobs(r.Arg, root, r.seenFrom(root), home, wide)
 }
 
 // seenFrom is the directory that paths of the rule are relative to.
 func (r Rule) seenFrom(root string) string {
 	return cmp.Or(r.base, root)
-}
-
-// withRealBase is a pattern below a directory, as it is named and as it is.
-func withRealBase(dir, pattern string) []string {
-	globs := []string{path.Join(escapePattern(dir), pattern)}
-	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
-		globs = append(globs, path.Join(escapePattern(real), pattern))
-	}
-	return globs
-}
-
-// hasMeta reports whether a pattern for files can match more than one.
-func hasMeta(pattern string) bool {
-	return strings.ContainsAny(strings.NewReplacer(`\*`, "", `\?`, "", `\[`, "", `\{`, "").Replace(pattern), "*?[{")
-}
-
-// escapePattern makes a path match itself only.
-func escapePattern(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(filepath.ToSlash(path))
 }
 
 // matchesHost reports whether the rule covers a host: itself, or with *. those below it, on every port

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission/line"
+	"artoo/tool/files"
 	"artoo/tool/names"
 )
 
@@ -343,7 +344,7 @@ func (r Rule) exact() bool {
 		_, wild := r.line()
 		return !wild
 	}
-	return !hasMeta(r.Arg)
+	return !files.HasMeta(r.Arg)
 }
 
 // namesPath reports whether a rule's word, or a command's, names a path: by its form, or as it is

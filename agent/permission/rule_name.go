@@ -13,6 +13,7 @@ import (
 
 	"artoo/agent/permission/line"
 	"artoo/tool"
+	"artoo/tool/files"
 	"artoo/tool/spelling"
 	"artoo/tool/web"
 )
@@ -177,7 +178,7 @@ func (r *Rule) impossiblePath() (why, try string) {
 	case strings.HasSuffix(arg, ":*"):
 		return "words that a command begins with are for bash", "bash(" + arg + ")"
 	case !doublestar.ValidatePattern(arg):
-		return "the pattern is not valid", r.Tool + "(" + escapePattern(arg) + ")"
+		return "the pattern is not valid", r.Tool + "(" + files.EscapeGlob(arg) + ")"
 	case strings.HasSuffix(arg, "/"):
 		return "no file's name ends in a slash", r.Tool + "(" + arg + "**)"
 	}

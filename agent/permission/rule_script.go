@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission/line"
+	"artoo/tool"
 	"artoo/tool/names"
 )
 
@@ -28,6 +29,16 @@ func scripts(words []line.Word, dir string) (paths []string) {
 	}
 	if i := scriptAt(words, []string{dir}); i > 0 {
 		add(words[i].Text)
+	}
+	return paths
+}
+
+// Runs are the absolute scripts that a call's line names to run.
+func (p *Policy) Runs(access tool.Access) (paths []string) {
+	for _, c := range line.Parse(access.Command, access.Dir, p.Shell).Commands {
+		for _, dir := range c.Dirs {
+			paths = append(paths, scripts(c.Words, dir)...)
+		}
 	}
 	return paths
 }

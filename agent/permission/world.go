@@ -243,6 +243,13 @@ type Guard struct {
 	imported []string
 }
 
+// Guards reports whether programs run or obey the file at an absolute path.
+func (g *Guard) Guards(path string) bool {
+	found, err := g.Recent()
+	within := func(at string) bool { return names.Within(at, path) }
+	return err != nil || g.is(path) || slices.ContainsFunc(found.Paths, within) || found.Why(path) != ""
+}
+
 // Imported tells the guard which files instruction files import, absolute: coding agents obey them as they do AGENTS.md.
 func (g *Guard) Imported(paths []string) {
 	if g == nil {

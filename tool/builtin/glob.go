@@ -94,7 +94,7 @@ func runGlob(ctx context.Context, env *tool.Env, in globInput, _ io.Writer) (too
 		return cmp.Or(cmp.Compare(b.Changed, a.Changed), strings.Compare(a.Name, b.Name))
 	})
 	shown := make([]string, 0, min(len(matches), globLimit))
-	hidden := 0 // denied ones, or links that lead out
+	hidden := 0 // links that lead out or to a hidden file
 	for _, m := range matches {
 		if len(shown) == globLimit {
 			break
@@ -106,7 +106,7 @@ func runGlob(ctx context.Context, env *tool.Env, in globInput, _ io.Writer) (too
 		}
 		shown = append(shown, text.Printable(t.place.Child(m.Name)))
 	}
-	deep := 0
+	deep, left := 0, found.Hidden
 	if len(shown) == 0 && !strings.Contains(t.pattern, "/") {
 		t.pattern = "**/" + t.pattern
 		all, err := search.List(ctx, env.Files, t.place.Abs, t.matches)
@@ -115,7 +115,9 @@ func runGlob(ctx context.Context, env *tool.Env, in globInput, _ io.Writer) (too
 		}
 		deep = len(all.Files)
 	}
-	return globResult(in, t, found.More, shown, len(matches)-hidden, deep), nil
+	result := globResult(in, t, found.More, shown, len(matches)-hidden, deep)
+	result.Text += hiddenNote(left)
+	return result, nil
 }
 
 // matches keeps the files of the pattern.

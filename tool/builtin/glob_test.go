@@ -120,7 +120,7 @@ func TestGlobHidesSecretsAndLinksOut(t *testing.T) {
 	gittest.Link(t, "in.txt", filepath.Join(env.Dir, "link.txt"))
 	gittest.Link(t, ".env", filepath.Join(env.Dir, "env.txt"))
 	got := strings.Split(strings.TrimSpace(mustCall(t, Glob(), env, `{"pattern":"**/*"}`).Text), "\n")
-	if diff := cmp.Diff([]string{`"odd\nname.txt"`, "in.txt", "link.txt"}, slices.Compact(slices.Sorted(slices.Values(got)))); diff != "" {
+	if diff := cmp.Diff([]string{`"odd\nname.txt"`, "(2 hidden files are left out)", "in.txt", "link.txt"}, slices.Compact(slices.Sorted(slices.Values(got)))); diff != "" {
 		t.Error(diff)
 	}
 }

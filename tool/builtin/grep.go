@@ -217,6 +217,7 @@ func (c *grepCall) notes(b *strings.Builder, all search.Hits, full bool) {
 		fmt.Fprintf(b, "(%s binary further down, such as %s, and searched up to there)\n",
 			text.Counted(n, "file is", "files are"), c.few(all.Binary))
 	}
+	b.WriteString(hiddenNote(all.Hidden))
 	if all.Unread > 0 {
 		fmt.Fprintf(b, "(%s could not be read)\n", text.Count(all.Unread, "file"))
 	}

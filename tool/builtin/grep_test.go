@@ -76,6 +76,7 @@ func TestGrep(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := mustCall(t, Grep(), env, test.input)
+			got.Text = strings.TrimSuffix(got.Text, "(1 hidden file is left out)\n")
 			if diff := cmp.Diff(tool.Result{Text: test.want, Summary: test.summary, Paged: true}, got); diff != "" {
 				t.Error(diff)
 			}
@@ -102,7 +103,7 @@ func TestGrepErrors(t *testing.T) {
 		{`{"pattern":"a","path":"nowhere"}`, "there is no nowhere"},
 		{`{"pattern":"a","path":"bin.dat"}`, "binary"},
 		{`{"pattern":"a","path":"/etc"}`, "outside the project"},
-		{`{"pattern":"a","path":".env"}`, "denied"},
+		{`{"pattern":"a","path":".env"}`, "hidden"},
 		{`{"pattern":"a","limit":-1}`, "negative"},
 	} {
 		_, _, err := call(t, Grep(), env, test.input)
@@ -198,10 +199,12 @@ func TestGrepTellsNothingOfDeniedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(filepath.Join(env.Dir, "a.env"), 0o700)
-	for _, multiline := range []bool{false, true} {
-		got := mustCall(t, Grep(), env, fmt.Sprintf(`{"pattern":"needle","multiline":%t}`, multiline)).Text
-		if got != "nothing matches \"needle\" in .\n" {
-			t.Errorf("%q", got)
+	for _, pattern := range []string{"needle", "needles"} { // the count says nothing of what stands in them
+		for _, multiline := range []bool{false, true} {
+			got := mustCall(t, Grep(), env, fmt.Sprintf(`{"pattern":%q,"multiline":%t}`, pattern, multiline)).Text
+			if got != fmt.Sprintf("nothing matches %q in .\n(5 hidden files are left out)\n", pattern) {
+				t.Errorf("%q", got)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"artoo/tool"
@@ -52,9 +53,13 @@ func runLs(ctx context.Context, env *tool.Env, in lsInput, _ io.Writer) (tool.Re
 		return tool.Result{}, err
 	}
 	var b strings.Builder
-	shown, all := 0, 0
+	shown, all, hidden := 0, 0, 0
 	for _, entry := range entries {
 		if entry.Name() == ".git" {
+			continue
+		}
+		if env.Files.HidesName(filepath.Join(t.Abs, entry.Name())) {
+			hidden++
 			continue
 		}
 		if all++; all > listEntries {
@@ -70,6 +75,8 @@ func runLs(ctx context.Context, env *tool.Env, in lsInput, _ io.Writer) (tool.Re
 	}
 	summary := text.Counted(all, "entry", "entries")
 	switch {
+	case all == 0 && hidden > 0:
+		return tool.Result{Text: hiddenNote(hidden), Summary: "nothing that is shown"}, nil
 	case all == 0:
 		return tool.Result{Text: t.Display + " is empty", Summary: "empty"}, nil
 	case more:
@@ -78,6 +85,7 @@ func runLs(ctx context.Context, env *tool.Env, in lsInput, _ io.Writer) (tool.Re
 	if all > listEntries {
 		fmt.Fprintf(&b, "[the first %d of %s; glob finds others by name]\n", shown, strings.TrimSuffix(summary, " entries"))
 	}
+	b.WriteString(hiddenNote(hidden))
 	return tool.Result{Text: b.String(), Summary: summary}, nil
 }
 

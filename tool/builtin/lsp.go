@@ -36,7 +36,7 @@ func LSP() tool.Tool {
 }
 
 func planLSP(_ context.Context, env *tool.Env, in lspInput) (tool.Access, error) {
-	t, err := env.Files.ResolveRead(in.Path)
+	t, err := env.Files.Resolve(in.Path, false)
 	if err != nil {
 		return tool.Access{Kind: tool.KindRead, Verb: "lsp", Object: in.Path}, err
 	}
@@ -57,7 +57,7 @@ func runLSP(ctx context.Context, env *tool.Env, in lspInput, _ io.Writer) (tool.
 	if env.LSP == nil {
 		return tool.Result{}, errors.New("there are no language servers here")
 	}
-	t, err := env.Files.ResolveRead(in.Path)
+	t, err := env.Files.Resolve(in.Path, false)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -123,6 +123,7 @@ func (m *mapper) run(ctx context.Context, env *tool.Env, in mapInput, _ io.Write
 		sources[i].Near = inside && about.Abs != top.Abs
 	}
 	result := drawMap(top, sources, outline.Rank(sources, strings.Fields(strings.ToLower(in.Query))), env.Page(mapBytes))
+	result.Text += hiddenNote(found.Hidden)
 	if limited.Err() != nil || found.More || len(found.Files) > mapFiles {
 		result.Text += fmt.Sprintf("(looked at as many source files as fit into %s, %s at most)\n", mapTime, text.Grouped(mapFiles))
 	}

@@ -65,7 +65,7 @@ func TestMapReadsOnlyFilesThatOtherToolsMayRead(t *testing.T) {
 	w := newFileWorld(t, contents, func(c *files.Config) { c.DenyFiles = []string{filepath.Join(c.Root, "own")} })
 	w.put(filepath.Join(w.outside, "d.go"), "func Outside()\n")
 	w.link(filepath.Join(w.outside, "d.go"), "e.go")
-	if got := w.ok(Map(), mapInput{}).Text; got != "c.go\n  1: func Shown()\n(1 of 1 definitions, from 1 source file)\n" {
+	if got := w.ok(Map(), mapInput{}).Text; got != "c.go\n  1: func Shown()\n(1 of 1 definitions, from 1 source file)\n(1 hidden file is left out)\n" {
 		t.Error(got)
 	}
 	if access, _, err := w.call(Map(), mapInput{Path: "own/b.go"}); err != nil || !access.Denied {

@@ -44,11 +44,14 @@ func missing(f *files.Files, t files.Place, hint string) error {
 	if err != nil {
 		return t.Errorf(nil, "%s%s", what, hint)
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-		if e.IsDir() {
-			names[i] += "/"
+	var names []string
+	for _, e := range entries {
+		switch {
+		case f.HidesName(filepath.Join(dir.Abs, e.Name())):
+		case e.IsDir():
+			names = append(names, e.Name()+"/")
+		default:
+			names = append(names, e.Name())
 		}
 	}
 	near := nearest(name, names)
@@ -59,6 +62,14 @@ func missing(f *files.Files, t files.Place, hint string) error {
 		what += "; near it: " + strings.Join(near, ", ")
 	}
 	return t.Errorf(nil, "%s%s", what, hint)
+}
+
+// hiddenNote counts the files that an answer leaves out since they are hidden, "" for none.
+func hiddenNote(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%s left out)\n", text.Counted(n, "hidden file is", "hidden files are"))
 }
 
 // nearNames is how many names are suggested at most.

@@ -50,7 +50,7 @@ func Read() tool.Tool {
 }
 
 func planRead(_ context.Context, env *tool.Env, in readInput) (tool.Access, error) {
-	t, err := env.Files.ResolveRead(in.Path)
+	t, err := env.Files.Resolve(in.Path, false)
 	if err != nil {
 		return tool.Access{Kind: tool.KindRead, Verb: "read", Object: in.Path}, err
 	}
@@ -62,7 +62,7 @@ func planRead(_ context.Context, env *tool.Env, in readInput) (tool.Access, erro
 }
 
 func runRead(ctx context.Context, env *tool.Env, in readInput, _ io.Writer) (tool.Result, error) {
-	t, err := env.Files.ResolveRead(in.Path)
+	t, err := env.Files.Resolve(in.Path, false)
 	if err != nil {
 		return tool.Result{}, err
 	}

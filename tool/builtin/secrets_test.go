@@ -185,15 +185,14 @@ func TestAHardLinkToADeniedFileIsDenied(t *testing.T) {
 	}
 }
 
-// A key that the repository itself has for its tests is no secret; one that only
-// lies there is.
-func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
+// What the repository itself has for its tests is no secret; what only lies there is.
+func TestTrackedFilesOfTestsMayBeRead(t *testing.T) {
 	t.Parallel()
 	key := testKey + "-----END PRIVATE KEY-----\n"
 	files := map[string]string{
 		"testdata/id_rsa": key, "a/fixtures/server.key": key, "test/tls-key.pem": key,
 		"testdata/raw.key": "\x30\x82\x01", "testdata/store.p12": key,
-		"testdata/.env": "A=b", "testdata/master.key": "0123", "lib/id_rsa": key, "testdata/untracked.key": key,
+		"testdata/.env": "A=b", "testdata/master.key": "0123", "lib/id_rsa": key, "testdata/untracked.key": key, "test/.ssh/config": "c", "src/.env": "A=b",
 	}
 	w := newFileWorld(t, files)
 	gittest.Git(t, w.root, "init", "-q")
@@ -203,32 +202,54 @@ func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
 		}
 	}
 	for name := range files {
-		open := name == "testdata/id_rsa" || name == "a/fixtures/server.key" || name == "test/tls-key.pem"
+		open := name != "testdata/untracked.key" && name != "lib/id_rsa" && name != "src/.env"
 		if place, err := w.env.Files.Resolve(name, false); err != nil || place.Denied == open {
 			t.Errorf("%s: %+v %v, want denied %v", name, place, err, !open)
 		}
 	}
 }
 
-// A file that a user's rule reopens is open to the read tool only.
-func TestAReopenedFileIsForTheReadTool(t *testing.T) {
+// Packages come with keys of their tests and with code that is named after them: there the content counts.
+func TestInAPackageAKeyIsKnownByItsContent(t *testing.T) {
 	t.Parallel()
-	w := newFileWorld(t, map[string]string{".env.test": "A=b\n", ".env": "C=d\n", "own": "k"}, func(cfg *files.Config) {
-		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "own")}
-		cfg.Asked = func(abs string) bool { return filepath.Base(abs) != ".env" }
-	})
-	for name, denied := range map[string]bool{".env.test": false, ".env": true, "own": true} {
-		access, _, _ := w.call(Read(), in{"path": name})
-		if access.Denied != denied {
-			t.Errorf("read %s: %+v", name, access)
-		}
-		if place, err := w.env.Files.Resolve(name, false); err != nil || !place.Denied {
-			t.Errorf("%s for others: %+v %v", name, place, err)
+	w := newFileWorld(t, map[string]string{"node_modules/a/id_rsa": "module.exports = 1\n", "node_modules/a/server-key.pem": testKey, "vendor/x/y.p12": "text", "vendor/x/z.p12": "\x30\x82\x01",
+		"node_modules/a/.env": "A=b", "a/id_rsa": "x"})
+	for name, hidden := range map[string]bool{"node_modules/a/id_rsa": false, "node_modules/a/server-key.pem": true, "vendor/x/y.p12": false, "vendor/x/z.p12": true,
+		"node_modules/a/.env": true, "a/id_rsa": true} {
+		if place, err := w.env.Files.Resolve(name, false); err != nil || place.Denied != hidden {
+			t.Errorf("%s: %+v %v, want hidden %v", name, place, err, hidden)
 		}
 	}
-	access, result, err := w.call(Grep(), in{"pattern": "A=", "path": "."})
-	if access.Denied || err != nil || strings.Contains(result.Text, "A=b") {
-		t.Errorf("grep shows %q, %v", result.Text, err)
+}
+
+// What users, policies and repositories add to the hidden files, and what only the user takes from them.
+func TestPatternsHideAndShowFiles(t *testing.T) {
+	t.Parallel()
+	contents := map[string]string{"own": "k", "AGENTS.md": "a", "secrets/AGENTS.md": "a"}
+	for name := range strings.FieldsSeq(".env .env.test sub/.env.test secrets/a secrets/deep/b secrets/run.sh Sub/Secrets/a docs/x.md policy/a repo/a repo/run.sh flag.txt sub/flag.txt") {
+		contents[name] = "content\n"
+	}
+	w := newFileWorld(t, contents, func(c *files.Config) {
+		c.DenyFiles = []string{filepath.Join(c.Root, "own")}
+		c.Hide = []files.Pattern{{Glob: "secrets/**", Origin: "hide secrets/**"}, {Glob: "policy/**", Firm: true}, {Glob: "flag.txt", Firm: true},
+			{Glob: "repo/**", Repository: true}, {Glob: "**/AGENTS.md", Repository: true}, {Glob: "docs/*", Repository: true}}
+		c.Show = []files.Pattern{{Glob: ".env.test"}, {Glob: "policy/a"}, {Glob: "own"}, {Glob: "docs/x.md"}, {Glob: "flag.txt"}}
+		c.Guarded = func(abs string) bool { return filepath.Base(abs) == "AGENTS.md" }
+	})
+	w.env.Files.Runs([]string{filepath.Join(w.root, "repo/run.sh"), filepath.Join(w.root, "secrets/run.sh")})
+	for name, hidden := range map[string]bool{".env": true, ".env.test": false, "sub/.env.test": false, "secrets/a": true, "SECRETS/deep/b": true, "secrets/run.sh": true,
+		"Sub/Secrets/a": false, "own": true, "AGENTS.md": false, "secrets/AGENTS.md": true, "docs/x.md": false, "policy/a": true, "repo/a": true, "repo/run.sh": false,
+		"flag.txt": true, "sub/flag.txt": true, "new/flag.txt": true} {
+		if place, err := w.env.Files.Resolve(name, false); err != nil || place.Denied != hidden {
+			t.Errorf("%s: %+v %v, want hidden %v", name, place, err, hidden)
+		}
+	}
+	denied, err := w.env.Files.Denied()
+	for i := range denied {
+		denied[i], _ = filepath.Rel(w.root, denied[i])
+	}
+	if want := strings.Fields(".env flag.txt own policy repo/a secrets/AGENTS.md secrets/a secrets/deep/b secrets/run.sh sub/flag.txt"); err != nil || !slices.Equal(denied, want) {
+		t.Errorf("commands do not see %q, want %q: %v", denied, want, err)
 	}
 }
 

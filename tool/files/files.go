@@ -36,8 +36,10 @@ type Config struct {
 	// that are denied besides the built-in list of secrets. One that names a directory
 	// denies all beneath it but the granted directories there; they need not exist.
 	DenyFiles []string
-	// Asked says that a rule of the user's reopens a denied file to a question; nil reopens none.
-	Asked func(abs string) bool
+	// Hide adds to the built-in list of hidden files, and Show takes from it.
+	Hide, Show []Pattern
+	// Guarded reports whether programs run or obey the file at an absolute path, which a repository must not hide; nil is none.
+	Guarded func(abs string) bool
 	// Buffers has texts that are not saved yet; nil for none.
 	Buffers Buffers
 	// GitDirs are the directories of git files that the user admitted.
@@ -54,7 +56,10 @@ type Files struct {
 	deny   []string                 // DenyFiles, links resolved
 	links  resolver
 	dir    string // the working directory, links resolved
-	asked  func(abs string) bool
+
+	hide, show []pattern
+	guarded    func(abs string) bool
+	run        sync.Map // paths that a command named to run
 
 	buffers Buffers
 	unsaved sync.Map // paths that the editor writes the next time
@@ -87,7 +92,7 @@ type Place struct {
 	Abs     string // absolute, clean, links resolved as far as the path exists
 	Display string // relative to the working directory where it is in the project (with slashes), else Abs
 	Outside bool   // true in no granted directory (for writing, if write was asked)
-	Denied  bool   // the deny list names it
+	Denied  bool   // it is hidden
 	Why     string // why it is Outside or Denied, or the meaning of InGit for a write, in words
 	InGit   bool   // true in a .git directory: writing there is asked in every mode
 
@@ -123,7 +128,7 @@ func (e *GrantError) ErrorHint() string {
 
 // Open opens the granted directories, or returns a *GrantError. Close it at the end.
 func Open(cfg Config) (*Files, error) {
-	f := &Files{asked: cfg.Asked, buffers: cfg.Buffers, reachLimit: ReachLimit,
+	f := &Files{guarded: cfg.Guarded, buffers: cfg.Buffers, reachLimit: ReachLimit,
 		links: resolver{lstat: os.Lstat, foldCase: runtime.GOOS == "darwin"}}
 	f.Tracked.Admitted, f.Tracked.Environ = cfg.GitDirs, cfg.Environ
 	f.finder = sync.OnceValue(f.deniedFinder)
@@ -148,7 +153,12 @@ func (f *Files) open(cfg Config) (dir string, err error) {
 		}
 		f.deny = append(f.deny, real)
 	}
-	return cfg.Dir, f.workIn(cfg.Dir)
+	if err := f.workIn(cfg.Dir); err != nil {
+		return cfg.Dir, err
+	}
+	home := cfg.Environ.Home()
+	f.hide, f.show = ready(cfg.Hide, f.Root(), f.dir, home), ready(cfg.Show, f.Root(), f.dir, home)
+	return "", nil
 }
 
 // workIn sets the working directory, which must be in the project.
@@ -275,13 +285,21 @@ func (f *Files) Resolve(path string, write bool) (Place, error) {
 		t.Why = f.whyOutside(path, filepath.Join(start, rest), abs)
 		return t, nil
 	}
-	if why := f.secret(t); why != "" {
+	if why := f.hidden(t); why != "" {
 		t.Denied = true
-		t.Why = fmt.Sprintf("%s %s, and such files are denied to the file tools", t.Display, why)
+		t.Why = fmt.Sprintf("%s %s, so it is hidden", t.Display, why)
 	} else if t.InGit && write {
 		t.Why = t.Display + " belongs to git itself: writing in .git is asked every time"
 	}
 	return t, nil
+}
+
+// found is the place of an entry that a search of granted directories has found, which is no link.
+func (f *Files) found(abs string) Place {
+	t := Place{Abs: abs, Display: f.display(abs)}
+	t.grant, t.rel = f.grantOf(abs, false)
+	t.InGit = inGit(t.rel)
+	return t
 }
 
 // start splits path into a link-free directory and the rest to follow from there.
@@ -525,9 +543,8 @@ func (f *Files) readableBelow(path string) error {
 			return errReachTooMuch
 		}
 		if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
-			t := Place{Abs: at, Display: f.display(at)}
-			t.grant, t.rel = f.grantOf(at, false)
-			if why := f.secret(t); why != "" {
+			t := f.found(at)
+			if why := f.hidden(t); why != "" {
 				return errors.New(t.Display + " " + why)
 			}
 			return nil
@@ -624,7 +641,11 @@ func (f *Files) LeadsOut(path string) bool {
 
 // Beside opens another directory, of which the same files of artoo's own are denied.
 func (f *Files) Beside(dir string) (*Files, error) {
-	return Open(Config{Root: dir, DenyFiles: f.deny})
+	beside := Config{Root: dir, DenyFiles: f.deny, Environ: f.Tracked.Environ}
+	for _, p := range f.hide {
+		beside.Hide = append(beside.Hide, p.Pattern)
+	}
+	return Open(beside)
 }
 
 // Seen holds the lines of files that the model knows: those it was shown, and those it wrote. The zero Seen is ready; it is safe for concurrent use.

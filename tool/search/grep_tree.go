@@ -37,6 +37,7 @@ type Hits struct {
 	Binary   []string // names of files searched up to where they are no text any more
 	Unread   int      // files that could not be read
 	Cut      bool     // only the first MaxListed files were looked at
+	Hidden   int      // files and directories left out since they are hidden
 	Passed   int      // files that there are, where glob and type left none to search
 }
 
@@ -269,12 +270,12 @@ func (q Query) Tree(ctx context.Context, files *files.Files, place files.Place) 
 	if err != nil {
 		return Hits{}, err
 	}
-	if len(all.Files) == 0 && all.looked > 0 && q.options.Glob+q.options.Type != "" {
+	if len(all.Files) == 0 && all.looked > 0 && all.Hidden == 0 && q.options.Glob+q.options.Type != "" {
 		return Hits{Passed: all.looked}, nil
 	}
 	slices.SortFunc(all.Files, byName)
 	t := treeSearch{Query: q, files: files, top: place, timeout: Timeout}
 	hits, err := t.search(ctx, all.Files)
-	hits.Cut = all.More
+	hits.Cut, hits.Hidden = all.More, all.Hidden
 	return hits, err
 }

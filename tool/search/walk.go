@@ -42,6 +42,7 @@ type keepFile func(dir *os.File, e fs.DirEntry, name string) (changed int64, kee
 type Listing struct {
 	Files  []File
 	looked int  // files that were looked at
+	Hidden int  // files and directories left out since they are hidden
 	More   bool // there are more of them than MaxListed
 }
 
@@ -58,7 +59,7 @@ func List(ctx context.Context, files *files.Files, dir string, keep keepFile) (L
 		}
 		return nil
 	})
-	l.looked, l.More = w.looked, w.looked >= w.max
+	l.looked, l.Hidden, l.More = w.looked, w.hidden, w.looked >= w.max
 	return l, err
 }
 
@@ -75,6 +76,7 @@ type walker struct {
 	max   int      // files looked at, 0 for no bound
 
 	looked  int
+	hidden  int
 	chains  []dirChain
 	indexes sync.Map // maps the top of a work tree to a func() []string
 }
@@ -95,6 +97,7 @@ type walkDir struct {
 	// The result of reading it.
 	entries []treeEntry
 	looked  int
+	hidden  int
 	err     error
 }
 
@@ -132,6 +135,7 @@ func (w *walker) walk(visit func(treeEntry) error) error {
 				return nil
 			}
 			w.looked += d.looked
+			w.hidden += d.hidden
 			for _, e := range d.entries {
 				stop := visit(e)
 				if stop != nil && !errors.Is(stop, fs.SkipDir) {
@@ -188,9 +192,6 @@ func workers() int { return min(maxWorkers, runtime.GOMAXPROCS(0)) }
 // read reads one directory.
 func (w *walker) read(chain *dirChain, d *walkDir) error {
 	abs := filepath.Join(w.dir, filepath.FromSlash(d.rel))
-	if w.files.DeniedName(abs) {
-		return nil
-	}
 	dir, err := chain.entries(filepath.FromSlash(d.rel))
 	if err != nil {
 		return chain.at.Errorf(err, "")
@@ -255,6 +256,10 @@ func (w *walker) take(d *walkDir, dir *os.File, abs string, entries []fs.DirEntr
 			if found.changed, keep = w.keep(dir, e, found.name); !keep {
 				continue
 			}
+		}
+		if w.files.HidesName(filepath.FromSlash(path)) {
+			d.hidden++
+			continue
 		}
 		d.entries = append(d.entries, found)
 	}

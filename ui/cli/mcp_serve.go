@@ -26,7 +26,7 @@ import (
 // newMCPServe is `artoo mcp serve`. Flags that its family has are not here.
 func newMCPServe(l commandLine) *cobra.Command {
 	c := l.command("serve", "", []string{"model", "provider", "effort", "max_turns", "max_cost", "max_time", "max_files", "max_lines", "only", "no_delete", "schema", "tools", "system", "append_system",
-		"add_dirs", "approval", "allow", "ask", "deny", "ephemeral"})
+		"add_dirs", "approval", "allow", "ask", "deny", "hide", "ephemeral"})
 	var roots []string
 	c.Flags().Var(&flagValue{arg: "DIR", set: func(dir string) { roots = append(roots, dir) }}, "root",
 		"directory that calls may name, or one below it, besides those below the working directory")

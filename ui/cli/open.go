@@ -49,6 +49,9 @@ func (a *app) open(ctx context.Context) (err error) {
 		return usage(a.workspace.layerOption(), a.choice.Provider+" runs tools of its own, which share no layer", "a model that is asked directly")
 	}
 	a.workspace.nameNoGit()
+	if err := a.workspace.nameHidden(); err != nil {
+		return err
+	}
 	opt, err := a.workspace.options(ctx)
 	if err != nil {
 		return err

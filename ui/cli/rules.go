@@ -18,6 +18,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/environ"
 	"artoo/tool/files"
+	"artoo/tool/names"
 	"artoo/tool/shell"
 	"artoo/ui/sanitize"
 )
@@ -30,7 +31,7 @@ type rulesCommand struct {
 
 func newRules(l commandLine) *cobra.Command {
 	c := l.command("rules [list|explain 'COMMAND']", "list the rules, and explain which applies to a call",
-		common("approval", "allow", "ask", "deny", "no_project"))
+		common("approval", "allow", "ask", "deny", "hide", "no_project"))
 	r := rulesCommand{l.app, jsonFlag(c)}
 	list := func(*cobra.Command, []string) error { return r.list() }
 	c.RunE = list
@@ -148,49 +149,80 @@ func origin(text string) string {
 // ruleSet are the rules that hold in this project.
 type ruleSet struct {
 	allow, ask, deny []permission.Rule
-	reopen           []permission.Rule // those of ask that stand in the user's file
-	withheld         []string          // those kept for the project that loosen, while they are out of force
-}
-
-// reopens reports whether a rule of the user's file asks about a file by its name.
-func (s ruleSet) reopens(root, home, file string) bool {
-	return slices.ContainsFunc(s.reopen, func(r permission.Rule) bool { return r.Reopens(root, home, file) })
+	hide, show       []files.Pattern // files that are hidden besides the built-in ones, or shown after all
+	withheld         []string        // those kept for the project that loosen, while they are out of force
 }
 
 // readRules reads the rules that hold in the project; the error names the place of the
-// first one that can match nothing. Rules kept for a trusted project allow nothing
+// first one that can match nothing. Rules kept for a trusted project allow and show nothing
 // once its settings have changed.
 func (x *extensions) readRules() (s ruleSet, err error) {
 	changed := x.repoSettings.changed()
+	var asks []config.RuleText
 	for _, text := range x.cfg.AllRules(x.project.Root) {
-		r, err := permission.ParseRule(text.Text)
-		var wrong *permission.RuleError
-		switch {
-		case errors.As(err, &wrong):
+		rule, files := text.Text, text.List == "hide" || text.List == "show"
+		if files {
+			rule = "read(" + rule + ")"
+		}
+		r, err := permission.ParseRule(rule)
+		if wrong, ok := errors.AsType[*permission.RuleError](err); ok && files {
+			return ruleSet{}, text.Wrong(text.List+" "+text.Text+": "+wrong.Why, strings.TrimSuffix(strings.TrimPrefix(wrong.Try, "read("), ")"))
+		} else if ok {
 			return ruleSet{}, text.Wrong(wrong.Error(), wrong.Try)
-		case err != nil:
+		}
+		if err != nil {
 			return ruleSet{}, err
 		}
 		r.Origin, r.Fixed = text.Origin, text.Fixed
-		withheld := changed && text.OfProject
-		switch {
-		case text.List == "allow" && withheld:
-			s.withheld = append(s.withheld, r.String())
-		case text.List == "allow":
-			s.allow = append(s.allow, r)
-		case text.List == "ask":
-			s.ask = append(s.ask, r)
+		switch withheld := changed && text.OfProject; text.List {
+		case "allow", "show":
 			switch {
-			case withheld && r.ReopensSome():
-				s.withheld = append(s.withheld, r.String())
-			case text.InFile():
-				s.reopen = append(s.reopen, r)
+			case withheld:
+				s.withheld = append(s.withheld, strings.TrimPrefix(text.List+" ", "allow ")+text.Text)
+			case files:
+				s.show = append(s.show, patternOf(text, text.Text))
+			default:
+				s.allow = append(s.allow, r)
 			}
+		case "ask":
+			s.ask, asks = append(s.ask, r), append(asks, text)
+		case "hide":
+			s.hide = append(s.hide, patternOf(text, text.Text))
 		default:
-			s.deny = append(s.deny, r)
+			if s.deny = append(s.deny, r); r.Hides() != "" {
+				s.hide = append(s.hide, patternOf(text, r.Hides()))
+			}
 		}
 	}
-	return s, nil
+	return s, s.asksOfHidden(asks)
+}
+
+// patternOf is the pattern of the files that a rule hides or shows.
+func patternOf(text config.RuleText, glob string) files.Pattern {
+	return files.Pattern{Glob: glob, Origin: text.List + " " + text.Text + origin(text.Origin), Repository: text.OfRepository(),
+		Firm: text.Fixed || !text.InFile() && !text.OfRepository()}
+}
+
+// asksOfHidden is the error for a rule of the user's file that asks about a file by a hidden name: no tool reads it, until show
+// names it.
+func (s ruleSet) asksOfHidden(asks []config.RuleText) error {
+	for _, text := range asks {
+		r, err := permission.ParseRule(text.Text)
+		if err != nil || !text.InFile() || r.Tool != "read" || files.HasMeta(r.Arg) {
+			continue
+		}
+		name := strings.TrimPrefix(names.Fold(r.Arg), "./")
+		shown := slices.ContainsFunc(s.show, func(p files.Pattern) bool { return p.Glob == r.Arg || files.HasMeta(p.Glob) })
+		if files.SecretName(name, "/"+name) == "" || shown {
+			continue
+		}
+		wrong := text.Wrong("the file is hidden, so there is nothing to ask about", "")
+		if e, ok := errors.AsType[*config.Error](wrong); ok {
+			e.Hint = fmt.Sprintf("show = [%q] in [permissions]", r.Arg)
+		}
+		return wrong
+	}
+	return nil
 }
 
 func (x *extensions) policy(env *tool.Env) (*permission.Policy, error) {
@@ -250,15 +282,9 @@ func (x *extensions) saveRule(rule string) error {
 	return config.AddRule(path, x.project.Root, "allow", parsed.String())
 }
 
-// reopened reports whether the user's file asks about a file that is denied else.
-func (x *extensions) reopened(abs string) bool {
-	return x.rules.reopens(x.project.Root, x.process.Environ.Home(), abs)
-}
-
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
 func (c rulesCommand) explain(ctx context.Context, call string) (e permission.Explanation, err error) {
-	files, err := files.Open(files.Config{Root: c.app.project.Root, Dir: c.app.project.Dir, GitDirs: c.app.project.GitDirs,
-		Asked: c.app.extensions.reopened})
+	files, err := c.app.workspace.forAgent().OpenFiles(nil)
 	if err != nil {
 		return e, err
 	}

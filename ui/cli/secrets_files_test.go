@@ -21,8 +21,7 @@ func (t *tester) deniedFiles(p *play) error {
 		if err != nil {
 			return err
 		}
-		o, err := p.turn(t.ctx, "go on", name != ".env.test", // which the user's file reopens
-			p.model.call("read", map[string]any{"path": name}), p.model.call("read", map[string]any{"path": path}),
+		o, err := p.turn(t.ctx, "go on", true, p.model.call("read", map[string]any{"path": name}), p.model.call("read", map[string]any{"path": path}),
 			p.model.call("grep", map[string]any{"pattern": "canary", "path": name}),
 			p.model.call("edit", map[string]any{"path": name, "old_string": "PASSWORD", "new_string": "x"}),
 			p.model.call("write", map[string]any{"path": name, "content": "x"}))
@@ -91,31 +90,6 @@ func (t *tester) testKeys(p *play) error {
 		return err
 	}
 	return p.hidden(o)
-}
-
-func (t *tester) reopened(p *play) error {
-	read := func(yes bool, name string) (string, []string, error) {
-		text, o, err := p.one(t.ctx, yes, "read", map[string]any{"path": name})
-		return text, o.asked, err
-	}
-	text, asked, err := read(true, ".env.test")
-	if err != nil || len(asked) == 0 || !strings.Contains(text, "reopened") {
-		return errors.Join(fmt.Errorf("after a yes: %s", text), err)
-	}
-	text, asked, err = read(false, ".env.test")
-	if err != nil || len(asked) == 0 || strings.Contains(text, "reopened") {
-		return errors.Join(errors.New("after a no it is read"), err)
-	}
-	for _, name := range []string{".env", ".env.local"} {
-		if text, asked, err = read(true, name); err != nil || asked != nil || strings.Contains(text, p.canary) {
-			return errors.Join(fmt.Errorf("%s is asked about, or read", name), err)
-		}
-	}
-	o, err := p.turn(t.ctx, "go on", true, p.model.call("grep", map[string]any{"pattern": "canary", "path": ".env.test"}))
-	if err == nil && o.results[0].Status == agent.CallOK {
-		err = errors.New("grep reads it too")
-	}
-	return err
 }
 
 // readingList runs lines that only read, with a no to every question.

@@ -38,7 +38,7 @@ type plantedSecrets struct {
 
 // plantedConfig is the user's own file of the planted home.
 const plantedConfig = `[permissions]
-ask = ["read(.env.test)"]
+show = [".env.shown"]
 pass_env = ["PLANTED_PASSED_TOKEN"]
 `
 
@@ -53,7 +53,7 @@ func plantSecrets(ctx context.Context, dir string) (*plantedSecrets, error) {
 			"deploy/server.pem", "testdata/untracked.pem", ".netrc", ".npmrc", ".aws/credentials", ".kube/config",
 			".docker/config.json", "sub/.ENV.Production", ".dev.vars", "deploy/kubeconfig", ".vault_pass.swp", "linked", "pointer",
 		},
-		open: []string{".env.example", ".env.sample", ".env.template", ".env.dist", "types/.env.d.ts",
+		open: []string{".env.shown", ".env.example", ".env.sample", ".env.template", ".env.dist", "types/.env.d.ts",
 			"deploy/id_ed25519.pub"},
 		plain: "postgres://postgres:postgres@db/x ${DB_PASS} sk-xxxxxxxxxxxxxxxxxxxxxxxx user:password@host " +
 			"class AccessTokenProviderFactoryBean -----BEGIN " + "PRIVATE KEY-----",
@@ -108,8 +108,6 @@ func (p *plantedSecrets) write() error {
 		case name == "linked" || name == "pointer": // links, made below
 		case strings.HasSuffix(name, ".pem"):
 			files[name] = pemKey(p.canary)
-		case name == ".env.test": // which the user's file reopens
-			files[name] = "PASSWORD=reopened\n"
 		case name == ".npmrc":
 			files[name] = "//registry.example/:_authToken=" + p.canary + "\n"
 		default:

@@ -87,8 +87,6 @@ func (t *tester) promises() []secretPromise {
 		{"nor artoo's own credentials", t.withPlay(t.ownCredentials)},
 		{"examples and public keys beside them are open", t.withPlay(t.openFiles)},
 		{"a private key that is tracked below testdata is read, and masked", t.withPlay(t.testKeys)},
-		{"`ask read(.env.test)` in the user's file reopens that file to the read tool, after a yes, and no other",
-			t.withPlay(t.reopened)},
 		{"no command of the reading list prints a denied file unasked", t.withPlay(t.readingList)},
 		{"nor does git show what stands in one now, though it tracks it", t.withPlay(t.readingGit)},
 		{"commands get no provider's key, none of artoo's variables, and nothing else that looks like a credential",

@@ -12,12 +12,15 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/instructions"
+	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/extension"
+	"artoo/tool/files"
 	"artoo/tool/journal"
 	"artoo/tool/names"
 	"artoo/tool/project"
 	"artoo/tool/shell"
+	"artoo/tool/text"
 )
 
 // workspace is the project as calls see it: its directories, the sandbox, the layer and the undo journal.
@@ -96,6 +99,21 @@ func (w *workspace) nameNoGit() {
 	w.warn("no repository here: " + why)
 }
 
+// nameHidden names the files that the repository hides.
+func (w *workspace) nameHidden() error {
+	if !slices.ContainsFunc(w.extensions.rules.hide, func(p files.Pattern) bool { return p.Repository }) {
+		return nil
+	}
+	seen, err := w.forAgent().OpenFiles(nil)
+	if err != nil {
+		return err
+	}
+	if hidden := seen.ByRepository(); len(hidden) > 0 {
+		w.warn("this repository hides " + text.Count(len(hidden), "file") + ": " + text.UpTo(mostUnread, hidden))
+	}
+	return seen.Close()
+}
+
 // forAgent is the project with the directories added to it.
 func (w *workspace) forAgent() *agent.Workspace {
 	home := w.process.Environ.Home()
@@ -114,7 +132,8 @@ func (w *workspace) forAgent() *agent.Workspace {
 	made := &agent.Workspace{
 		Project: w.project, NoProject: bool(w.cfg.NoProject), Shell: shell.Find(w.process.Environ),
 		Replace: w.cfg.System, Append: w.cfg.AppendSystem,
-		Headless: w.extensions.unanswered(), Once: w.streams.headless && !w.fromProgram(), Began: w.began, AddDirs: added, Asked: w.extensions.reopened, Home: home,
+		Headless: w.extensions.unanswered(), Once: w.streams.headless && !w.fromProgram(), Began: w.began, AddDirs: added, Home: home,
+		Hide: w.extensions.rules.hide, Show: w.extensions.rules.show, Guarded: permission.NewGuard(w.project).Guards,
 	}
 	if dir, err := w.cfg.Paths.ConfigDir(); err == nil {
 		made.ConfigDir = dir
