@@ -82,7 +82,7 @@ const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permis
 ## Read-only commands
 
 These run without a question, read-only, in every mode: inside the project, without the options listed below, and without files outside the
-project or denied files. No pattern or variable may turn into an option. Output may be redirected to /dev/null or between descriptors only. git
+project or hidden files. No pattern or variable may turn into an option. Output may be redirected to /dev/null or between descriptors only. git
 runs only while the repository's own configuration names no programs. A rule ` + "`bash(@read)`" + ` stands for all of them.
 
 `

@@ -31,7 +31,7 @@ func wordsOf() map[string]string {
 		"proxy": "operations#Proxies", "certificate": "operations#Certificates", "ssl": "operations#Certificates", "otel": "operations#OpenTelemetry",
 		"update": "operations#Upgrades", "json": "headless#JSON that fits a schema", "yolo": "permissions#Modes", "approval": "permissions#Modes",
 		"docker": "sandbox#What holds it here", "slash": "conversation#Commands", "shortcut": "conversation#Typing", "keybinding": "conversation#Typing",
-		"secret": "privacy#Denied files", "telemetry": "operations#OpenTelemetry", "ci": "cookbook#In CI", "plugin": "extending#Bundles", "subagent": "context#Sub-agents",
+		"secret": "privacy#Hidden files", "telemetry": "operations#OpenTelemetry", "ci": "cookbook#In CI", "plugin": "extending#Bundles", "subagent": "context#Sub-agents",
 	}
 }
 
