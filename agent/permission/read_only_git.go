@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func (in inspector) gitReads(dirs, words []string) (ok bool, why string) {
 		return false, "git " + sub + " " + bad + " may do more than read"
 	}
 	if why = in.gitWords(dirs, words); why == "" {
-		why = in.gitRepository(dirs)
+		why = cmp.Or(in.gitRepository(dirs), in.gitShowsHidden(sub, words))
 	}
 	return why == "", why
 }
@@ -123,29 +124,24 @@ func (in inspector) gitWord(dirs []string, w string, option bool) (why string) {
 	return ""
 }
 
-// gitShowsMuch reports whether the command shows content of files that its words do not name.
-func gitShowsMuch(sub string, words []string) bool {
-	var counts, more bool // there are options that only count, and others than those of summaries
-	for _, w := range words {
-		patchless := sub == "show" && line.In("-s --no-patch", w)
-		counts = counts || patchless || diffSummary(w)
-		more = more || line.IsOption(w) && !patchless && !summary(w)
+// gitShowsHidden names a hidden file of the work tree whose content a command would show since git tracks it, "" for none.
+func (in inspector) gitShowsHidden(sub string, words []string) (why string) {
+	options := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !line.IsOption(w) })
+	counts := len(options) > 0 && !slices.ContainsFunc(options, func(w string) bool { return !diffSummary(w) })
+	inTree := sub == "diff" && !counts || sub == "grep" || sub == "status" && slices.ContainsFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, "--v") || line.IsOption(w) && w[1] != '-' && strings.Contains(w, "v")
+	})
+	if !inTree || in.World.Files == nil {
+		return ""
 	}
-	switch sub {
-	case "grep", "cat-file", "stash show":
-		return true
-	case "show": // one file each is looked at by its name
-		return !gitOnlyNamed(words) && (!counts || more || slices.ContainsFunc(words, hasObjectID))
-	case "status":
-		return slices.ContainsFunc(words, func(w string) bool {
-			return strings.HasPrefix(w, "--v") || line.IsOption(w) && w[1] != '-' && strings.Contains(w, "v")
-		})
-	case "log", "reflog", "reflog show", "stash list":
-		return more
-	case "diff":
-		return !counts || more
+	hidden, err := in.Denied()
+	if err != nil {
+		return err.Error()
 	}
-	return false
+	if tracked := in.World.Files.TrackedOf(hidden); len(tracked) > 0 {
+		return "it can show " + below(in.Root, tracked[0]) + ", which is hidden and tracked"
+	}
+	return ""
 }
 
 // diffSummary reports whether an option makes diff print names or counts, no content.
@@ -153,18 +149,6 @@ func diffSummary(w string) bool {
 	name, _, _ := strings.Cut(w, "=")
 	return line.In(`--stat --shortstat --numstat --name-only --name-status --summary --dirstat --compact-summary
 		--quiet`, name)
-}
-
-// summary names options with which log still shows no content of files.
-func summary(w string) bool {
-	name, _, _ := strings.Cut(w, "=")
-	return strings.Trim(w, "-0123456789") == "" || diffSummary(w) || strings.HasPrefix(w, "-n") ||
-		strings.HasPrefix(w, "-S") || strings.HasPrefix(w, "-G") ||
-		line.In(`--oneline --graph --all --decorate --no-decorate --format --pretty --abbrev-commit --since --until
-			--after --before --author --committer --grep --max-count --no-merges --merges --reverse --date
-			--follow --tags --branches --remotes --first-parent --cached --staged -i -E -F -- --topo-order
-			--date-order --diff-filter --no-color --color --skip --left-right --cherry-pick --ancestry-path
-			--full-history`, name)
 }
 
 // gitCommands are git's commands of the @read group, in the order of their documentation.
@@ -250,29 +234,6 @@ func gitConfigWrites(words []string) (bad string) {
 		return key
 	}
 	return ""
-}
-
-// gitOnlyNamed reports whether every word names a file of a commit.
-func gitOnlyNamed(words []string) bool {
-	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !namesFile(w) })
-}
-
-// namesFile reports whether a word is for one file of a commit, as HEAD:a.go is. In HEAD@{10:00},
-// HEAD^{/fix: it} and HEAD:a.go..HEAD the colon is for something else, or not for all of it.
-func namesFile(w string) bool {
-	_, path, _ := strings.Cut(w, ":")
-	return !line.IsOption(w) && path != "" && !strings.Contains(path, "}") && !strings.Contains(path, "..")
-}
-
-// hasObjectID reports whether a revision may name an object by its id, as 1a2b3c4, 1a2b3c4^{} and
-// x-g1a2b3c4 do: it may be a file's.
-func hasObjectID(w string) bool {
-	return !line.IsOption(w) && slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(w), func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
-	}), func(part string) bool {
-		part = strings.TrimPrefix(part, "g")
-		return len(part) >= 4 && strings.Trim(part, "0123456789abcdef") == ""
-	})
 }
 
 // leavesOut is the path that a plain pathspec leaves out.

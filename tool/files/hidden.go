@@ -178,6 +178,16 @@ func (f *Files) ofTests(t Place, inside string) bool {
 // TestDirs are the names of directories with files for tests.
 func TestDirs() []string { return []string{"testdata", "fixtures", "test"} }
 
+// TrackedOf are those of absolute paths that git tracks in the project, or tracks something below.
+func (f *Files) TrackedOf(paths []string) (tracked []string) {
+	for _, path := range paths {
+		if f.tracked(f.found(path)) {
+			tracked = append(tracked, path)
+		}
+	}
+	return tracked
+}
+
 // tracked reports whether git tracks the target, or something below it.
 func (f *Files) tracked(t Place) bool {
 	root := f.granted()[0]
@@ -187,11 +197,10 @@ func (f *Files) tracked(t Place) bool {
 	}
 	rel = filepath.ToSlash(rel)
 	list := f.Tracked.Of(context.Background(), root.real)
-	at, found := slices.BinarySearch(list, rel)
-	if found {
+	if _, found := slices.BinarySearch(list, rel); found {
 		return true
 	}
-	at, _ = slices.BinarySearch(list, rel+"/")
+	at, _ := slices.BinarySearch(list, rel+"/")
 	return at < len(list) && strings.HasPrefix(list[at], rel+"/")
 }
 
