@@ -60,7 +60,7 @@ func TestThePolicyInARealProject(t *testing.T) {
 	check(map[string]permission.Verdict{"git status": permission.Run, "git diff": permission.Run, "git show HEAD": permission.Run,
 		"git log -p": permission.Run})
 	write(t, string(indexOf("a.go", "web/.env")), root, ".git", "index")
-	check(map[string]permission.Verdict{"git status": permission.Run, "git diff": permission.Run, "git log -p": permission.Run})
+	check(map[string]permission.Verdict{"git status": permission.Run, "git diff": permission.Ask, "git diff --stat": permission.Run, "git log -p": permission.Run})
 	write(t, "[core]\n\tfsmonitor = ./x\n", root, ".git", "config")
 	check(map[string]permission.Verdict{"git status": permission.Ask, "cd sub && git log": permission.Ask,
 		"git -C sub log": permission.Ask, "cat a.go": permission.Run})

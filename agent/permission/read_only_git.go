@@ -128,7 +128,8 @@ func (in inspector) gitWord(dirs []string, w string, option bool) (why string) {
 func (in inspector) gitShowsHidden(sub string, words []string) (why string) {
 	options := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !line.IsOption(w) })
 	counts := len(options) > 0 && !slices.ContainsFunc(options, func(w string) bool { return !diffSummary(w) })
-	inTree := sub == "diff" && !counts || sub == "grep" || sub == "status" && slices.ContainsFunc(words, func(w string) bool {
+	stored := line.HaveOption(options, "--cached --staged")
+	inTree := sub == "diff" && !counts && !stored || sub == "grep" && !stored || sub == "status" && slices.ContainsFunc(words, func(w string) bool {
 		return strings.HasPrefix(w, "--v") || line.IsOption(w) && w[1] != '-' && strings.Contains(w, "v")
 	})
 	if !inTree || in.World.Files == nil {
