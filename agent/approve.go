@@ -626,6 +626,9 @@ func (p *pending) readsAlone() bool {
 // policy has the call decided. The error is a crash.
 func (c *calls) policy(p *pending) (err error) {
 	p.decision, err = guard(func() (permission.Decision, error) {
+		if kind := p.call.Access.Kind; kind == tool.KindRun || kind == tool.KindServer {
+			c.session.learnKeys()
+		}
 		if files := c.session.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindRun {
 			files.Runs(c.session.opt.Policy.Runs(p.call.Access))
 		}

@@ -144,6 +144,8 @@ type Secrets struct {
 	Mask func(text string) string
 	// Settings masks errors and notices, in which addresses and command lines of settings stand; nil is Mask.
 	Settings func(text string) string
+	// Learn gets the texts of files with keys that commands may see: any part of these keys is masked from then on.
+	Learn func(text string)
 	// Begin gets a session before anything of it is masked, nil for a new one. Begun gets each
 	// session that is saved, once only the instruction files have been masked.
 	Begin func(s *conversation.Session) error

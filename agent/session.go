@@ -308,6 +308,15 @@ type imageSet map[[sha256.Size]byte]bool
 
 func (s imageSet) has(img provider.Image) bool { return len(s) > 0 && s[sha256.Sum256(img.Data)] }
 
+// learnKeys has the keys of tests masked that commands may see, whatever part of them is printed.
+func (s *session) learnKeys() {
+	if s.opt.Env.Files != nil && s.opt.Secrets.Learn != nil {
+		for _, text := range s.opt.Env.Files.TestKeys() {
+			s.opt.Secrets.Learn(text)
+		}
+	}
+}
+
 // masked is text with marks in place of keys.
 func (s *session) masked(text string) string {
 	if s == nil || s.opt.Secrets.Mask == nil {

@@ -73,6 +73,7 @@ func (t *turn) appendUser(text string, attachments []provider.Part) error {
 	t.requests.notes = append(t.requests.notes, t.requests.schemaNote()...)
 	m := provider.UserText(text, slices.Concat(attachments, t.requests.notes)...)
 	var found bool
+	t.session.learnKeys() // a line of the user's may have printed a part of one
 	if m.Parts, found = t.session.maskedParts(m.Parts); found {
 		t.cb.notice(NoticeWarning, "a likely key in the message was masked before sending. "+
 			"A command can take it from a file, or from a variable that ARTOO_PASS_ENV names")

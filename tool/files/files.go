@@ -70,6 +70,7 @@ type Files struct {
 	// Tracked are the indexes of git's that were read.
 	Tracked git.Indexes
 
+	testKeys   testKeys
 	secrets    deniedFiles // the denied files with their inodes, as of a moment ago
 	finder     func() *names.Finder
 	reachLimit int

@@ -178,6 +178,37 @@ func (f *Files) ofTests(t Place, inside string) bool {
 // TestDirs are the names of directories with files for tests.
 func TestDirs() []string { return []string{"testdata", "fixtures", "test"} }
 
+// TestKeys are the texts of the private keys that are shown since git tracks them below a directory of tests.
+func (f *Files) TestKeys() (texts []string) {
+	root := f.Root()
+	list := f.Tracked.Of(context.Background(), root)
+	f.testKeys.Lock()
+	defer f.testKeys.Unlock()
+	if known := &f.testKeys; len(list) != len(known.of) || len(list) > 0 && &list[0] != &known.of[0] { // another index
+		known.of, known.names = list, nil
+		for _, name := range list {
+			folded := names.Fold(name)
+			if (contentMarks(path.Base(folded)) != "" || SecretName(folded, "/"+folded) == whyKey) && f.ofTests(f.found(filepath.Join(root, name)), folded) {
+				known.names = append(known.names, name)
+			}
+		}
+	}
+	for _, name := range f.testKeys.names {
+		if place := f.found(filepath.Join(root, filepath.FromSlash(name))); place.holds("PRIVATE_KEY") {
+			if data, _, err := place.ReadFile(sniffMax); err == nil {
+				texts = append(texts, string(data))
+			}
+		}
+	}
+	return texts
+}
+
+// testKeys are the names of keys of tests in an index.
+type testKeys struct {
+	sync.Mutex
+	of, names []string
+}
+
 // TrackedOf are those of absolute paths that git tracks in the project, or tracks something below.
 func (f *Files) TrackedOf(paths []string) (tracked []string) {
 	for _, path := range paths {

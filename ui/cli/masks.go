@@ -154,8 +154,8 @@ func (s *session) mask(text string) string {
 			text = strings.ReplaceAll(text, key, s.marks.mark(key))
 		}
 	}
-	if !redact.Holds(text) {
-		return text
+	if redact.Holds(text) {
+		text = s.marks.use().Mask(text)
 	}
-	return s.marks.use().Mask(text)
+	return s.parts.Mask(text, s.marks.mark)
 }

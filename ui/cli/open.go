@@ -93,7 +93,7 @@ func (a *app) open(ctx context.Context) (err error) {
 		Limits: a.limits(), Ledger: a.ledger, Until: a.workspace.until(), Schema: a.schema, Telemetry: a.telemetry,
 		Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Headless: a.streams.headless && !a.canAsk() && a.outcome.approve == nil, Version: a.process.build().Version,
 			First: session},
-		Secrets:          agent.Secrets{Mask: a.mask, Settings: a.shown, Begin: a.marks.begin, Begun: a.marks.belong},
+		Secrets:          agent.Secrets{Mask: a.mask, Settings: a.shown, Learn: a.parts.Learn, Begin: a.marks.begin, Begun: a.marks.belong},
 		Concurrency:      int(a.cfg.MaxConcurrentTools),
 		MaxContextTokens: int(a.cfg.MaxContextTokens), ToolResultMaxChars: int(a.cfg.ToolResultMaxChars),
 		Compact: agent.Compaction(a.cfg.Compact),

@@ -83,7 +83,8 @@ func (t *tester) testKeys(p *play) error {
 		return fmt.Errorf("it is not read: %s", text)
 	}
 	// A page that begins within the key does not show that it is one.
-	o, err = p.turn(t.ctx, "go on", false,
+	o, err = p.turn(t.ctx, "go on", false, p.model.call("bash", map[string]any{"command": "sed -n 2,3p testdata/tracked.pem; head -c 60 testdata/tracked.pem"}),
+		p.model.call("bash", map[string]any{"command": "cut -c1-20 testdata/tracked.pem"}), p.model.call("bash", map[string]any{"command": "git show HEAD:testdata/tracked.pem | tail -n +3"}),
 		p.model.call("read", map[string]any{"path": "testdata/tracked.pem", "offset": 2}),
 		p.model.call("grep", map[string]any{"pattern": p.keyBody[:8], "path": "testdata"}))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider/cloud"
+	"artoo/provider/redact"
 	"artoo/telemetry"
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
@@ -35,6 +36,7 @@ type session struct {
 	choice    config.Choice // the provider and the model now; the settings have the first ones
 	project   project.Project
 	marks     keyMarks
+	parts     redact.Parts
 	web       *web.Client
 	telemetry *telemetry.Recorder // All sessions of the process share it.
 	environ   []string            // the tools get it
