@@ -565,10 +565,11 @@ func moduleOf(dir, path string) string {
 // workTree is a repository's work tree as it will be once the line's files have landed.
 func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes confine.Changes, g *gitEffects) repo.WorkTree {
 	var ignored []string
-	asked, isHidden := false, c.session.isHidden()
+	asked, isHidden, files := false, c.session.isHidden(), c.session.opt.Env.Files
 	var left []string
 	for path, change := range byPath {
-		if name, err := filepath.Rel(top, path); err == nil && change.Kind != sandbox.Deleted && filepath.IsLocal(name) && isHidden(path) {
+		hidden := change.Hidden || files != nil && files.HidesName(path)
+		if name, err := filepath.Rel(top, path); hidden && err == nil && change.Kind != sandbox.Deleted && filepath.IsLocal(name) {
 			left = append(left, filepath.ToSlash(name))
 		}
 	}
