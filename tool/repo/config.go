@@ -1,31 +1,24 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"artoo/tool/names"
 )
 
-// settings reads one file of git's configuration, without included files. ok says that git could, or that there is none.
-func (v *View) settings(ctx context.Context, path string) (list map[string][]string, ok bool) {
+// settings reads a file of git's configuration in the view, without included files. ok says that git could.
+func (v *View) settings(ctx context.Context, name string) (list map[string][]string, ok bool) {
 	list = map[string][]string{}
-	return list, !names.Exists(path) || v.ask(ctx, v.git, nil, 0, func(piece string) error {
+	return list, v.ask(ctx, v.git, nil, 0, func(piece string) {
 		key, value, _ := strings.Cut(piece, "\n")
 		list[key] = append(list[key], value)
-		return nil
-	}, "config", "--file", path, "--no-includes", "--list", "-z")
+	}, "config", "--file", filepath.Join(v.dir, name), "--no-includes", "--list", "-z")
 }
 
 // setting is the first value of a key of the configuration.
-func (v *View) setting(key string) string {
-	for _, value := range v.config[key] {
-		return value
-	}
-	return ""
-}
+func (v *View) setting(key string) string { return cmp.Or(v.config[key]...) }
 
 // setting is a key of the configuration that changes.
 type setting struct {
@@ -36,29 +29,22 @@ type setting struct {
 
 // judgeConfig sorts the settings that changed.
 func (j *judge) judgeConfig(ctx context.Context) {
-	v := j.v
-	if v.sorted[config] == nil {
+	if j.v.sorted[config] == nil || j.v.done {
 		return
 	}
-	copied := filepath.Join(v.dir, "before.config")
-	v.copy(ctx, "before.config", v.path("config"), false)
-	v.copy(ctx, "after.config", v.path("config"), true)
-	before, _ := v.settings(ctx, copied)
-	copied = filepath.Join(v.dir, "after.config")
-	after, ok := v.settings(ctx, copied)
-	if !ok || !names.Exists(copied) {
+	j.v.copy("config.after", j.v.path("config"), true)
+	after, ok := j.v.settings(ctx, "config.after")
+	if !ok {
 		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true, Text: "configuration: the file is removed or damaged"})
 		return
 	}
-	for _, key := range keysOf(before, after) {
-		was, is := before[key], after[key]
+	j.touch(j.v.path("config"))
+	for _, key := range keysOf(j.v.config, after) {
+		was, is := j.v.config[key], after[key]
 		if slices.Equal(was, is) {
 			continue
 		}
-		row := Row{Kind: Config, Object: key, Text: "configuration: " + key + " = " + strings.Join(is, ", ")}
-		if len(is) == 0 {
-			row.Text = "configuration: " + key + " removed, was " + strings.Join(was, ", ")
-		}
+		row := Row{Kind: Config, Object: key, Text: "configuration: " + key + " = " + cmp.Or(strings.Join(is, ", "), "(none)")}
 		if len(was) == 0 && len(is) == 1 && j.follows(key, is[0], after) {
 			j.e.Bookkeeping = append(j.e.Bookkeeping, row)
 		} else {

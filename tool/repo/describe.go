@@ -37,10 +37,9 @@ func Describe(ctx context.Context, vars environ.Vars, root string, changes []Cha
 		v := newView(Repository{WorkTree: filepath.Dir(path), GitDir: path, Common: path, Own: vars, Environ: vars}, repositories[dir], open)
 		v.done = done
 		v.load(ctx, "")
-		err := v.err
 		var e Effects
-		if err == nil {
-			e, err = v.Effects(ctx, WorkTree{})
+		if v.err == nil {
+			e, v.err = v.Effects(ctx, WorkTree{})
 		}
 		said := len(rows)
 		for _, row := range slices.Concat(e.Loss, e.Guarded, e.Content, e.Bookkeeping) {
@@ -48,7 +47,7 @@ func Describe(ctx context.Context, vars environ.Vars, root string, changes []Cha
 				rows = append(rows, in+row.Text)
 			}
 		}
-		if err = errors.Join(err, v.Close()); err != nil || len(rows) == said {
+		if err := errors.Join(v.err, v.Close()); err != nil || len(rows) == said {
 			rows = append(rows[:said], fmt.Sprintf("%s%d of git's own files", in, len(repositories[dir])))
 		}
 	}

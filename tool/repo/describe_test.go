@@ -55,7 +55,7 @@ func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
 	needs.Git(t)
 	for _, c := range []struct{ name, before, lines, want string }{
 		{"a commit", "", "echo 2 > a; git commit -qam 'second one'", "refs/heads/main: HASH first → HASH second one"},
-		{"staged", "", "echo 2 > a; echo 1 > b; git add a b", "staged: a|staged, new: b"},
+		{"staged", "", "echo 2 > a; echo 1 > b; git add a b", "staged: a|staged: b"},
 		{"taken out of the index", "", "git rm -q --cached a", "staged, deleted: a"},
 		{"a branch", "", "git checkout -q -b topic", "HEAD: main → topic|refs/heads/topic: new, HASH first"},
 		{"a branch less", "git branch old", "git branch -q -D old", "refs/heads/old: deleted, was HASH first"},

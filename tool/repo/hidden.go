@@ -3,11 +3,9 @@ package repo
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,17 +23,16 @@ type Version struct {
 func (j *judge) judgeHidden(ctx context.Context) {
 	for _, c := range j.order {
 		for _, f := range c.files {
-			j.hidden[f.path] = j.hidden[f.path] || j.w.Hidden(f.path)
+			j.hidden[f.path] = j.hidden[f.path] || is(j.w.Hidden, f.path)
 		}
 	}
 	maps.DeleteFunc(j.hidden, func(_ string, hidden bool) bool { return !hidden })
 	if len(j.hidden)+len(j.w.Left) == 0 {
 		return
 	}
-	v := j.v
 	if j.index.before == nil { // The line left the index as it was.
-		v.copy(ctx, indexBefore, filepath.Join(v.r.GitDir, "index"), false)
-		j.index.before, _ = v.listIndex(ctx, indexBefore)
+		j.v.copy(indexBefore, j.v.own("index"), false)
+		j.index.before, _ = j.v.listIndex(ctx, indexBefore)
 		j.index.after = j.index.before
 	}
 	for _, name := range j.w.Left {
@@ -44,8 +41,8 @@ func (j *judge) judgeHidden(ctx context.Context) {
 		}
 	}
 	paths := slices.Sorted(maps.Keys(j.hidden))
-	h := hiddenJudge{judge: j, known: map[string][]change{}, now: commitOf(v.refs.headNow, v.refs.after)}
-	h.tree, h.treeNow = v.tree(ctx, commitOf(v.refs.head, v.refs.before), paths), v.tree(ctx, h.now, paths)
+	h := hiddenJudge{judge: j, known: j.v.history(ctx, slices.Clone(paths)...), now: commitOf(j.v.refs.headNow, j.v.refs.after)}
+	h.tree, h.treeNow = j.v.tree(ctx, commitOf(j.v.refs.head, j.v.refs.before), paths), j.v.tree(ctx, h.now, paths)
 	for _, path := range paths {
 		if why := h.path(ctx, path); why != "" {
 			j.p.stops = true
@@ -57,13 +54,10 @@ func (j *judge) judgeHidden(ctx context.Context) {
 // hiddenJudge judges paths.
 type hiddenJudge struct {
 	*judge
-	now           string             // the commit of HEAD
-	tree, treeNow map[string]indexed // HEAD had them before, and has them.
-	known         map[string][]change
+	now           string              // the commit of HEAD
+	tree, treeNow map[string]indexed  // HEAD had them before, and has them.
+	known         map[string][]change // what the commits before did at the paths
 }
-
-// change is one of a path's content: ids, "" for no file, and the author of the commit with the time.
-type change struct{ from, to, by string }
 
 // path judges one path, and says why nothing may land.
 func (h *hiddenJudge) path(ctx context.Context, path string) (why string) {
@@ -73,7 +67,7 @@ func (h *hiddenJudge) path(ctx context.Context, path string) (why string) {
 			if f.gone() {
 				f.id = ""
 			}
-			if f.path == path && (f.id != idOf(before) || f.id == "" && before.entries != "") && !h.commits(ctx, path, c.id, f.id) {
+			if f.path == path && (f.id != idOf(before) || f.id == "" && before.entries != "") && !h.computes(ctx, path, c.parents, f.id, c.by) {
 				return "commit " + short(c.id) + " " + c.subject + " has other content there than git computes"
 			}
 		}
@@ -159,8 +153,7 @@ func idOf(i indexed) string {
 // computes reports whether git gives a path this content, "" for no file: a commit that a ref reached before the line has it
 // there, or it comes of merging the other commits into the first, or, as in a rebase, a change of this author's.
 func (h *hiddenJudge) computes(ctx context.Context, path string, commits []string, to, by string) bool {
-	known := h.changes(ctx, path)
-	if to != "" && slices.ContainsFunc(known, func(c change) bool { return c.from == to || c.to == to }) {
+	if to != "" && had(h.known[path], to) {
 		return true
 	}
 	if len(commits) == 0 {
@@ -168,14 +161,14 @@ func (h *hiddenJudge) computes(ctx context.Context, path string, commits []strin
 	}
 	content := func(commit string) string { return idOf(h.v.tree(ctx, commit, []string{path})[path]) }
 	var merges []change
-	for _, c := range known {
+	for _, c := range h.known[path] {
 		if len(commits) == 1 && c.by == by {
 			merges = append(merges, c)
 		}
 	}
 	for _, commit := range commits[1:] {
 		var bases []string
-		h.v.ask(ctx, h.v.git, nil, '\n', func(base string) error { bases = append(bases, base); return nil }, "merge-base", "--all", commits[0], commit)
+		h.v.ask(ctx, h.v.git, nil, '\n', func(base string) { bases = append(bases, base) }, "merge-base", "--all", commits[0], commit)
 		for _, base := range bases {
 			merges = append(merges, change{from: content(base), to: content(commit)})
 		}
@@ -185,26 +178,6 @@ func (h *hiddenJudge) computes(ctx context.Context, path string, commits []strin
 		id, ok := h.merge(ctx, ours, c)
 		return ok && id == to
 	})
-}
-
-// changes finds the changes of a path in the commits that a ref reached before the line.
-func (h *hiddenJudge) changes(ctx context.Context, path string) []change {
-	if _, known := h.known[path]; !known {
-		h.known[path] = nil
-		h.v.history(ctx, []string{path}, func(path, from, to, by string) error {
-			h.known[path] = append(h.known[path], change{from, to, by})
-			return nil
-		})
-	}
-	return h.known[path]
-}
-
-// commits reports whether a new commit may have this content at a path.
-func (h *hiddenJudge) commits(ctx context.Context, path, commit, to string) bool {
-	var parents, by string
-	h.v.run(ctx, h.v.git, nil, '\n', func(line string) error { parents, by, _ = strings.Cut(line, "\t"); return nil },
-		"show", "-s", "--format=%P%x09"+authored, commit)
-	return h.computes(ctx, path, strings.Fields(parents), to, by)
 }
 
 // merge makes a change in content that may differ, as git does; ok is false in a conflict.
@@ -222,18 +195,18 @@ func (h *hiddenJudge) merge(ctx context.Context, ours string, c change) (id stri
 		args = append(args, h.v.save(ctx, id))
 	}
 	var merged string // It has no NUL: git merges no such files.
-	ok = h.v.ask(ctx, h.v.git, nil, 0, func(all string) error { merged = all; return nil }, args...)
+	ok = h.v.ask(ctx, h.v.git, nil, 0, func(all string) { merged = all }, args...)
 	return h.v.format.blob([]byte(merged)), ok
 }
 
 // save writes a blob to a file of the view.
 func (v *View) save(ctx context.Context, id string) (path string) {
-	path = filepath.Join(v.dir, "blob-"+id)
-	f, err := os.Create(path)
-	if err == nil {
-		err = v.git.Pipe(ctx, nil, func(out io.Reader) error { _, err := io.Copy(f, out); return err }, "cat-file", "blob", id)
-		err = errors.Join(err, f.Close())
-	}
+	var data []byte
+	err := v.git.Pipe(ctx, nil, func(out io.Reader) (err error) {
+		data, err = io.ReadAll(out)
+		return err
+	}, "cat-file", "blob", id)
 	v.err = cmp.Or(v.err, err)
-	return path
+	v.write("blob-"+id, data)
+	return filepath.Join(v.dir, "blob-"+id)
 }

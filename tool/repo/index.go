@@ -20,24 +20,24 @@ import (
 const (
 	indexBefore = "before.index"
 	indexAfter  = "after.index"
+	indexFrom   = "from.index" // MergeIndex compares it with the one after.
 )
 
 // copyIndexes puts both indexes into the view, where the line changed it.
-func (v *View) copyIndexes(ctx context.Context) {
+func (v *View) copyIndexes() {
 	if v.sorted[index] == nil || v.err != nil {
 		return
 	}
-	path := filepath.Join(v.r.GitDir, "index")
-	v.before(path)
-	v.before(path + ".lock")
-	v.copy(ctx, indexBefore, path, false)
-	v.copy(ctx, indexAfter, path, true)
+	v.before(v.own("index"))
+	v.before(v.own("index.lock"))
+	v.copy(indexBefore, v.own("index"), false)
+	v.copy(indexAfter, v.own("index"), true)
 	// A split index refers to others by a hash of their content.
 	parts, err := fs.Glob(os.DirFS(v.r.GitDir), "sharedindex.*")
 	v.err = errors.Join(v.err, err)
 	for _, name := range append(parts, v.sorted[shared]...) {
-		v.copy(ctx, "git/"+name, filepath.Join(v.r.GitDir, name), true)
-		v.copy(ctx, "git/"+name, filepath.Join(v.r.GitDir, name), false)
+		v.copy("git/"+name, v.own(name), true)
+		v.copy("git/"+name, v.own(name), false)
 	}
 }
 
@@ -61,12 +61,11 @@ func (i indexed) plain() (mode, id string, ok bool) {
 func (v *View) listIndex(ctx context.Context, name string) (list map[string]indexed, ok bool) {
 	list = map[string]indexed{}
 	g := v.git.With("GIT_INDEX_FILE=" + filepath.Join(v.dir, name))
-	return list, v.ask(ctx, g, nil, 0, func(piece string) error {
+	return list, v.ask(ctx, g, nil, 0, func(piece string) {
 		what, path, _ := strings.Cut(piece, "\t")
 		flag, place, _ := strings.Cut(what, " ") // Git writes S for skip-worktree, and a small letter for assume-unchanged.
 		list[path] = indexed{entries: strings.TrimPrefix(list[path].entries+"\n"+place, "\n"), skip: strings.EqualFold(flag, "S"),
 			assume: flag == strings.ToLower(flag)}
-		return nil
 	}, "ls-files", "-s", "-v", "-z")
 }
 
@@ -85,7 +84,7 @@ func (v *View) compare(ctx context.Context, from, to string) (before, after map[
 		}
 	}
 	if len(later) > 0 {
-		v.run(ctx, v.git.With("GIT_INDEX_FILE="+filepath.Join(v.dir, to)), nil, 0, func(path string) error { delete(later, path); return nil },
+		v.run(ctx, v.git.With("GIT_INDEX_FILE="+filepath.Join(v.dir, to)), nil, 0, func(path string) { delete(later, path) },
 			"diff-index", "--cached", "--ita-invisible-in-index", "--no-renames", "--name-only", "-z", v.format.emptyTree())
 	}
 	for path := range later {
@@ -109,14 +108,11 @@ func (v *View) tree(ctx context.Context, commit string, paths []string) map[stri
 	if len(paths) <= mostNamed {
 		args = append(args, paths...)
 	}
-	v.run(ctx, v.git, nil, 0, func(piece string) error {
+	v.run(ctx, v.git, nil, 0, func(piece string) {
 		what, path, _ := strings.Cut(piece, "\t")
-		fields := strings.Fields(what)
-		if len(fields) != 3 {
-			return fmt.Errorf("git ls-tree says %q", piece)
-		}
-		list[path] = indexed{entries: fields[0] + " " + fields[2] + " 0"}
-		return nil
+		mode, object, _ := strings.Cut(what, " ")
+		_, id, _ := strings.Cut(object, " ")
+		list[path] = indexed{entries: mode + " " + id + " 0"}
 	}, args...)
 	return list
 }
@@ -148,10 +144,9 @@ func MergeIndex(ctx context.Context, gitDir string, own environ.Vars, vars []str
 	v := newView(Repository{GitDir: gitDir, Common: common, Own: own, Environ: vars}, nil, nil)
 	v.prepare(ctx, own.TempDir())
 	defer func() { err = errors.Join(err, v.Close()) }()
-	const indexFrom = "from.index"
 	for name, data := range map[string][]byte{indexFrom: from, indexAfter: to, indexBefore: now} {
 		if data != nil {
-			v.write(name, string(data))
+			v.write(name, data)
 		}
 	}
 	was, shall, changed, ok := v.compare(ctx, indexFrom, indexAfter)
@@ -169,9 +164,9 @@ func MergeIndex(ctx context.Context, gitDir string, own environ.Vars, vars []str
 		case wanted.later && !validPath(path):
 			return nil, nil, fmt.Errorf("index: %q cannot be staged by git", path)
 		case wanted.later: // Git says only of a file that it is to be added later.
-			v.write("files/"+path, "")
+			v.write("files/"+path, nil)
 		}
-		v.plan.index = append(v.plan.index, entryChange{path, is[path], wanted})
+		v.plan.index = append(v.plan.index, entryChange{path, wanted})
 		wanted.later = false
 		if next[path] = wanted; wanted == (indexed{}) {
 			delete(next, path)
@@ -183,7 +178,7 @@ func MergeIndex(ctx context.Context, gitDir string, own environ.Vars, vars []str
 	if v.err != nil || len(v.plan.index) == 0 {
 		return now, left, v.err
 	}
-	v.write("files/.kept", "")
+	v.write("files/.kept", nil)
 	v.changeIndex(ctx, filepath.Join(v.dir, indexBefore))
 	// A path takes the place of those below it, which the user may have staged.
 	if list, _ := v.listIndex(ctx, indexBefore); v.err == nil && !maps.Equal(list, next) {

@@ -2,99 +2,73 @@ package repo
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// tip is an id that a change of the repository would have a ref reach.
-type tip struct{ id, ref string }
+	"artoo/tool/text"
+)
 
 // judgeRefs judges refs, HEAD, the stash and the state of an unfinished merge.
 func (j *judge) judgeRefs(ctx context.Context) {
-	moves, stash := j.moves(), j.stashMoves()
+	moves := j.moves()
 	j.readMessages()
-	bad := j.bad(ctx, moves, stash)
+	tips, owner := j.tips(moves)
+	bad := j.bad(ctx, moves, tips)
 	moves = slices.DeleteFunc(moves, func(m move) bool {
-		switch {
-		case bad[m.to]:
+		if bad[m.to] {
 			j.refuse(m, short(m.to)+" is missing or not whole")
-		case m.to != "" && strings.HasPrefix(m.name, "refs/heads/") && j.kinds[m.to] != "commit":
+		} else if m.to != "" && strings.HasPrefix(m.name, "refs/heads/") && !j.isCommit(m.to) {
 			j.refuse(m, short(m.to)+" is no commit")
 		}
 		return j.refused[m.name]
 	})
-	stash.pushed = slices.DeleteFunc(stash.pushed, func(e entry) bool {
-		if bad[e.id] {
-			j.refuse(move{name: "refs/stash", from: j.v.refs.before["refs/stash"]}, short(e.id)+" is missing or not whole")
-		}
-		return bad[e.id]
-	})
-	j.commitRows(ctx, slices.DeleteFunc(j.tips(moves, stash), func(t tip) bool { return bad[t.id] }), &stash)
+	j.commitRows(ctx, slices.DeleteFunc(tips, func(id string) bool { return bad[id] }), owner)
 	j.head(ctx)
 	j.pending(bad)
 	for _, m := range moves {
 		j.ref(ctx, m)
 	}
-	j.stash(stash)
 	j.unreached(ctx)
 }
 
-// tips are the ids that the line would have reached, in the order in which a new commit belongs to one of them.
-func (j *judge) tips(moves []move, stash stashMoves) []tip {
-	r := &j.v.refs
-	tips := []tip{{r.headNow, "HEAD"}}
-	for _, m := range moves {
-		at := len(tips)
-		if "ref: "+m.name == r.headNow {
-			at = 0
+// isCommit reports whether an id is that of a commit.
+func (j *judge) isCommit(id string) bool { return j.commits[id] != "" }
+
+// tips are the ids that the line would have reached, each owned by the ref or message whose new commits are below it.
+func (j *judge) tips(moves []move) (ids []string, owner map[string]string) {
+	owner = map[string]string{}
+	add := func(id, ref string) {
+		if j.v.format.isID(id) && owner[id] == "" {
+			ids, owner[id] = append(ids, id), ref
 		}
-		tips = slices.Insert(tips, at, tip{m.to, m.name})
+	}
+	add(j.v.refs.headNow, "HEAD")
+	for _, m := range moves {
+		add(m.to, m.name)
 	}
 	for _, m := range j.p.messages {
 		for _, id := range m.commits() {
-			tips = append(tips, tip{id, m.name})
+			add(id, m.name)
 		}
 	}
-	for _, e := range stash.pushed {
-		tips = append(tips, tip{e.id, "refs/stash"})
-	}
-	return slices.DeleteFunc(tips, func(t tip) bool { return !j.v.format.isID(t.id) })
+	return ids, owner
 }
 
-// bad are those of the tips that git cannot reach in full. It asks git for the kinds of objects, and for the subjects
-// of the commits that rows name.
-func (j *judge) bad(ctx context.Context, moves []move, stash stashMoves) map[string]bool {
-	r, bad, ids := &j.v.refs, map[string]bool{}, []string{j.v.refs.head}
-	old := slices.AppendSeq([]string{r.head}, maps.Values(r.before))
-	for _, e := range stash.before {
-		old = append(old, e.id)
-	}
-	r.excluded = j.v.without(old...)
+// bad are those of the tips that git cannot reach in full. It asks git for the subjects of the commits that refs or rows
+// name.
+func (j *judge) bad(ctx context.Context, moves []move, tips []string) map[string]bool {
+	r, bad := &j.v.refs, map[string]bool{}
+	r.excluded = append(r.excluded, j.v.without(slices.AppendSeq([]string{r.head}, maps.Values(r.before))...)...)
+	named := append([]string{r.head}, tips...)
 	for _, m := range moves {
-		ids = append(ids, m.from)
+		named = append(named, m.from)
 	}
-	tips := j.tips(moves, stash)
-	if len(tips)+len(moves) == 0 && r.head == r.headNow {
-		return bad
-	}
-	for _, t := range tips {
-		ids = append(ids, t.id)
-	}
-	j.kinds = j.v.kinds(ctx, ids)
-	j.askSubjects(ctx)
-	ids = nil
-	for _, t := range tips {
-		if bad[t.id] = j.kinds[t.id] == ""; !bad[t.id] {
-			ids = append(ids, t.id)
-		}
-	}
-	if !j.v.whole(ctx, ids...) {
-		for _, id := range ids {
+	j.askCommits(ctx, named)
+	if !j.v.whole(ctx, tips...) {
+		for _, id := range tips {
 			bad[id] = !j.v.whole(ctx, id)
 		}
 	}
@@ -124,7 +98,7 @@ func (m message) commits() []string {
 // readMessages reads those messages that the line changed.
 func (j *judge) readMessages() {
 	for _, name := range j.v.sorted[messages] {
-		path := filepath.Join(j.v.r.GitDir, name)
+		path := j.v.own(name)
 		if before, after := j.v.before(path), j.v.after(path); !same(before, after) {
 			j.p.messages = append(j.p.messages, message{name, after})
 		}
@@ -138,102 +112,57 @@ func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, 
 func (j *judge) pending(bad map[string]bool) {
 	j.p.messages = slices.DeleteFunc(j.p.messages, func(m message) bool {
 		ids := m.commits()
-		row := Row{Kind: Pending, Object: m.name, Text: m.name + ": ended"}
-		valid := len(m.after) <= mostMessage
-		if m.after != nil && m.namesCommits() {
-			row.Text = m.name + ": to be finished with " + strings.Join(ids, ", ")
-			valid = valid && string(m.after) == strings.Join(ids, "\n")+"\n"
-		}
+		valid := len(m.after) <= mostMessage &&
+			(m.after == nil || !m.namesCommits() || string(m.after) == strings.Join(ids, "\n")+"\n")
 		for _, id := range ids {
-			valid = valid && !bad[id] && j.kinds[id] == "commit"
-			row.Text = strings.Replace(row.Text, id, j.named(id), 1)
+			valid = valid && !bad[id] && j.isCommit(id)
 		}
-		switch {
-		case !valid:
+		row := Row{Kind: Pending, Object: m.name, Text: m.name + ": for the next commit"}
+		if !valid {
 			j.refuse(move{name: m.name}, "not as git writes it")
-		case m.namesCommits():
+		} else if m.namesCommits() {
+			row.Text = m.name + ": " + text.Counted(len(ids), "commit is", "commits are") + " to be merged or picked"
 			j.e.Content = append(j.e.Content, row)
-		default:
-			row.Text = m.name + ": for the next commit"
+		} else {
 			j.e.Bookkeeping = append(j.e.Bookkeeping, row)
 		}
+		j.touch(j.v.own(m.name))
 		return !valid
 	})
 }
 
-// stashMoves are the changes of the stash, whose older entries stand in its reflog alone.
-type stashMoves struct {
-	before  []entry // The oldest is the first.
-	dropped []int   // Each is a place in before; the oldest is the first.
-	pushed  []entry
-}
-
-// entry is one of the stash.
-type entry struct {
-	id, text string
-	files    []string // A new entry has them.
-}
-
-// stashMoves compares the stash before and after the line.
-func (j *judge) stashMoves() (m stashMoves) {
-	const name = "refs/stash"
-	from, to := j.v.refs.before[name], j.v.refs.after[name]
-	if from == to && !slices.Contains(j.v.sorted[logs], "logs/"+name) {
-		return m
+// stash judges entries of the stash that are dropped, and returns new ones as moves of its ref. Older entries stand in
+// its reflog alone.
+func (j *judge) stash() (pushed []move) {
+	r, log := &j.v.refs, j.v.path("logs/"+stashRef)
+	if r.before[stashRef] == r.after[stashRef] && !slices.Contains(j.v.sorted[logs], "logs/"+stashRef) {
+		return nil
 	}
-	path := j.v.path("logs/" + name)
-	m.before, m.pushed = entries(j.v.before(path), from), entries(j.v.after(path), to)
-	for i, e := range m.before {
-		if len(m.pushed) > 0 && m.pushed[0].id == e.id {
-			m.pushed = m.pushed[1:]
-		} else {
-			m.dropped = append(m.dropped, i)
+	before, after := entries(j.v.before(log), r.before[stashRef]), entries(j.v.after(log), r.after[stashRef])
+	for i, m := range before {
+		r.excluded = append(r.excluded, "^"+m.to)
+		if len(after) > 0 && after[0].to == m.to {
+			after = after[1:]
+			continue
 		}
+		dropped := fmt.Sprintf("stash@{%d}", len(before)-1-i)
+		j.p.dropped = append(j.p.dropped, dropped)
+		j.e.Loss = append(j.e.Loss, Row{Kind: RefGone, Object: stashRef, Text: dropped + ": dropped, was " + short(m.to) + " " + m.text})
+		j.touch(j.v.path(stashRef), log, j.v.path("packed-refs"))
 	}
-	return m
+	return after
 }
 
-// entries are those of a stash, the oldest first. Its ref holds the id of the last.
-func entries(log []byte, last string) (list []entry) {
-	if last == "" {
+// entries are those of a stash as moves of its ref, the oldest first. Without its ref it has none.
+func entries(log []byte, ref string) (list []move) {
+	if ref == "" {
 		return nil
 	}
 	for line := range strings.Lines(string(log)) {
 		ids, text, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
 		if fields := strings.Fields(ids); len(fields) >= 2 {
-			list = append(list, entry{id: fields[1], text: strings.Map(printable, text)})
+			list = append(list, move{name: stashRef, to: fields[1], text: strings.Map(printable, text)})
 		}
-	}
-	if len(list) == 0 || list[len(list)-1].id != last {
-		list = append(list, entry{id: last})
 	}
 	return list
-}
-
-// stash makes the rows and the plan of the stash.
-func (j *judge) stash(m stashMoves) {
-	for _, i := range slices.Backward(m.dropped) {
-		e := m.before[i]
-		j.e.Loss = append(j.e.Loss, Row{Kind: RefGone, Object: "refs/stash",
-			Text: fmt.Sprintf("stash@{%d}: dropped, was %s %s", len(m.before)-1-i, short(e.id), e.text)})
-	}
-	for _, e := range m.pushed {
-		j.e.Content = append(j.e.Content, Row{Kind: Stash, Object: e.id, Files: e.files,
-			Text: fmt.Sprintf("stash: new, %s %s", short(e.id), e.text)})
-	}
-	if len(m.dropped)+len(m.pushed) > 0 {
-		j.p.stash = &m
-	}
-}
-
-// replayStash drops and pushes entries.
-func (v *View) replayStash(ctx context.Context) {
-	if m := v.plan.stash; m != nil {
-		for _, i := range m.dropped { // The oldest goes first, so that the others keep their numbers.
-			v.run(ctx, v.real, nil, 0, nil, "stash", "drop", "-q", fmt.Sprintf("stash@{%d}", len(m.before)-1-i))
-		}
-		for _, e := range m.pushed {
-			v.run(ctx, v.real, nil, 0, nil, "stash", "store", "-q", "-m", cmp.Or(e.text, "stash"), e.id)
-		}
-	}
 }

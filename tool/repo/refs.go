@@ -1,10 +1,10 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,7 +25,7 @@ func (v *View) readRefs(ctx context.Context) {
 	r := &v.refs
 	for _, name := range append(v.sorted[refs], "packed-refs") {
 		if name != "HEAD" {
-			v.copy(ctx, "git/"+name, v.path(name), !v.done)
+			v.copy("git/"+name, v.path(name), !v.done)
 		}
 	}
 	r.before = map[string]string{}
@@ -46,9 +46,11 @@ func (v *View) readRefs(ctx context.Context) {
 	if v.done {
 		r.before, r.after = r.after, r.before
 	}
-	head := filepath.Join(v.r.GitDir, "HEAD")
-	r.head, r.headNow = v.headValue(v.before(head)), v.headValue(v.after(head))
+	r.head, r.headNow = v.headValue(v.before(v.own("HEAD"))), v.headValue(v.after(v.own("HEAD")))
 }
+
+// stashRef is the ref of the stash.
+const stashRef = "refs/stash"
 
 // broken is the value of a ref that has a file and that git does not list.
 const broken = "ref: ?"
@@ -56,12 +58,11 @@ const broken = "ref: ?"
 // listRefs lists the refs of a git directory.
 func (v *View) listRefs(ctx context.Context, g git.Git) map[string]string {
 	refs := map[string]string{}
-	v.run(ctx, g, nil, '\n', func(line string) error {
+	v.run(ctx, g, nil, '\n', func(line string) {
 		fields := strings.Fields(line)
 		if refs[fields[0]] = fields[1]; len(fields) > 2 {
 			refs[fields[0]] = "ref: " + fields[2]
 		}
-		return nil
 	}, "for-each-ref", "--format=%(refname) %(objectname) %(symref)")
 	return refs
 }
@@ -69,13 +70,10 @@ func (v *View) listRefs(ctx context.Context, g git.Git) map[string]string {
 // headValue is the value of HEAD, "" for one that is no value.
 func (v *View) headValue(data []byte) string {
 	text := strings.TrimRight(string(data), " \t\r\n")
-	if target, ok := strings.CutPrefix(text, "ref:"); ok {
-		return "ref: " + strings.TrimLeft(target, " \t")
+	if strings.HasPrefix(text, "ref: ") || v.format.isID(text) {
+		return text
 	}
-	if !v.format.isID(text) {
-		return ""
-	}
-	return text
+	return ""
 }
 
 // without are lines of input for git that leave out what the values of refs reach.
@@ -102,35 +100,45 @@ func commitOf(value string, refs map[string]string) string {
 }
 
 // move is a ref with another value than before.
-type move struct{ name, from, to string }
+type move struct {
+	name, from, to string
+	text           string // An entry of the stash has it.
+}
 
 // moves are the refs with another value, without those that stay as they were in any case.
 func (j *judge) moves() (moves []move) {
 	r := &j.v.refs
 	for _, name := range keysOf(r.before, r.after) {
-		m := move{name, r.before[name], r.after[name]}
+		m := move{name: name, from: r.before[name], to: r.after[name]}
 		switch {
 		case m.from == m.to:
 		case strings.HasPrefix(m.from, "ref: ") || strings.HasPrefix(m.to, "ref: "):
 			j.refuse(m, "a symbolic or damaged ref does not land")
-		case name != "refs/stash":
+		case name != stashRef:
 			moves = append(moves, m)
 		}
 	}
-	return moves
+	return append(moves, j.stash()...)
 }
 
 // refuse leaves a ref as it was.
 func (j *judge) refuse(m move, why string) {
 	j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadRef, Object: m.name, Text: fmt.Sprintf("%s: %s", m.name, why), Left: true})
 	j.refused[m.name] = true
-	if j.v.refs.after[m.name] = m.from; m.from == "" {
+	if j.v.refs.after[m.name] = j.v.refs.before[m.name]; j.v.refs.after[m.name] == "" {
 		delete(j.v.refs.after, m.name)
 	}
 }
 
 // ref judges a ref that git can move.
 func (j *judge) ref(ctx context.Context, m move) {
+	j.touch(j.v.path(m.name), j.v.path("logs/"+m.name), j.v.path("packed-refs"), j.v.own("logs/HEAD")) // HEAD's log has the moves of its branch.
+	if m.name == stashRef {
+		j.p.pushed = append(j.p.pushed, m)
+		j.e.Content = append(j.e.Content, Row{Kind: Stash, Object: m.to, Files: slices.Compact(slices.Sorted(slices.Values(j.stashed[m.to]))),
+			Text: "stash: new, " + short(m.to) + " " + m.text})
+		return
+	}
 	j.p.refs = append(j.p.refs, m)
 	branch, isBranch := strings.CutPrefix(m.name, "refs/heads/")
 	row := Row{Kind: RefMoved, Object: m.name, Text: fmt.Sprintf("%s: %s → %s", m.name, j.named(m.from), j.named(m.to))}
@@ -155,7 +163,7 @@ func (j *judge) ref(ctx context.Context, m move) {
 func (j *judge) descends(ctx context.Context, m move) bool {
 	pair := [2]string{m.from, m.to}
 	if _, known := j.asked[pair]; !known { // A tag object or a tree has no descendants.
-		j.asked[pair] = j.kinds[m.from] == "commit" && j.kinds[m.to] == "commit" &&
+		j.asked[pair] = j.isCommit(m.from) && j.isCommit(m.to) &&
 			j.v.ask(ctx, j.v.git, nil, 0, nil, "merge-base", "--is-ancestor", m.from, m.to)
 	}
 	return j.asked[pair]
@@ -191,44 +199,32 @@ func (j *judge) head(ctx context.Context) {
 	}
 	target, symbolic := strings.CutPrefix(r.headNow, "ref: ")
 	branch, isBranch := strings.CutPrefix(target, "refs/heads/")
-	row := Row{Kind: Head, Object: "HEAD", Text: "HEAD: " + j.headName(r.head) + " → " + j.headName(r.headNow)}
-	valid := j.kinds[r.headNow] == "commit"
-	if symbolic {
-		valid = isBranch && (r.after[target] != "" || !j.refused[target] && j.v.ask(ctx, j.v.git, nil, 0, nil, "check-ref-format", target))
-	}
-	switch {
-	case !valid:
-		row.Left = true
-		j.e.Forbidden = append(j.e.Forbidden, row)
+	row := Row{Kind: Head, Object: "HEAD", Text: "HEAD: " + cmp.Or(j.named(r.head), "none") + " → " + j.named(r.headNow)}
+	valid := j.isCommit(r.headNow) || isBranch && (r.after[target] != "" ||
+		!j.refused[target] && j.v.ask(ctx, j.v.git, nil, 0, nil, "check-ref-format", target))
+	if !valid {
+		j.refuse(move{name: "HEAD"}, "it leads to no branch or commit")
 		r.headNow = r.head
 		return
-	case symbolic && r.before[target] == "" && j.plainBranch(branch, move{name: target, to: r.after[target]}):
-		j.e.Bookkeeping = append(j.e.Bookkeeping, row)
-	default:
-		j.e.Content = append(j.e.Content, row)
 	}
+	rows := &j.e.Content
+	if symbolic && r.before[target] == "" && j.plainBranch(branch, move{name: target, to: r.after[target]}) {
+		rows = &j.e.Bookkeeping
+	}
+	*rows = append(*rows, row)
 	j.p.head = r.headNow
-}
-
-func (j *judge) headName(value string) string {
-	if target, ok := strings.CutPrefix(value, "ref: "); ok {
-		return strings.TrimPrefix(target, "refs/heads/")
-	}
-	if value == "" {
-		return "none"
-	}
-	return "detached at " + j.named(value)
+	j.touch(j.v.own("HEAD"), j.v.own("logs/HEAD"))
 }
 
 // unreached judges the commits that only a detached HEAD reached.
 func (j *judge) unreached(ctx context.Context) {
 	r := j.v.refs
-	if r.head == r.headNow || j.kinds[r.head] != "commit" {
+	if r.head == r.headNow || !j.isCommit(r.head) {
 		return
 	}
 	n := 0
 	values := slices.AppendSeq([]string{commitOf(r.headNow, r.after)}, maps.Values(r.after))
-	j.v.run(ctx, j.v.git, lines(append(j.v.without(values...), r.head)), '\n', func(string) error { n++; return nil },
+	j.v.run(ctx, j.v.git, lines(append(j.v.without(values...), r.head)), '\n', func(string) { n++ },
 		"rev-list", "--ignore-missing", "--stdin")
 	if n > 0 {
 		j.e.Loss = append(j.e.Loss, Row{Kind: Detached, Object: r.head,

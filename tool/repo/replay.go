@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,54 +18,31 @@ import (
 type plan struct {
 	objects  []string // They are fetched, with all that they reach.
 	refs     []move
-	head     string // It is "" when HEAD stays.
-	stash    *stashMoves
+	head     string   // It is "" when HEAD stays.
+	dropped  []string // These entries of the stash go, the oldest first, so that the others keep their numbers.
+	pushed   []move   // They are new entries of the stash.
 	index    []entryChange
 	messages []message
 	config   []setting
 	stops    bool
-	text     string // Reflogs get it.
+	text     string   // Reflogs get it.
+	touches  []string // Replay may change these files.
 }
 
 // entryChange is a path of the index that changes.
 type entryChange struct {
-	path     string
-	was, now indexed
+	path string
+	now  indexed
 }
+
+// touch notes files that Replay may change.
+func (j *judge) touch(paths ...string) { j.p.touches = append(j.p.touches, paths...) }
 
 // Touches lists the files of the real git directory that Replay may change, absolute,
 // after Effects.
-func (v *View) Touches() (list []string) {
-	p := v.plan
-	if p == nil {
-		return nil
-	}
-	add := func(dir string, names ...string) {
-		for _, name := range names {
-			list = append(list, filepath.Join(dir, filepath.FromSlash(name)))
-		}
-	}
-	for _, m := range p.refs {
-		add(v.r.Common, m.name, "logs/"+m.name, "packed-refs")
-		add(v.r.GitDir, "logs/HEAD") // It also has the moves of HEAD's branch.
-	}
-	if p.stash != nil {
-		add(v.r.Common, "refs/stash", "logs/refs/stash", "packed-refs")
-	}
-	if p.head != "" {
-		add(v.r.GitDir, "HEAD", "logs/HEAD")
-	}
-	if len(p.index) > 0 {
-		add(v.r.GitDir, "index", "index.lock") // A killed artoo may leave the lock.
-	}
-	for _, m := range p.messages {
-		add(v.r.GitDir, m.name)
-	}
-	if len(p.config) > 0 {
-		add(v.r.Common, "config")
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
+func (v *View) Touches() []string {
+	slices.Sort(v.plan.touches)
+	return slices.Compact(v.plan.touches)
 }
 
 // Replay makes the changes in the real repository, without the rows that are left out.
@@ -74,28 +50,20 @@ func (v *View) Touches() (list []string) {
 // ref, index or HEAD has changed. An error after that leaves a part; the caller restores
 // the files that Touches lists.
 func (v *View) Replay(ctx context.Context) error {
-	switch {
-	case v.plan == nil:
-		return errors.New("the changes were not judged")
-	case v.plan.stops:
+	if v.plan.stops {
 		return ErrStops
-	case v.empty(), v.Removed():
+	}
+	if v.err = nil; v.Removed() {
 		return nil
 	}
-	v.err = nil
-	v.unmoved()
-	v.fetch(ctx)
-	v.moveRefs(ctx)
-	v.landIndex(ctx)
-	v.setHead(ctx)
-	v.replayStash(ctx)
-	v.writeMessages()
-	v.setConfig(ctx)
+	for _, step := range []func(context.Context){v.unmoved, v.fetch, v.moveRefs, v.landIndex, v.setHead, v.setStash, v.writeMessages, v.setConfig} {
+		step(ctx)
+	}
 	return v.err
 }
 
 // unmoved fails where a file that was judged has changed. Git compares refs under their locks.
-func (v *View) unmoved() {
+func (v *View) unmoved(context.Context) {
 	for path, was := range v.judged {
 		if now := v.read(path, false); v.err == nil && !same(now, was) {
 			v.err = fmt.Errorf("%s: %w", v.shown(path), ErrMoved)
@@ -133,7 +101,7 @@ func (v *View) moveRefs(ctx context.Context) {
 // landIndex changes the entries of the index under git's own lock.
 func (v *View) landIndex(ctx context.Context) {
 	if len(v.plan.index) > 0 {
-		path := filepath.Join(v.r.GitDir, "index")
+		path := v.own("index")
 		v.changeIndex(ctx, path)
 		// The user's git need not read the files again that the line's git has read. An entry may differ from its file.
 		v.ask(ctx, v.onIndex(path), nil, 0, nil, "update-index", "-q", "--refresh")
@@ -147,31 +115,25 @@ func (v *View) onIndex(path string) git.Git {
 	return g
 }
 
-// changeIndex changes entries of an index. Those that stay keep its stamps of their files.
+// changeIndex replaces entries of an index. The others keep its stamps of their files.
 func (v *View) changeIndex(ctx context.Context, path string) {
 	var text strings.Builder
 	var later []string
 	marked := map[string][]string{} // paths by option
 	for _, c := range v.plan.index {
-		was, now := c.was, c.now
-		if now.later {
-			now.entries, later = "", append(later, c.path)
+		fmt.Fprintf(&text, "0 %s\t%s\x00", v.format.none(), c.path)
+		if c.now.later {
+			later = append(later, c.path)
+			continue
 		}
-		if was.entries != now.entries {
-			fmt.Fprintf(&text, "0 %s\t%s\x00", v.format.none(), c.path)
-			for line := range strings.Lines(now.entries) {
-				fmt.Fprintf(&text, "%s\t%s\x00", strings.TrimRight(line, "\n"), c.path)
-			}
-			was.skip, was.assume = false, false // A replaced entry has lost them.
+		for line := range strings.Lines(c.now.entries) {
+			fmt.Fprintf(&text, "%s\t%s\x00", strings.TrimRight(line, "\n"), c.path)
 		}
-		for option, flag := range map[string][2]bool{"skip-worktree": {was.skip, now.skip}, "assume-unchanged": {was.assume, now.assume}} {
-			switch {
-			case now.entries == "" || flag[0] == flag[1]:
-			case flag[1]:
-				marked["--"+option] = append(marked["--"+option], c.path)
-			default:
-				marked["--no-"+option] = append(marked["--no-"+option], c.path)
-			}
+		if c.now.skip {
+			marked["--skip-worktree"] = append(marked["--skip-worktree"], c.path)
+		}
+		if c.now.assume {
+			marked["--assume-unchanged"] = append(marked["--assume-unchanged"], c.path)
 		}
 	}
 	g := v.onIndex(path)
@@ -179,8 +141,8 @@ func (v *View) changeIndex(ctx context.Context, path string) {
 	if len(later) > 0 {
 		v.run(ctx, g, strings.NewReader(strings.Join(later, "\x00")), 0, nil, "add", "-f", "-N", "--pathspec-from-file=-", "--pathspec-file-nul")
 	}
-	for _, option := range slices.Sorted(maps.Keys(marked)) {
-		v.run(ctx, g, strings.NewReader(strings.Join(marked[option], "\x00")), 0, nil, "update-index", option, "-z", "--stdin")
+	for option, paths := range marked {
+		v.run(ctx, g, strings.NewReader(strings.Join(paths, "\x00")), 0, nil, "update-index", option, "-z", "--stdin")
 	}
 }
 
@@ -199,10 +161,20 @@ func (v *View) setHead(ctx context.Context) {
 	}
 }
 
+// setStash drops and pushes entries of the stash.
+func (v *View) setStash(ctx context.Context) {
+	for _, name := range v.plan.dropped {
+		v.run(ctx, v.real, nil, 0, nil, "stash", "drop", "-q", name)
+	}
+	for _, m := range v.plan.pushed {
+		v.run(ctx, v.real, nil, 0, nil, "stash", "store", "-q", "-m", cmp.Or(m.text, "stash"), m.to)
+	}
+}
+
 // writeMessages writes or removes the message files of an unfinished merge.
-func (v *View) writeMessages() {
+func (v *View) writeMessages(context.Context) {
 	for _, m := range v.plan.messages {
-		path := filepath.Join(v.r.GitDir, m.name)
+		path := v.own(m.name)
 		if v.err != nil {
 			return
 		}

@@ -5,7 +5,6 @@
 package repo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 
 	"artoo/tool/environ"
 	"artoo/tool/git"
-	"artoo/tool/text"
 )
 
 // Change is one path below a git directory that the line changed.
@@ -158,7 +156,7 @@ func Open(ctx context.Context, r Repository, dir string, changes []Change,
 }
 
 func newView(r Repository, changes []Change, open func(path string) (io.ReadCloser, error)) *View {
-	v := &View{r: r, open: open, changed: map[string]Change{}, sorted: map[subject][]string{}, unknown: map[string][]string{},
+	v := &View{r: r, open: open, plan: &plan{stops: true}, changed: map[string]Change{}, sorted: map[subject][]string{}, unknown: map[string][]string{},
 		judged: map[string][]byte{}}
 	for _, c := range changes {
 		v.sort(c)
@@ -170,7 +168,7 @@ func (v *View) empty() bool { return len(v.sorted)+len(v.unknown)+len(v.special)
 
 // exists reports whether the project holds the repository.
 func (v *View) exists() bool {
-	info, err := os.Stat(filepath.Join(v.r.GitDir, "HEAD"))
+	info, err := os.Stat(v.own("HEAD"))
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -179,12 +177,7 @@ func (v *View) exists() bool {
 func (v *View) Removed() bool { return v.sorted[removed] != nil && v.sorted[replaced] == nil }
 
 // Close removes the view.
-func (v *View) Close() error {
-	if v.dir == "" {
-		return nil
-	}
-	return os.RemoveAll(v.dir)
-}
+func (v *View) Close() error { return os.RemoveAll(v.dir) }
 
 // load reads the repository into a new directory below dir.
 func (v *View) load(ctx context.Context, dir string) {
@@ -196,14 +189,12 @@ func (v *View) load(ctx context.Context, dir string) {
 		v.takePack(ctx, name)
 	}
 	v.readRefs(ctx)
-	v.copyIndexes(ctx)
+	v.copyIndexes()
 }
 
 // prepare makes the private git directory, in a new directory below dir.
 func (v *View) prepare(ctx context.Context, dir string) {
-	if v.dir, v.err = os.MkdirTemp(dir, "git-"); v.err != nil {
-		return
-	}
+	v.dir, v.err = os.MkdirTemp(dir, "git-")
 	// Replace refs are off, so that an object matches its id.
 	v.real = git.Git{Own: v.r.Own, Dir: v.dir, Env: append(git.SafeEnviron(v.r.Environ), "GIT_NO_REPLACE_OBJECTS=1", "GIT_ADVICE=0"),
 		Flags: []string{"--literal-pathspecs", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.splitIndex=false",
@@ -212,21 +203,15 @@ func (v *View) prepare(ctx context.Context, dir string) {
 		"GIT_WORK_TREE="+filepath.Join(v.dir, "empty"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
 		"GIT_ATTR_NOSYSTEM=1")
 	// The user's own configuration counts for writing: the reflog has a name.
-	v.real = v.real.With("GIT_DIR=" + v.r.GitDir)
-	if v.r.WorkTree != "" {
-		v.real = v.real.With("GIT_WORK_TREE=" + v.r.WorkTree)
-	}
-	store := filepath.Join(v.r.Common, "objects")
-	if strings.ContainsAny(store, "\n\"") {
-		v.err = fmt.Errorf("%q: git cannot refer to objects in a directory of this name", store)
-	}
+	v.real = v.real.With("GIT_DIR="+v.r.GitDir, "GIT_WORK_TREE="+v.r.WorkTree)
 	// Without a configuration of its own the private directory is SHA-1's.
-	v.write("git/HEAD", "ref: refs/heads/none\n")
-	v.write("git/refs/.kept", "")
-	v.write("git/objects/info/alternates", store+"\n")
-	v.write("empty/.kept", "")
-	v.copy(ctx, "git/shallow", filepath.Join(v.r.Common, "shallow"), v.done)
-	v.config, _ = v.settings(ctx, filepath.Join(v.r.Common, "config"))
+	v.write("git/HEAD", []byte("ref: refs/heads/none\n"))
+	v.write("git/refs/.kept", nil)
+	v.write("git/objects/info/alternates", []byte(git.Quote(v.path("objects"))+"\n"))
+	v.write("empty/.kept", nil)
+	v.copy("git/shallow", v.path("shallow"), v.done)
+	v.copy("config", v.path("config"), v.done)
+	v.config, _ = v.settings(ctx, "config")
 	v.format = format{hex: 40}
 	settings := "[core]\nrepositoryformatversion = 1\nbare = false\n[uploadpack]\nallowAnySHA1InWant = true\n"
 	if strings.EqualFold(v.setting("extensions.objectformat"), "sha256") {
@@ -239,35 +224,43 @@ func (v *View) prepare(ctx context.Context, dir string) {
 	if shared := v.setting("core.sharedrepository"); shared != "" {
 		v.git.Flags = append(v.git.Flags, "-c", "core.sharedRepository="+shared)
 	}
-	v.write("git/config", settings)
+	v.write("git/config", []byte(settings))
 }
 
 // run has git work. Input may be nil; each gets the pieces of the output that end with sep, and may be nil too.
-func (v *View) run(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string) error, args ...string) {
-	if v.err == nil {
-		v.err = g.Run(ctx, input, sep, each, args...)
-	}
+func (v *View) run(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string), args ...string) {
+	v.err = v.try(ctx, g, input, sep, each, args...)
 }
 
 // ask is run where git's exit status is the answer.
-func (v *View) ask(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string) error, args ...string) (yes bool) {
+func (v *View) ask(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string), args ...string) (yes bool) {
+	err := v.try(ctx, g, input, sep, each, args...)
+	if ctx.Err() != nil || !errors.As(err, new(*exec.ExitError)) {
+		v.err = err
+	}
+	return err == nil
+}
+
+// try does nothing after a failure.
+func (v *View) try(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string), args ...string) error {
 	if v.err != nil {
-		return false
+		return v.err
 	}
-	if v.err = g.Run(ctx, input, sep, each, args...); ctx.Err() == nil && errors.As(v.err, new(*exec.ExitError)) {
-		v.err = nil
-		return false
-	}
-	return v.err == nil
+	return g.Run(ctx, input, sep, func(piece string) error {
+		if each != nil {
+			each(piece)
+		}
+		return v.err
+	}, args...)
 }
 
 func lines(list []string) io.Reader { return strings.NewReader(strings.Join(append(list, ""), "\n")) }
 
 // write makes a file of the view, and its directory.
-func (v *View) write(name, text string) {
+func (v *View) write(name string, data []byte) {
 	path := filepath.Join(v.dir, filepath.FromSlash(name))
 	if v.err == nil {
-		v.err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
+		v.err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600))
 	}
 }
 
@@ -281,65 +274,43 @@ func (v *View) promises() bool {
 	return false
 }
 
+// own is the path of a file of the work tree's own git directory.
+func (v *View) own(name string) string { return filepath.Join(v.r.GitDir, filepath.FromSlash(name)) }
+
 // path is that of a file which work trees share.
 func (v *View) path(name string) string { return filepath.Join(v.r.Common, filepath.FromSlash(name)) }
 
-// openFile opens a regular file, as the line left it or as it was before.
-func (v *View) openFile(path string, after bool) (io.ReadCloser, error) {
-	if change, changed := v.changed[path]; changed && after != v.done {
-		if change.Gone {
-			return nil, fs.ErrNotExist
-		}
-		return v.open(path)
-	}
-	info, err := os.Stat(path)
-	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular() { // a FIFO would not open
-		return nil, fs.ErrNotExist
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.Open(path)
-}
-
 // copy copies a file into the view; one that is not there is left out.
-func (v *View) copy(ctx context.Context, name, path string, after bool) {
-	from, err := v.openFile(path, after)
-	if v.err != nil || errors.Is(err, fs.ErrNotExist) {
-		return
+func (v *View) copy(name, path string, after bool) {
+	if data := v.read(path, after); data != nil {
+		v.write(name, data)
 	}
-	if v.err = err; err != nil {
-		return
-	}
-	defer from.Close()
-	copied := filepath.Join(v.dir, filepath.FromSlash(name))
-	if v.err = os.MkdirAll(filepath.Dir(copied), 0o700); v.err != nil {
-		return
-	}
-	to, err := os.OpenFile(copied, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err == nil {
-		_, err = io.Copy(to, text.Reader(ctx, from))
-		err = errors.Join(err, to.Close())
-	}
-	v.err = err
 }
 
 const mostText = 256 << 20 // bytes of one file of a git directory that are read into memory
 
-// read reads a file as the line left it, or as it was before; nil if there is no such file.
-func (v *View) read(path string, after bool) (data []byte) {
-	f, err := v.openFile(path, after)
-	if errors.Is(err, fs.ErrNotExist) {
+// read reads a regular file as the line left it, or as it was before; nil if there is no such file.
+func (v *View) read(path string, after bool) []byte {
+	var f io.ReadCloser
+	change, changed := v.changed[path]
+	info, err := os.Stat(path)
+	switch other := changed && after != v.done; {
+	case v.err != nil, other && change.Gone, !other && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular()):
+		return nil
+	case other:
+		f, err = v.open(path)
+	case err == nil:
+		f, err = os.Open(path)
+	}
+	if v.err = err; err != nil {
 		return nil
 	}
-	if err == nil {
-		defer f.Close()
-		data, err = io.ReadAll(io.LimitReader(f, mostText+1))
-	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostText+1))
 	if len(data) > mostText {
 		err = fmt.Errorf("%s: more than %d MB", path, mostText>>20)
 	}
-	v.err = cmp.Or(v.err, err)
+	v.err = err
 	return data
 }
 

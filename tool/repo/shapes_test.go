@@ -96,6 +96,20 @@ func TestShallow(t *testing.T) {
 	b.same()
 }
 
+// TestPartialClone commits where the store lacks blobs that a remote promised.
+func TestPartialClone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "git init -q -b main ../far; (cd ../far; "+strings.TrimSpace(second)+"; git config uploadpack.allowFilter true); rm -rf .git; "+
+		"git clone -q --filter=blob:none file://$(cd ../far; pwd) ../c; mv ../c/.git .git; git reset -q --hard; git config user.name a; git config user.email a@example.org; mv ../far ../gone",
+		"echo 3 > a; git commit -qam third; git branch q; echo 4 > c; git add c")
+	view, e := b.effects()
+	saysWords(t, e, "bookkeeping: staged c|content: commit refs/heads/main|content: ref moved refs/heads/main|content: ref new refs/heads/q")
+	b.land(view)
+	if said := b.sh(b.top, "git log -1 --format=%s q; git ls-files c; git show HEAD:a"); said != "third\nc\n3\n" {
+		t.Errorf("landing made %s", said)
+	}
+}
+
 func TestSplitIndex(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, first+"git config core.splitIndex true; git config splitIndex.maxPercentChange 100; git update-index --split-index", "echo 2 > a; git add a; echo 1 > c; git add c")

@@ -65,22 +65,16 @@ func (list files) about(name string) subject {
 
 // sort finds the subject of a change.
 func (v *View) sort(c Change) {
-	c.Path = filepath.Clean(c.Path)
-	name, isOwn := below(v.r.GitDir, c.Path)
+	name, inside := below(v.r.GitDir, c.Path)
 	about := ownFiles.about(name)
-	if !isOwn || about == unknown && v.r.GitDir == v.r.Common {
-		var isShared bool
-		if name, isShared = below(v.r.Common, c.Path); !isShared {
+	if !inside || about == unknown && v.r.GitDir == v.r.Common {
+		if name, inside = below(v.r.Common, c.Path); !inside {
 			return
 		}
 		about = sharedFiles.about(name)
 	}
 	if info, err := os.Lstat(c.Path); err == nil && c.Mode.IsDir() && !info.IsDir() {
 		c.Gone = true // A directory took the place of the file.
-	}
-	group := name
-	if group, _, _ = strings.Cut(name, "/"); about == objects {
-		group = path.Dir(name)
 	}
 	switch isDir := c.Mode.IsDir() && !c.Gone; {
 	case name == "." && c.Gone: // Without its directory nothing of the repository is to be judged or landed.
@@ -96,11 +90,10 @@ func (v *View) sort(c Change) {
 		about = v.sortObject(name, c)
 	}
 	v.changed[c.Path] = c
-	switch about {
-	case passing:
-	case unknown:
-		v.unknown[group] = append(v.unknown[group], v.shown(c.Path))
-	default:
+	if about == unknown {
+		first, _, _ := strings.Cut(name, "/")
+		v.unknown[first] = append(v.unknown[first], v.shown(c.Path))
+	} else if about != passing {
 		v.sorted[about] = append(v.sorted[about], name)
 	}
 }
@@ -138,10 +131,9 @@ func below(dir, path string) (rel string, ok bool) {
 
 // keysOf are the keys of two maps, each once and sorted.
 func keysOf[V any](a, b map[string]V) []string {
-	all := map[string]V{}
-	maps.Copy(all, a)
-	maps.Copy(all, b)
-	return slices.Sorted(maps.Keys(all))
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 func isHex(text string) bool { return text != "" && strings.Trim(text, "0123456789abcdef") == "" }

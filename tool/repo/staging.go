@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -18,43 +19,37 @@ type staging struct {
 
 // judgeIndex judges the entries of the index that changed.
 func (j *judge) judgeIndex(ctx context.Context) {
-	v, r := j.v, j.v.refs
-	if v.sorted[index] == nil {
+	if j.v.sorted[index] == nil {
 		return
 	}
-	before, after, changed, ok := v.compare(ctx, indexBefore, indexAfter)
-	if !ok || !names.Exists(filepath.Join(v.dir, indexAfter)) {
+	before, after, changed, ok := j.v.compare(ctx, indexBefore, indexAfter)
+	if !ok || !names.Exists(filepath.Join(j.v.dir, indexAfter)) {
 		j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadEntry, Object: "index", Text: "the index is removed or damaged", Left: true})
 		return
 	}
 	var paths, ids []string
 	for _, path := range changed {
 		now := after[path]
-		if hidden := j.w.Hidden(path); hidden && now.entries != "" { // On the layer it was marked, and in the project it stays as it was.
+		if hidden := is(j.w.Hidden, path); hidden && now.entries != "" { // On the layer it was marked, and in the project it stays as it was.
 			now.skip, now.assume = before[path].skip, before[path].assume
 			after[path] = now
 		}
 		if before[path] == now {
 			continue
 		}
-		paths, j.hidden[path] = append(paths, path), j.w.Hidden(path)
+		paths, j.hidden[path] = append(paths, path), is(j.w.Hidden, path)
 		for line := range strings.Lines(now.entries) {
 			ids = append(ids, strings.Fields(line)[1])
 		}
 	}
-	j.index = staging{before: before, after: after, committed: map[string]bool{}, kinds: v.kinds(ctx, ids)}
+	j.index = staging{before: before, after: after, committed: map[string]bool{}, kinds: j.v.kinds(ctx, ids)}
 	if len(paths) == 0 {
 		return // Only the index's stamps of the files changed.
 	}
-	for id, kind := range j.index.kinds {
-		if kind == "blob" {
-			j.p.objects = append(j.p.objects, id)
-		}
-	}
-	was, now := commitOf(r.head, r.before), commitOf(r.headNow, r.after)
-	j.index.tree = v.tree(ctx, was, paths)
+	was, now := commitOf(j.v.refs.head, j.v.refs.before), commitOf(j.v.refs.headNow, j.v.refs.after)
+	j.index.tree = j.v.tree(ctx, was, paths)
 	if j.index.treeNow = j.index.tree; was != now {
-		j.index.treeNow = v.tree(ctx, now, paths)
+		j.index.treeNow = j.v.tree(ctx, now, paths)
 	}
 	for _, c := range j.order {
 		for _, f := range c.files {
@@ -75,19 +70,17 @@ func (j *judge) staged(ctx context.Context, path string) {
 			Text: "staged: " + path + " cannot be staged by git"})
 		return
 	}
-	j.p.index = append(j.p.index, entryChange{path, was, now})
+	j.p.index = append(j.p.index, entryChange{path, now})
+	j.touch(j.v.own("index"), j.v.own("index.lock")) // A killed artoo may leave the lock.
 	if was.skip != now.skip || was.assume != now.assume {
-		look := "again"
-		if now.skip || now.assume {
-			look = "no more"
-		}
-		j.e.Guarded = append(j.e.Guarded, Row{Kind: IndexFlag, Object: path, Text: path + ": git is to look " + look + " at this file"})
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: IndexFlag, Object: path,
+			Text: fmt.Sprintf("%s: skip-worktree %t, assume-unchanged %t: git looks at no file that has one", path, now.skip, now.assume)})
 	}
 	if was.entries == now.entries {
 		return
 	}
 	mode, id, plain := now.plain()
-	if plain && j.w.Guarded(path) {
+	if plain && is(j.w.Guarded, path) {
 		j.guarded, j.owners = append(j.guarded, file{mode, id, path}), append(j.owners, "the index")
 	}
 	_, _, wasPlain := was.plain()
@@ -106,11 +99,9 @@ func (j *judge) staged(ctx context.Context, path string) {
 	case !plain:
 		row.Text = "in conflict: " + path
 	default:
-		if as = j.holds(ctx, file{mode, id, path}); was.entries == "" && s.tree[path].entries == "" {
-			row.Text = "staged, new: " + path
-		}
+		as = j.holds(ctx, file{mode, id, path})
 		switch {
-		case was.entries == "" && s.tree[path].entries == "" && j.w.Ignored(path):
+		case was.entries == "" && s.tree[path].entries == "" && is(j.w.Ignored, path):
 			row.Text, as = row.Text+" (ignored)", false
 		case !as:
 			row.Text += " (differs from the file)"
@@ -125,13 +116,15 @@ func (j *judge) staged(ctx context.Context, path string) {
 	}
 }
 
-// takes reports whether git would take the entries of a path.
+// takes reports whether git would take the entries of a path, and plans to fetch their objects.
 func (j *judge) takes(path string, now indexed) bool {
 	takes := validPath(path)
 	for line := range strings.Lines(now.entries) {
 		fields := strings.Fields(line) // A mode of 160000 is for a commit of another repository.
 		kind := j.index.kinds[fields[1]]
-		takes = takes && (now.later || fields[0] == "160000" || kind == "blob" || kind == "" && j.v.promises())
+		if takes = takes && (now.later || fields[0] == "160000" || kind == "blob" || kind == "missing" && j.v.promises()); kind == "blob" {
+			j.p.objects = append(j.p.objects, fields[1])
+		}
 	}
 	return takes
 }
