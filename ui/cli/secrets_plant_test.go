@@ -39,6 +39,8 @@ type plantedSecrets struct {
 // plantedConfig is the user's own file of the planted home.
 const plantedConfig = `[permissions]
 show = [".env.shown"]
+hide = ["vault/**"]
+deny = ["read(*.sqlite)"]
 pass_env = ["PLANTED_PASSED_TOKEN"]
 `
 
@@ -51,7 +53,8 @@ func plantSecrets(ctx context.Context, dir string) (*plantedSecrets, error) {
 			".env", ".env.local", ".env.test", "prod.env", ".env~", "#.env#", "config/secrets.yml", "config/secrets.yaml",
 			"credentials.json", "service-account-1.json", "terraform.tfstate", "config/master.key", "deploy/id_ed25519",
 			"deploy/server.pem", "testdata/untracked.pem", ".netrc", ".npmrc", ".aws/credentials", ".kube/config",
-			".docker/config.json", "sub/.ENV.Production", ".dev.vars", "deploy/kubeconfig", ".vault_pass.swp", "linked", "pointer",
+			".docker/config.json", "local.settings.json", "client_secret_1.json", "x-firebase-adminsdk-1.json", ".dockerconfigjson", "infra/prod.tfvars",
+			"env.production", "secret.toml", ".env.local.bak", "vault/a.txt", "sub/data.sqlite", "sub/.ENV.Production", ".dev.vars", "deploy/kubeconfig", ".vault_pass.swp", "linked", "pointer",
 		},
 		open: []string{".env.shown", ".env.example", ".env.sample", ".env.template", ".env.dist", "types/.env.d.ts",
 			"deploy/id_ed25519.pub"},
