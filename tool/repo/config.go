@@ -35,7 +35,8 @@ func (j *judge) judgeConfig(ctx context.Context) {
 	j.v.copy("config.after", j.v.path("config"), true)
 	after, ok := j.v.settings(ctx, "config.after")
 	if !ok {
-		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true, Text: "configuration: the file is removed or damaged"})
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true,
+			Text: "configuration: the file is removed or damaged"})
 		return
 	}
 	j.touch(j.v.path("config"))
@@ -44,7 +45,8 @@ func (j *judge) judgeConfig(ctx context.Context) {
 		if slices.Equal(was, is) {
 			continue
 		}
-		row := Row{Kind: Config, Object: key, Text: "configuration: " + key + " = " + cmp.Or(strings.Join(is, ", "), "(none)")}
+		row := Row{Kind: Config, Object: key,
+			Text: "configuration: " + key + " = " + cmp.Or(strings.Join(is, ", "), "(none)")}
 		if len(was) == 0 && len(is) == 1 && j.follows(key, is[0], after) {
 			j.e.Bookkeeping = append(j.e.Bookkeeping, row)
 		} else {

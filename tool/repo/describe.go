@@ -34,7 +34,8 @@ func Describe(ctx context.Context, vars environ.Vars, root string, changes []Cha
 		if name, ok := below(root, path); !ok || name != ".git" {
 			in = name + ": "
 		}
-		v := newView(Repository{WorkTree: filepath.Dir(path), GitDir: path, Common: path, Own: vars, Environ: vars}, repositories[dir], open)
+		v := newView(Repository{WorkTree: filepath.Dir(path), GitDir: path, Common: path, Own: vars, Environ: vars},
+			repositories[dir], open)
 		v.done = done
 		v.load(ctx, "")
 		var e Effects

@@ -38,15 +38,17 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 	if v.empty() {
 		return Effects{}, nil
 	}
-	j := &judge{v: v, w: w, commits: map[string]string{}, stashed: map[string][]string{}, files: map[string]stored{}, refused: map[string]bool{},
-		asked: map[[2]string]bool{}, hidden: map[string]bool{}, e: Effects{Hidden: map[string]Version{}}}
+	j := &judge{v: v, w: w, commits: map[string]string{}, stashed: map[string][]string{}, files: map[string]stored{},
+		refused: map[string]bool{}, asked: map[[2]string]bool{}, hidden: map[string]bool{},
+		e: Effects{Hidden: map[string]Version{}}}
 	j.anyMode = slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(v.setting("core.filemode")))
 	if v.sorted[removed] != nil || v.sorted[replaced] != nil {
 		v.plan.stops = !v.Removed()
 		return Effects{Loss: []Row{{Kind: Objects, Object: v.shown(v.r.GitDir), Stops: v.plan.stops,
 			Text: v.shown(v.r.GitDir) + ": the repository is removed"}}}, nil
 	}
-	for _, step := range []func(context.Context){j.judgeFiles, j.judgeRefs, j.judgeIndex, j.judgeHidden, j.judgeConfig, j.judgeGuarded, j.judgeLogs} {
+	for _, step := range []func(context.Context){j.judgeFiles, j.judgeRefs, j.judgeIndex, j.judgeHidden,
+		j.judgeConfig, j.judgeGuarded, j.judgeLogs} {
 		step(ctx)
 	}
 	v.plan = &j.p
@@ -60,10 +62,12 @@ func is(fact func(path string) bool, path string) bool { return fact != nil && f
 func (j *judge) judgeFiles(context.Context) {
 	for _, c := range j.v.special {
 		j.e.Forbidden = append(j.e.Forbidden, Row{Kind: Special, Object: j.v.shown(c.Path), Left: true,
-			Text: j.v.shown(c.Path) + " among git's files: a link, device, FIFO or socket, or one with setuid or setgid"})
+			Text: j.v.shown(c.Path) +
+				" among git's files: a link, device, FIFO or socket, or one with setuid or setgid"})
 	}
 	for _, group := range slices.Sorted(maps.Keys(j.v.unknown)) {
-		row := Row{Kind: Unknown, Object: group, Files: j.v.unknown[group], Left: true, Stops: group == "worktrees" || group == "modules"}
+		row := Row{Kind: Unknown, Object: group, Files: j.v.unknown[group], Left: true,
+			Stops: group == "worktrees" || group == "modules"}
 		if row.Text = text.UpTo(3, row.Files) + ", which git runs or obeys"; row.Stops {
 			row.Text += ", of another work tree or submodule: git there runs outside the sandbox"
 			j.p.stops = true
@@ -135,7 +139,8 @@ func (j *judge) judgeLogs(context.Context) {
 		}
 		added, grown := j.v.added(name)
 		if !grown {
-			j.e.Loss = append(j.e.Loss, Row{Kind: Reflog, Object: name, Text: name + ": its reflog lost or changed entries", Left: true})
+			j.e.Loss = append(j.e.Loss, Row{Kind: Reflog, Object: name,
+				Text: name + ": its reflog lost or changed entries", Left: true})
 		} else if name == "HEAD" {
 			_, last, _ := strings.Cut(string(added[bytes.LastIndexByte(bytes.TrimRight(added, "\n"), '\n')+1:]), "\t")
 			j.p.text = cmp.Or(text.Clip(strings.Map(printable, last), 200), j.p.text)

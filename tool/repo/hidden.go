@@ -18,8 +18,9 @@ type Version struct {
 	Mode  fs.FileMode // of the new content
 }
 
-// judgeHidden judges what git did to tracked files that the line could not see. The versions that it brings are those of
-// its store; commits and index entries are as a merge computes them, or the project's. Else nothing of the line may land.
+// judgeHidden judges what git did to tracked files that the line could not see. The versions that it brings are those
+// of its store; commits and index entries are as a merge computes them, or the project's. Else nothing of the line may
+// land.
 func (j *judge) judgeHidden(ctx context.Context) {
 	for _, c := range j.order {
 		for _, f := range c.files {
@@ -41,12 +42,13 @@ func (j *judge) judgeHidden(ctx context.Context) {
 		}
 	}
 	paths := slices.Sorted(maps.Keys(j.hidden))
-	h := hiddenJudge{judge: j, known: j.v.history(ctx, slices.Clone(paths)...), now: commitOf(j.v.refs.headNow, j.v.refs.after)}
+	h := hiddenJudge{judge: j, known: j.v.history(ctx, paths...), now: commitOf(j.v.refs.headNow, j.v.refs.after)}
 	h.tree, h.treeNow = j.v.tree(ctx, commitOf(j.v.refs.head, j.v.refs.before), paths), j.v.tree(ctx, h.now, paths)
 	for _, path := range paths {
 		if why := h.path(ctx, path); why != "" {
 			j.p.stops = true
-			j.e.Forbidden = append(j.e.Forbidden, Row{Kind: Hidden, Object: path, Left: true, Stops: true, Text: path + ", which is hidden here: " + why})
+			j.e.Forbidden = append(j.e.Forbidden, Row{Kind: Hidden, Object: path, Left: true, Stops: true,
+				Text: path + ", which is hidden here: " + why})
 		}
 	}
 }
@@ -67,7 +69,8 @@ func (h *hiddenJudge) path(ctx context.Context, path string) (why string) {
 			if f.gone() {
 				f.id = ""
 			}
-			if f.path == path && (f.id != idOf(before) || f.id == "" && before.entries != "") && !h.computes(ctx, path, c.parents, f.id, c.by) {
+			if f.path == path && (f.id != idOf(before) || f.id == "" && before.entries != "") &&
+				!h.computes(ctx, path, c.parents, f.id, c.by) {
 				return "commit " + short(c.id) + " " + c.subject + " has other content there than git computes"
 			}
 		}
@@ -150,8 +153,8 @@ func idOf(i indexed) string {
 	return id
 }
 
-// computes reports whether git gives a path this content, "" for no file: a commit that a ref reached before the line has it
-// there, or it comes of merging the other commits into the first, or, as in a rebase, a change of this author's.
+// computes reports whether git gives a path this content, "" for no file: a commit that a ref reached before the line
+// has it there, or it comes of merging the other commits into the first, or, as in a rebase, a change of this author's.
 func (h *hiddenJudge) computes(ctx context.Context, path string, commits []string, to, by string) bool {
 	if to != "" && had(h.known[path], to) {
 		return true
@@ -168,7 +171,8 @@ func (h *hiddenJudge) computes(ctx context.Context, path string, commits []strin
 	}
 	for _, commit := range commits[1:] {
 		var bases []string
-		h.v.ask(ctx, h.v.git, nil, '\n', func(base string) { bases = append(bases, base) }, "merge-base", "--all", commits[0], commit)
+		h.v.ask(ctx, h.v.git, nil, '\n', func(base string) { bases = append(bases, base) }, "merge-base", "--all",
+			commits[0], commit)
 		for _, base := range bases {
 			merges = append(merges, change{from: content(base), to: content(commit)})
 		}

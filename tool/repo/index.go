@@ -57,20 +57,22 @@ func (i indexed) plain() (mode, id string, ok bool) {
 	return parts[0], parts[1], true
 }
 
-// listIndex reads an index of the view. ok says that git could, or that there is none.
+// listIndex reads an index of the view. ok says that git could, or that there is none. Git writes S for skip-worktree,
+// and a small letter for assume-unchanged.
 func (v *View) listIndex(ctx context.Context, name string) (list map[string]indexed, ok bool) {
 	list = map[string]indexed{}
 	g := v.git.With("GIT_INDEX_FILE=" + filepath.Join(v.dir, name))
 	return list, v.ask(ctx, g, nil, 0, func(piece string) {
 		what, path, _ := strings.Cut(piece, "\t")
-		flag, place, _ := strings.Cut(what, " ") // Git writes S for skip-worktree, and a small letter for assume-unchanged.
-		list[path] = indexed{entries: strings.TrimPrefix(list[path].entries+"\n"+place, "\n"), skip: strings.EqualFold(flag, "S"),
-			assume: flag == strings.ToLower(flag)}
+		flag, place, _ := strings.Cut(what, " ")
+		list[path] = indexed{entries: strings.TrimPrefix(list[path].entries+"\n"+place, "\n"),
+			skip: strings.EqualFold(flag, "S"), assume: flag == strings.ToLower(flag)}
 	}, "ls-files", "-s", "-v", "-z")
 }
 
 // compare lists two indexes of the view, and the paths that differ.
-func (v *View) compare(ctx context.Context, from, to string) (before, after map[string]indexed, changed []string, ok bool) {
+func (v *View) compare(ctx context.Context, from, to string) (before, after map[string]indexed, changed []string,
+	ok bool) {
 	before, ok = v.listIndex(ctx, from)
 	after, readable := v.listIndex(ctx, to)
 	empty, later := v.format.blob(nil), map[string]bool{}
@@ -84,8 +86,9 @@ func (v *View) compare(ctx context.Context, from, to string) (before, after map[
 		}
 	}
 	if len(later) > 0 {
-		v.run(ctx, v.git.With("GIT_INDEX_FILE="+filepath.Join(v.dir, to)), nil, 0, func(path string) { delete(later, path) },
-			"diff-index", "--cached", "--ita-invisible-in-index", "--no-renames", "--name-only", "-z", v.format.emptyTree())
+		g := v.git.With("GIT_INDEX_FILE=" + filepath.Join(v.dir, to))
+		v.run(ctx, g, nil, 0, func(path string) { delete(later, path) }, "diff-index", "--cached",
+			"--ita-invisible-in-index", "--no-renames", "--name-only", "-z", v.format.emptyTree())
 	}
 	for path := range later {
 		entry := after[path]
@@ -135,8 +138,8 @@ func IsIndex(path string) bool {
 // MergeIndex makes in an index of the git directory gitDir, which holds now, the changes that lead from the index from
 // to the index to: of each path that is in now as in from. left names the paths that are otherwise in it. File times
 // and sizes in an index do not count. A nil index is none.
-func MergeIndex(ctx context.Context, gitDir string, own environ.Vars, vars []string, from, to, now []byte) (merged []byte,
-	left []string, err error) {
+func MergeIndex(ctx context.Context, gitDir string, own environ.Vars, vars []string,
+	from, to, now []byte) (merged []byte, left []string, err error) {
 	common, err := git.Common(gitDir)
 	if err != nil {
 		return nil, nil, err

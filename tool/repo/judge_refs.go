@@ -57,8 +57,8 @@ func (j *judge) tips(moves []move) (ids []string, owner map[string]string) {
 	return ids, owner
 }
 
-// bad are those of the tips that git cannot reach in full. It asks git for the subjects of the commits that refs or rows
-// name.
+// bad are those of the tips that git cannot reach in full. It asks git for the subjects of the commits that refs or
+// rows name.
 func (j *judge) bad(ctx context.Context, moves []move, tips []string) map[string]bool {
 	r, bad := &j.v.refs, map[string]bool{}
 	r.excluded = append(r.excluded, j.v.without(slices.AppendSeq([]string{r.head}, maps.Values(r.before))...)...)
@@ -147,7 +147,8 @@ func (j *judge) stash() (pushed []move) {
 		}
 		dropped := fmt.Sprintf("stash@{%d}", len(before)-1-i)
 		j.p.dropped = append(j.p.dropped, dropped)
-		j.e.Loss = append(j.e.Loss, Row{Kind: RefGone, Object: stashRef, Text: dropped + ": dropped, was " + short(m.to) + " " + m.text})
+		j.e.Loss = append(j.e.Loss, Row{Kind: RefGone, Object: stashRef,
+			Text: dropped + ": dropped, was " + short(m.to) + " " + m.text})
 		j.touch(j.v.path(stashRef), log, j.v.path("packed-refs"))
 	}
 	return after

@@ -85,7 +85,8 @@ func (v *View) whole(ctx context.Context, ids ...string) bool {
 	if v.promises() {
 		args = append(args, "--missing=allow-any")
 	}
-	return len(ids) == 0 || v.ask(ctx, v.git, lines(v.refs.excluded), 0, nil, append(args, "--ignore-missing", "--stdin")...)
+	args = append(args, "--ignore-missing", "--stdin")
+	return len(ids) == 0 || v.ask(ctx, v.git, lines(v.refs.excluded), 0, nil, args...)
 }
 
 // askCommits asks git for the subjects of those ids that are commits.
@@ -107,10 +108,12 @@ func (f file) gone() bool { return f.mode == deleted }
 
 // log runs git log over commits. It calls commit for the line that the format makes of each, then each for its paths,
 // with the ids that the parents hold there.
-func (v *View) log(ctx context.Context, input []string, commit func(line string), each func(now file, was []string), args ...string) {
+func (v *View) log(ctx context.Context, input []string, commit func(line string), each func(now file, was []string),
+	args ...string) {
 	var now file // has a mode where its path comes next
 	var was []string
-	args = append([]string{"log", "--ignore-missing", "--stdin", "-z", "--raw", "--no-abbrev", "--no-renames", "--root"}, args...)
+	args = append([]string{"log", "--ignore-missing", "--stdin", "-z", "--raw", "--no-abbrev", "--no-renames",
+		"--root"}, args...)
 	v.run(ctx, v.git, lines(input), 0, func(piece string) {
 		meta := strings.TrimPrefix(piece, "\n")
 		switch parents := len(meta) - len(strings.TrimLeft(meta, ":")); {
@@ -147,7 +150,8 @@ func (j *judge) newCommits(ctx context.Context, tips []string, owner map[string]
 	j.p.objects = append(j.p.objects, tips...)
 	j.v.log(ctx, slices.Concat(tips, j.v.refs.excluded), func(line string) {
 		said := strings.SplitN(line, "\n", 5)
-		list = append(list, &commit{id: said[0], tip: said[1], ref: owner[said[1]], parents: strings.Fields(said[2]), by: said[3], subject: said[4]})
+		list = append(list, &commit{id: said[0], tip: said[1], ref: owner[said[1]], parents: strings.Fields(said[2]),
+			by: said[3], subject: said[4]})
 	}, func(now file, _ []string) {
 		c := list[len(list)-1]
 		c.files = append(c.files, now)
@@ -172,9 +176,11 @@ func (v *View) history(ctx context.Context, paths ...string) map[string][]change
 		return changes
 	}
 	by, none := "", v.format.none()
-	v.log(ctx, slices.Concat(input, []string{"--"}, paths), func(line string) { by = line }, func(now file, was []string) {
+	input = slices.Concat(input, []string{"--"}, paths)
+	v.log(ctx, input, func(line string) { by = line }, func(now file, was []string) {
 		for _, id := range was {
-			changes[now.path] = append(changes[now.path], change{strings.Replace(id, none, "", 1), strings.Replace(now.id, none, "", 1), by})
+			changes[now.path] = append(changes[now.path],
+				change{strings.Replace(id, none, "", 1), strings.Replace(now.id, none, "", 1), by})
 		}
 	}, "-m", "--full-history", "--format="+authored)
 	return changes
@@ -218,8 +224,8 @@ func (v *View) diffs(ctx context.Context, rows map[string]*Row) {
 		if total += len(line) + 1; total <= mostDiff {
 			texts[row] = append(texts[row], line)
 		}
-	}, "-c", "core.bigFileThreshold=1m", "log", "--stdin", "--no-walk=unsorted", "-p", "-c", "--root", "--no-color", "--no-renames",
-		"--no-ext-diff", "--no-textconv", "--format=%x00%H")
+	}, "-c", "core.bigFileThreshold=1m", "log", "--stdin", "--no-walk=unsorted", "-p", "-c", "--root", "--no-color",
+		"--no-renames", "--no-ext-diff", "--no-textconv", "--format=%x00%H")
 	for _, row := range rows {
 		if row.Diff = strings.Trim(strings.Join(texts[row], "\n"), "\n") + "\n"; total > mostDiff {
 			row.Diff += "the diff is too long to be shown whole\n"
@@ -246,7 +252,8 @@ func (j *judge) stored(ctx context.Context, path string) stored {
 }
 
 // store reads a file that open opens. One that cannot be read equals nothing.
-func (j *judge) store(ctx context.Context, path string, open func(path string) (io.ReadCloser, fs.FileMode, error)) (s stored) {
+func (j *judge) store(ctx context.Context, path string,
+	open func(path string) (io.ReadCloser, fs.FileMode, error)) (s stored) {
 	var data []byte
 	f, mode, err := open(path)
 	if err == nil {
@@ -266,8 +273,8 @@ func (j *judge) store(ctx context.Context, path string, open func(path string) (
 	return s
 }
 
-// holds reports whether the work tree will hold a file as a commit or an index has it. Where nothing is known of the work
-// tree, it does.
+// holds reports whether the work tree will hold a file as a commit or an index has it. Where nothing is known of the
+// work tree, it does.
 func (j *judge) holds(ctx context.Context, f file) bool {
 	if j.w.Open == nil {
 		return true

@@ -123,7 +123,8 @@ func (j *judge) moves() (moves []move) {
 
 // refuse leaves a ref as it was.
 func (j *judge) refuse(m move, why string) {
-	j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadRef, Object: m.name, Text: fmt.Sprintf("%s: %s", m.name, why), Left: true})
+	j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadRef, Object: m.name, Text: fmt.Sprintf("%s: %s", m.name, why),
+		Left: true})
 	j.refused[m.name] = true
 	if j.v.refs.after[m.name] = j.v.refs.before[m.name]; j.v.refs.after[m.name] == "" {
 		delete(j.v.refs.after, m.name)
@@ -132,16 +133,19 @@ func (j *judge) refuse(m move, why string) {
 
 // ref judges a ref that git can move.
 func (j *judge) ref(ctx context.Context, m move) {
-	j.touch(j.v.path(m.name), j.v.path("logs/"+m.name), j.v.path("packed-refs"), j.v.own("logs/HEAD")) // HEAD's log has the moves of its branch.
+	// HEAD's log has the moves of its branch.
+	j.touch(j.v.path(m.name), j.v.path("logs/"+m.name), j.v.path("packed-refs"), j.v.own("logs/HEAD"))
 	if m.name == stashRef {
 		j.p.pushed = append(j.p.pushed, m)
-		j.e.Content = append(j.e.Content, Row{Kind: Stash, Object: m.to, Files: slices.Compact(slices.Sorted(slices.Values(j.stashed[m.to]))),
-			Text: "stash: new, " + short(m.to) + " " + m.text})
+		j.e.Content = append(j.e.Content, Row{Kind: Stash, Object: m.to,
+			Files: slices.Compact(slices.Sorted(slices.Values(j.stashed[m.to]))),
+			Text:  "stash: new, " + short(m.to) + " " + m.text})
 		return
 	}
 	j.p.refs = append(j.p.refs, m)
 	branch, isBranch := strings.CutPrefix(m.name, "refs/heads/")
-	row := Row{Kind: RefMoved, Object: m.name, Text: fmt.Sprintf("%s: %s → %s", m.name, j.named(m.from), j.named(m.to))}
+	row := Row{Kind: RefMoved, Object: m.name,
+		Text: fmt.Sprintf("%s: %s → %s", m.name, j.named(m.from), j.named(m.to))}
 	rows := &j.e.Content
 	switch {
 	case m.to == "":
@@ -172,7 +176,8 @@ func (j *judge) descends(ctx context.Context, m move) bool {
 // plainBranch reports whether a new ref is a branch at HEAD's commit with a name of its own.
 func (j *judge) plainBranch(branch string, m move) bool {
 	r := j.v.refs
-	return m.to != "" && m.name == "refs/heads/"+branch && m.to == commitOf(r.head, r.before) && unambiguous(branch, r.after)
+	return m.to != "" && m.name == "refs/heads/"+branch && m.to == commitOf(r.head, r.before) &&
+		unambiguous(branch, r.after)
 }
 
 // unambiguous reports whether git and people take the name of a branch for this branch alone.
@@ -199,7 +204,8 @@ func (j *judge) head(ctx context.Context) {
 	}
 	target, symbolic := strings.CutPrefix(r.headNow, "ref: ")
 	branch, isBranch := strings.CutPrefix(target, "refs/heads/")
-	row := Row{Kind: Head, Object: "HEAD", Text: "HEAD: " + cmp.Or(j.named(r.head), "none") + " → " + j.named(r.headNow)}
+	row := Row{Kind: Head, Object: "HEAD",
+		Text: "HEAD: " + cmp.Or(j.named(r.head), "none") + " → " + j.named(r.headNow)}
 	valid := j.isCommit(r.headNow) || isBranch && (r.after[target] != "" ||
 		!j.refused[target] && j.v.ask(ctx, j.v.git, nil, 0, nil, "check-ref-format", target))
 	if !valid {

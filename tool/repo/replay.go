@@ -56,7 +56,8 @@ func (v *View) Replay(ctx context.Context) error {
 	if v.err = nil; v.Removed() {
 		return nil
 	}
-	for _, step := range []func(context.Context){v.unmoved, v.fetch, v.moveRefs, v.landIndex, v.setHead, v.setStash, v.writeMessages, v.setConfig} {
+	for _, step := range []func(context.Context){v.unmoved, v.fetch, v.moveRefs, v.landIndex, v.setHead, v.setStash,
+		v.writeMessages, v.setConfig} {
 		step(ctx)
 	}
 	return v.err
@@ -76,8 +77,8 @@ func (v *View) unmoved(context.Context) {
 func (v *View) fetch(ctx context.Context) {
 	if len(v.plan.objects) > 0 {
 		v.run(ctx, v.real.With("GIT_ALLOW_PROTOCOL=file"), lines(v.plan.objects), 0, nil, "fetch", "-q", "--no-tags",
-			"--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no", "--upload-pack=git-upload-pack", "--stdin",
-			filepath.Join(v.dir, "git"))
+			"--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no",
+			"--upload-pack=git-upload-pack", "--stdin", filepath.Join(v.dir, "git"))
 	}
 }
 
@@ -89,11 +90,13 @@ func (v *View) moveRefs(ctx context.Context) {
 		var text strings.Builder
 		for _, m := range v.plan.refs {
 			if goes == (m.to == "") {
-				fmt.Fprintf(&text, "option no-deref\x00update %s\x00%s\x00%s\x00", m.name, cmp.Or(m.to, none), cmp.Or(m.from, none))
+				fmt.Fprintf(&text, "option no-deref\x00update %s\x00%s\x00%s\x00", m.name, cmp.Or(m.to, none),
+					cmp.Or(m.from, none))
 			}
 		}
 		if text.Len() > 0 {
-			v.run(ctx, v.real, strings.NewReader(text.String()), 0, nil, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z")
+			v.run(ctx, v.real, strings.NewReader(text.String()), 0, nil, "update-ref", "-m", v.plan.text,
+				"--create-reflog", "--stdin", "-z")
 		}
 	}
 }
@@ -139,7 +142,8 @@ func (v *View) changeIndex(ctx context.Context, path string) {
 	g := v.onIndex(path)
 	v.run(ctx, g, strings.NewReader(text.String()), 0, nil, "update-index", "-z", "--index-info")
 	if len(later) > 0 {
-		v.run(ctx, g, strings.NewReader(strings.Join(later, "\x00")), 0, nil, "add", "-f", "-N", "--pathspec-from-file=-", "--pathspec-file-nul")
+		v.run(ctx, g, strings.NewReader(strings.Join(later, "\x00")), 0, nil, "add", "-f", "-N",
+			"--pathspec-from-file=-", "--pathspec-file-nul")
 	}
 	for option, paths := range marked {
 		v.run(ctx, g, strings.NewReader(strings.Join(paths, "\x00")), 0, nil, "update-index", option, "-z", "--stdin")

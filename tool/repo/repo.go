@@ -120,7 +120,7 @@ type View struct {
 	r      Repository
 	dir    string                                   // Close removes it.
 	open   func(path string) (io.ReadCloser, error) // It opens the new content of a changed file.
-	done   bool                                     // The changes are made: the project's files are new, and open opens old ones.
+	done   bool                                     // The project's files are new already, and open opens old ones.
 	git    git.Git                                  // It works in the private git directory.
 	real   git.Git                                  // It works in the repository.
 	format format
@@ -156,7 +156,8 @@ func Open(ctx context.Context, r Repository, dir string, changes []Change,
 }
 
 func newView(r Repository, changes []Change, open func(path string) (io.ReadCloser, error)) *View {
-	v := &View{r: r, open: open, plan: &plan{stops: true}, changed: map[string]Change{}, sorted: map[subject][]string{}, unknown: map[string][]string{},
+	v := &View{r: r, open: open, plan: &plan{stops: true}, changed: map[string]Change{},
+		sorted: map[subject][]string{}, unknown: map[string][]string{},
 		judged: map[string][]byte{}}
 	for _, c := range changes {
 		v.sort(c)
@@ -196,9 +197,11 @@ func (v *View) load(ctx context.Context, dir string) {
 func (v *View) prepare(ctx context.Context, dir string) {
 	v.dir, v.err = os.MkdirTemp(dir, "git-")
 	// Replace refs are off, so that an object matches its id.
-	v.real = git.Git{Own: v.r.Own, Dir: v.dir, Env: append(git.SafeEnviron(v.r.Environ), "GIT_NO_REPLACE_OBJECTS=1", "GIT_ADVICE=0"),
-		Flags: []string{"--literal-pathspecs", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.splitIndex=false",
-			"-c", "log.showSignature=false", "-c", "core.alternateRefsCommand=:", "-c", "fetch.fsckObjects=true"}}
+	v.real = git.Git{Own: v.r.Own, Dir: v.dir,
+		Env: append(git.SafeEnviron(v.r.Environ), "GIT_NO_REPLACE_OBJECTS=1", "GIT_ADVICE=0"),
+		Flags: []string{"--literal-pathspecs", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+			"-c", "core.splitIndex=false", "-c", "log.showSignature=false",
+			"-c", "core.alternateRefsCommand=:", "-c", "fetch.fsckObjects=true"}}
 	v.git = v.real.With("GIT_DIR="+filepath.Join(v.dir, "git"),
 		"GIT_WORK_TREE="+filepath.Join(v.dir, "empty"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
 		"GIT_ATTR_NOSYSTEM=1")
@@ -233,7 +236,8 @@ func (v *View) run(ctx context.Context, g git.Git, input io.Reader, sep byte, ea
 }
 
 // ask is run where git's exit status is the answer.
-func (v *View) ask(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string), args ...string) (yes bool) {
+func (v *View) ask(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string),
+	args ...string) (yes bool) {
 	err := v.try(ctx, g, input, sep, each, args...)
 	if ctx.Err() != nil || !errors.As(err, new(*exec.ExitError)) {
 		v.err = err
@@ -242,7 +246,8 @@ func (v *View) ask(ctx context.Context, g git.Git, input io.Reader, sep byte, ea
 }
 
 // try does nothing after a failure.
-func (v *View) try(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string), args ...string) error {
+func (v *View) try(ctx context.Context, g git.Git, input io.Reader, sep byte, each func(piece string),
+	args ...string) error {
 	if v.err != nil {
 		return v.err
 	}
@@ -267,7 +272,8 @@ func (v *View) write(name string, data []byte) {
 // promises reports whether the store may lack objects that a remote promised.
 func (v *View) promises() bool {
 	for key := range v.config {
-		if key == "extensions.partialclone" || strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor") {
+		if key == "extensions.partialclone" ||
+			strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor") {
 			return true
 		}
 	}
@@ -295,7 +301,8 @@ func (v *View) read(path string, after bool) []byte {
 	change, changed := v.changed[path]
 	info, err := os.Stat(path)
 	switch other := changed && after != v.done; {
-	case v.err != nil, other && change.Gone, !other && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular()):
+	case v.err != nil, other && change.Gone, !other && (errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular()):
 		return nil
 	case other:
 		f, err = v.open(path)

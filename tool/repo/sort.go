@@ -42,12 +42,15 @@ type files []struct {
 // a merge: text, and in those that end in HEAD a commit on each line.
 var (
 	ownFiles = files{
-		{refs, []string{"HEAD"}}, {index, []string{"index"}}, {logs, []string{"logs/HEAD"}}, {shared, []string{"sharedindex.*"}},
+		{refs, []string{"HEAD"}}, {index, []string{"index"}}, {logs, []string{"logs/HEAD"}},
+		{shared, []string{"sharedindex.*"}},
 		{messages, []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD"}},
-		{passing, []string{"COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "MERGE_RR", "ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "REBASE_HEAD", "gc.log"}},
+		{passing, []string{"COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "MERGE_RR", "ORIG_HEAD", "FETCH_HEAD",
+			"AUTO_MERGE", "REBASE_HEAD", "gc.log"}},
 		{state, []string{"rebase-merge", "rebase-apply", "sequencer", "BISECT_*", "MERGE_AUTOSTASH", "NOTES_MERGE_*"}},
 	}
-	sharedFiles = files{{refs, []string{"refs", "packed-refs"}}, {logs, []string{"logs"}}, {config, []string{"config"}}, {objects, []string{"objects"}}}
+	sharedFiles = files{{refs, []string{"refs", "packed-refs"}}, {logs, []string{"logs"}},
+		{config, []string{"config"}}, {objects, []string{"objects"}}}
 )
 
 func (list files) about(name string) subject {

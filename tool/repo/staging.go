@@ -24,13 +24,15 @@ func (j *judge) judgeIndex(ctx context.Context) {
 	}
 	before, after, changed, ok := j.v.compare(ctx, indexBefore, indexAfter)
 	if !ok || !names.Exists(filepath.Join(j.v.dir, indexAfter)) {
-		j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadEntry, Object: "index", Text: "the index is removed or damaged", Left: true})
+		j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadEntry, Object: "index",
+			Text: "the index is removed or damaged", Left: true})
 		return
 	}
 	var paths, ids []string
 	for _, path := range changed {
 		now := after[path]
-		if hidden := is(j.w.Hidden, path); hidden && now.entries != "" { // On the layer it was marked, and in the project it stays as it was.
+		// On the layer a hidden path was marked, and in the project it stays as it was.
+		if hidden := is(j.w.Hidden, path); hidden && now.entries != "" {
 			now.skip, now.assume = before[path].skip, before[path].assume
 			after[path] = now
 		}
@@ -74,7 +76,8 @@ func (j *judge) staged(ctx context.Context, path string) {
 	j.touch(j.v.own("index"), j.v.own("index.lock")) // A killed artoo may leave the lock.
 	if was.skip != now.skip || was.assume != now.assume {
 		j.e.Guarded = append(j.e.Guarded, Row{Kind: IndexFlag, Object: path,
-			Text: fmt.Sprintf("%s: skip-worktree %t, assume-unchanged %t: git looks at no file that has one", path, now.skip, now.assume)})
+			Text: fmt.Sprintf("%s: skip-worktree %t, assume-unchanged %t: git looks at no file that has one", path,
+				now.skip, now.assume)})
 	}
 	if was.entries == now.entries {
 		return
@@ -122,7 +125,8 @@ func (j *judge) takes(path string, now indexed) bool {
 	for line := range strings.Lines(now.entries) {
 		fields := strings.Fields(line) // A mode of 160000 is for a commit of another repository.
 		kind := j.index.kinds[fields[1]]
-		if takes = takes && (now.later || fields[0] == "160000" || kind == "blob" || kind == "missing" && j.v.promises()); kind == "blob" {
+		takes = takes && (now.later || fields[0] == "160000" || kind == "blob" || kind == "missing" && j.v.promises())
+		if kind == "blob" {
 			j.p.objects = append(j.p.objects, fields[1])
 		}
 	}
