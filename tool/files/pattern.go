@@ -26,21 +26,28 @@ type Pattern struct {
 	Repository bool
 }
 
-// pattern is a Pattern made ready.
+// pattern is a Pattern made ready: all folded, with slashes.
 type pattern struct {
 	Pattern
-	globs []string // whole paths, folded, with slashes
+	globs [][2]string // whole paths, each behind the text that it begins with
+	root  string      // name counts at any depth below it
+	name  string      // "" for a pattern of several names
 }
 
 // ready prepares patterns of the project at root, for calls from dir.
 func ready(list []Pattern, root, dir, home string) (all []pattern) {
 	for _, p := range list {
 		one := pattern{Pattern: p}
+		if !strings.ContainsAny(p.Glob, `/~`) {
+			one.root, one.name = names.Fold(filepath.ToSlash(root))+"/", names.Fold(p.Glob)
+			all = append(all, one)
+			continue
+		}
 		for _, glob := range PathGlobs(p.Glob, root, dir, home, true) {
 			one.add(glob)
 			base, rest := doublestar.SplitPattern(glob)
 			if !HasMeta(glob) {
-				base, rest = filepath.ToSlash(filepath.Clean(strings.NewReplacer(`\`, "").Replace(glob))), ""
+				base, rest = filepath.ToSlash(filepath.Clean(strings.ReplaceAll(glob, `\`, ""))), ""
 			}
 			one.add(path.Join(EscapeGlob(names.Real(base)), rest))
 		}
@@ -50,16 +57,30 @@ func ready(list []Pattern, root, dir, home string) (all []pattern) {
 }
 
 func (p *pattern) add(glob string) {
-	for _, glob := range []string{names.Fold(glob), path.Join(names.Fold(glob), "**")} {
-		if !slices.Contains(p.globs, glob) {
-			p.globs = append(p.globs, glob)
+	glob = names.Fold(glob)
+	before, _, _ := strings.Cut(glob, "**")
+	if at := strings.IndexAny(before, `*?[{\`); at >= 0 {
+		before = before[:at]
+	}
+	for _, one := range []string{glob, path.Join(glob, "**")} {
+		if entry := [2]string{strings.TrimSuffix(before, "/"), one}; !slices.Contains(p.globs, entry) {
+			p.globs = append(p.globs, entry)
 		}
 	}
 }
 
 // covers reports whether the pattern names a folded path or a directory above it.
 func (p pattern) covers(folded string) bool {
-	return slices.ContainsFunc(p.globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, folded) })
+	if rest, below := strings.CutPrefix(folded, p.root); below && p.name != "" {
+		for part := range strings.SplitSeq(rest, "/") {
+			if doublestar.MatchUnvalidated(p.name, part) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(p.globs, func(glob [2]string) bool {
+		return strings.HasPrefix(folded, glob[0]) && doublestar.MatchUnvalidated(glob[1], folded)
+	})
 }
 
 func covered(list []pattern, folded string) bool {
