@@ -68,6 +68,12 @@ func (c rulesCommand) list() error {
 	}
 	p := permission.Policy{AllowRules: c.app.extensions.rules.allow, AskRules: c.app.extensions.rules.ask, DenyRules: c.app.extensions.rules.deny}
 	rules := p.InForce()
+	for _, text := range c.app.cfg.AllRules(c.app.project.Root) {
+		shown := slices.ContainsFunc(c.app.extensions.rules.show, func(p files.Pattern) bool { return p.Glob == text.Text })
+		if text.List == "hide" || text.List == "show" && shown {
+			rules = append(rules, permission.RuleInForce{Verdict: permission.Verdict(text.List), Rule: text.Text, Origin: text.Origin})
+		}
+	}
 	for i := range rules {
 		rules[i].Rule = c.app.shown(rules[i].Rule)
 	}
