@@ -153,15 +153,6 @@ func (p Project) Uncommitted(ctx context.Context, environ []string, paths []stri
 	return found
 }
 
-// Blobs returns by which names, in hexadecimal digits, HEAD and the index hold the files
-// at absolute paths; none where they do not, or git does not say.
-func (p Project) Blobs(ctx context.Context, environ []string, paths []string) map[string][]string {
-	if !p.Git {
-		return map[string][]string{}
-	}
-	return p.held(ctx, environ, p.relative(paths), [][]string{{"ls-tree", "HEAD"}, {"ls-files", "-s"}})
-}
-
 // held returns the hashes that lists of git's have of paths below the root, by their
 // absolute paths.
 func (p Project) held(ctx context.Context, environ, rel []string, lists [][]string) map[string][]string {
