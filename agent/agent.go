@@ -160,6 +160,9 @@ func New(opt Options) (*Agent, error) {
 			opt.Policy.Root, opt.Policy.Dir = w.Project.Root, w.Project.Dir
 		}
 	}
+	if opt.Policy.Seen == nil {
+		opt.Policy.Seen = &permission.Seen{}
+	}
 	hooks, err := newHooks(opt.Hooks)
 	if err != nil {
 		return nil, err

@@ -207,6 +207,7 @@ func (a *prompter) replace(ctx context.Context, p *pending, answer Answer) error
 func (a *prompter) take(p *pending, answer Answer) (ok bool, err error) {
 	switch answer.Verdict {
 	case Yes:
+		a.calls.session.opt.Policy.Seen.Yes(p.decision)
 		return true, nil
 	case YesForSession, YesForever:
 		return a.remember(p, answer), nil
@@ -617,11 +618,8 @@ func (r repeats) over(batch []*pending) error {
 	return nil
 }
 
-// readsAlone reports whether a call's command runs read-only because it only reads. Another one
-// is tried so.
-func (p *pending) readsAlone() bool {
-	return p.decision.Place == permission.PlaceReadOnly && !p.decision.Has(permission.TriedFirst)
-}
+// readsAlone reports whether a call's command runs read-only.
+func (p *pending) readsAlone() bool { return p.decision.Place == permission.PlaceReadOnly }
 
 // policy has the call decided. The error is a crash.
 func (c *calls) policy(p *pending) (err error) {
@@ -638,7 +636,7 @@ func (c *calls) policy(p *pending) (err error) {
 		p.decision.Narrow, p.decision.Suggested = "", ""
 	}
 	p.mode = c.session.opt.Policy.Mode
-	p.reads = onlyReads(p.tool) || p.readsOnServer() || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
+	p.reads = onlyReads(p.tool) || p.readsOnServer() || p.decision.Reads
 	return err
 }
 

@@ -84,13 +84,13 @@ func TestABackgroundCommandIsHeldAgainAfterALanding(t *testing.T) {
 
 func TestWhatIsTypedToACommandIsAsked(t *testing.T) {
 	t.Parallel()
-	c, cb := &confinement{}, &recorder{answers: []agent.Answer{{Verdict: agent.YesForSession}, {}}}
-	a := c.scripted(t, permission.ModeAuto,
+	c, cb := &confinement{}, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.YesForSession}, {}}}
+	a := c.scripted(t, permission.ModeEdits,
 		fake.Call("c1", "bash", `{"command":"cat","background":true}`),
 		fake.Call("c2", "shell", `{"input":"one"}`), fake.Call("c3", "shell", `{"input":"two"}`),
 		fake.Call("c4", "shell", `{"input":"git reset --hard"}`), fake.Say("ok"))
 	mustSend(t, a, cb, "go")
-	if len(cb.asked) != 1 || cb.asked[0].Rule != "shell" {
+	if len(cb.asked) != 2 || cb.asked[1].Rule != "shell" {
 		t.Errorf("asked %+v", cb.asked)
 	}
 	got := toolResults(a)

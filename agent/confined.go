@@ -309,7 +309,8 @@ func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.R
 		}
 		return c.offerOutside(ctx, p, result)
 	case permission.PlaceReadOnly:
-		return c.offerSandbox(ctx, p, result)
+		c.nameDenials(p, result)
+		return nil
 	}
 	if judged, err := c.landLayer(ctx, p, result); err != nil || !judged {
 		return err
@@ -359,32 +360,6 @@ func (c *calls) landLayer(ctx context.Context, p *pending, result *tool.Result) 
 	c.nameDenials(p, result)
 	landed, err = c.judge(ctx, within, p, changes, result)
 	return true, err
-}
-
-// offerSandbox asks whether a command that was tried read-only runs again on the project itself.
-func (c *calls) offerSandbox(ctx context.Context, p *pending, result *tool.Result) error {
-	more := ""
-	for _, d := range p.confined.Denials() {
-		switch {
-		case d.Kind == sandbox.DenialExec:
-			more = "tried to run programs of the project"
-		case d.Kind == sandbox.DenialWrite && len(d.Paths) > 0:
-			more = "tried to write " + strings.Join(c.session.namesOf(d.Paths[:min(len(d.Paths), 3)]), ", ")
-		case d.Kind == sandbox.DenialWrite:
-			more = "failed or tried to change files"
-		}
-	}
-	if more == "" || p.readsAlone() || ctx.Err() != nil {
-		c.nameDenials(p, result)
-		return nil
-	}
-	p.decision.Place, p.decision.Verdict = permission.PlaceSandbox, permission.Ask
-	p.decision.Reasons = []permission.Reason{{Code: permission.TriedToWrite, Object: more}}
-	if c.session.opt.Policy.Mode == permission.ModePlan { // since it was decided
-		c.deny(p, permission.Reason{Code: permission.PlanMode}.String(), false)
-	}
-	return c.askAgain(ctx, p, result, p.decision.Reason()+"; nothing was changed, since it was not allowed to do more",
-		p.decision.Reason()+"; with the user's yes it ran again")
 }
 
 // askAgain asks, unless the answer is no already, whether a command runs again. refused and ran

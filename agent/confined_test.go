@@ -205,7 +205,7 @@ func (c *confinement) options(t *testing.T, mode permission.Mode, steps ...fake.
 	t.Cleanup(func() { files.Close() })
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
 	opt.Policy = &permission.Policy{Mode: mode, Root: files.Root(), TrustsPrograms: c.trusted,
-		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
+		Confinement: permission.Confinement{Sandbox: true, Layer: true, ByEntry: true}}
 	opt.Waits = c.waits
 	opt.Sandbox, opt.Guard = c, permission.NewGuard(project.Project{Root: files.Root()})
 	c.state = t.TempDir()
@@ -427,8 +427,10 @@ func TestWhatCannotBeConfinedIsAskedAbout(t *testing.T) {
 	}
 	c.fails = map[permission.Place]error{permission.PlaceReadOnly: errors.New("no mounts")}
 	cb = &recorder{}
-	if result, _ := c.runs(t, "echo ran", permission.ModeAsk, cb); !strings.Contains(result, "ran") ||
-		len(cb.notices) != 1 {
+	a := c.agent(t, "echo ran", permission.ModeAsk)
+	a.Policy().Confinement.Layer = false
+	mustSend(t, a, cb, "go")
+	if result := strings.Join(history(a), "\n"); !strings.Contains(result, "ran") || len(cb.notices) != 1 {
 		t.Errorf("notices %v: %s", cb.notices, result)
 	}
 }

@@ -161,7 +161,8 @@ type notCovered struct{ names string }
 func (e *notCovered) Error() string { return "cannot be undone: " + e.names }
 
 func (k *keeper) recordAfter(cb *serial) {
-	if k.journal == nil {
+	if k.journal == nil { // Then it is not known what was changed.
+		k.session.opt.Policy.Seen.Change()
 		return
 	}
 	if text := lostBy(k.endStep()); text != "" {
@@ -181,6 +182,9 @@ func lostBy(err error) string {
 }
 
 func (k *keeper) noteMade(changes []journal.Change) {
+	if len(changes) > 0 {
+		k.session.opt.Policy.Seen.Change()
+	}
 	for _, c := range changes {
 		path := journal.Abs(k.session.opt.Policy.Root, c.Path)
 		if c.After.Kind == journal.File && (c.Before.Kind == journal.Absent || k.made.known(path)) {

@@ -214,7 +214,7 @@ func (s settings) String() string {
 		row("Also open, for reading and writing", dir)
 	}
 	row("Not offered here", strings.Join(s.Without, ", "))
-	if can := s.Rights.Confinement; can.Sandbox && !can.Shows && s.offers("bash") {
+	if can := s.Rights.Confinement; can.Sandbox && (can.Layer || can.ByEntry) && s.offers("bash") {
 		row("Hidden from commands", "denied files, such as .env and keys: they look absent there, but exist; git takes those that it tracks for unchanged")
 	}
 	row("Approval", s.approval())
@@ -322,21 +322,24 @@ func (s settings) notFree() (that []string) {
 	if r.Mode == permission.ModePlan {
 		return that // It refuses everything else.
 	}
-	if !r.Confinement.Layer && r.Beyond == "" {
+	if !r.Confinement.Layer {
 		that = append(that, "throwing work away (git reset --hard, rm -r and the like)", "changing auto-executed files")
 	}
 	if r.Background != permission.Unasked {
 		that = append(that, "background commands")
 	}
-	return append(that, "whatever needs the network, keys, the home or another program's service")
+	if r.Outside != permission.Unasked {
+		that = append(that, "whatever needs the network, keys, the home or another program's service")
+	}
+	return that
 }
 
 func (s settings) commands() string {
 	r := s.Rights
 	const most, held = "most other commands run in a sandbox", " (loopback only, no keys, no home)"
 	switch {
-	case r.Beyond != "" && !r.Confinement.Layer:
-		return most + ", read-only (no network, no keys, no home), those that try to write: " + s.comesTo(r.Beyond)
+	case !r.Confinement.Sandbox:
+		return "most other commands run on this machine as they are, and their changes stay"
 	case r.Confinement.Network:
 		return most + " (no keys, no home), and their changes in the project stay"
 	case !r.Confinement.Layer:

@@ -351,6 +351,8 @@ type Workspace struct {
 	// Hide adds to the hidden files, Show takes from them; Guarded reports which files a repository must not hide.
 	Hide, Show []files.Pattern
 	Guarded    func(abs string) bool
+	// External means that the user says that this machine is the sandbox; see permission.Confinement.
+	External bool
 	// Buffers has texts of files that an editor has not saved yet; nil for none.
 	Buffers files.Buffers
 
@@ -409,10 +411,9 @@ func (w *Workspace) AddedDirs() (readable, writable []string) {
 // Confinement is the kind that can hold the project's commands.
 func (w *Workspace) Confinement(f sandbox.Facts, required bool) permission.Confinement {
 	if f.Mechanism == sandbox.None {
-		return permission.Confinement{}
+		return permission.Confinement{External: w.External}
 	}
-	return permission.Confinement{Sandbox: true, Layer: f.Layer, First: f.Still, Shows: !f.HidesFiles, Network: !f.Network,
-		Auto:     f.Mechanism == sandbox.Namespaces || f.Mechanism == sandbox.Landlock && !w.Project.Git,
+	return permission.Confinement{Sandbox: true, Layer: f.Layer, Network: !f.Network, ByEntry: f.Mechanism == sandbox.Namespaces,
 		Required: required}
 }
 

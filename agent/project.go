@@ -160,6 +160,12 @@ func (p *projectParts) makePolicy() {
 		p.opt.Policy.Shell.Name, p.opt.Policy.Shell.Locale = filepath.Base(shell.Find(at.Environ)), environ.ShellLocale(p.opt.Env.Environ)
 	}
 	p.opt.Guard = p.opt.Policy.World.Guard
+	p.opt.Policy.Seen = &permission.Seen{}
+	if slices.ContainsFunc(p.opt.Policy.AllowRules, func(r permission.Rule) bool { return r.Outside }) && p.opt.State != "" {
+		sessions, err := journal.Sessions(p.opt.State, at.Root)
+		changed := func(s journal.Session) bool { return len(s.Turns) > 0 }
+		p.opt.Policy.Seen.Earlier = err != nil || slices.ContainsFunc(sessions, changed)
+	}
 }
 
 // makeConfiner sets the confiner of a session's commands; nil without one.

@@ -45,7 +45,7 @@ func promptInfo() agent.PromptInfo {
 // layered is a policy where lines run on layers.
 func layered(mode permission.Mode, trusted bool) *permission.Policy {
 	return &permission.Policy{Mode: mode, TrustsPrograms: trusted,
-		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
+		Confinement: permission.Confinement{Sandbox: true, Layer: true, ByEntry: true}}
 }
 
 func defaultTools() []string { return []string{"read", "ls", "glob", "grep", "write", "edit", "bash"} }

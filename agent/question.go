@@ -94,7 +94,7 @@ func (q Question) Verdicts() []Verdict {
 	case QuestionSteps, QuestionCompact:
 		return []Verdict{Yes, No}
 	}
-	if q.Call.Access.Changed != "" { // No rule would cover it.
+	if q.Rule == "" && !q.OwnPrograms() { // No rule would cover it.
 		return []Verdict{Yes, No, StopTurn}
 	}
 	return []Verdict{Yes, No, YesForSession, YesForever, StopTurn}

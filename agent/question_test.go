@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"artoo/agent"
-	"artoo/tool"
 	"artoo/tool/mcp"
 )
 
@@ -22,7 +21,7 @@ func TestAnswersOfPrograms(t *testing.T) {
 			return nil
 		}}
 	once := approval
-	once.Call.Access = tool.Access{Changed: "it was made at once"}
+	once.Rule = ""
 	form := agent.Question{Kind: agent.QuestionForm, Form: &mcp.Request{Server: "s",
 		Fields: []mcp.Field{{Name: "n", Type: mcp.IntegerField, Required: true}}}}
 	choice := agent.Question{Kind: agent.QuestionChoice, Choices: []string{"a", "b"}}

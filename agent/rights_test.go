@@ -20,14 +20,13 @@ func TestTheRightsAreWhatHappens(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan} {
 		for name, can := range confinements {
-			for n := range 6 {
+			for n := range 5 {
 				if n > 3 && mode != permission.ModeAsk {
 					continue // it is as there
 				}
-				s := situation{mode: mode, can: can, trusted: n&1 != 0, headless: n&2 != 0, readingDenied: n == 4, sub: n == 5,
-					shown: name == "Landlock beside denied files"}
-				t.Run(fmt.Sprintf("%s, %s, trusted %t, headless %t, reading denied %t, sub-agent %t", mode, name, s.trusted, s.headless,
-					s.readingDenied, s.sub), s.compare)
+				s := situation{mode: mode, can: can, trusted: n&1 != 0, headless: n&2 != 0, sub: n == 4,
+					shown: name == "Landlock beside hidden files"}
+				t.Run(fmt.Sprintf("%s, %s, trusted %t, headless %t, sub-agent %t", mode, name, s.trusted, s.headless, s.sub), s.compare)
 			}
 		}
 	}
@@ -35,20 +34,19 @@ func TestTheRightsAreWhatHappens(t *testing.T) {
 
 // confinements are the ways to hold commands, by the kinds of machine.
 var confinements = map[string]permission.Confinement{
-	"layers":                       {Sandbox: true, Layer: true, First: true, Auto: true},
-	"namespaces without layers":    {Sandbox: true, First: true, Auto: true},
-	"Landlock":                     {Sandbox: true, First: true, Auto: true, Shows: true, Network: true},
-	"Landlock beside .git":         {Sandbox: true, First: true, Shows: true, Network: true},
-	"Landlock beside denied files": {Sandbox: true, First: true, Auto: true, Shows: true, Network: true},
-	"Seatbelt":                     {Sandbox: true, First: true, Network: true},
+	"layers":                       {Sandbox: true, Layer: true, ByEntry: true},
+	"namespaces without layers":    {Sandbox: true, ByEntry: true},
+	"Landlock":                     {Sandbox: true, Network: true},
+	"Landlock beside hidden files": {Sandbox: true, Network: true},
 	"none":                         {},
+	"external":                     {External: true},
 }
 
 // situation holds the facts that rights follow from.
 type situation struct {
-	mode                             permission.Mode
-	can                              permission.Confinement
-	trusted, headless, readingDenied bool
+	mode              permission.Mode
+	can               permission.Confinement
+	trusted, headless bool
 
 	shown bool // commands could read a denied file
 	sub   bool // a sub-agent works
@@ -57,9 +55,6 @@ type situation struct {
 // restrict puts the situation in force for a policy.
 func (s situation) restrict(t *testing.T, p *permission.Policy) {
 	p.Confinement = s.can
-	if s.readingDenied {
-		p.DenyRules = rules(t, "bash("+permission.ReadGroup+")")
-	}
 	if s.shown {
 		p.Root = cmp.Or(p.Root, t.TempDir())
 		write(t, "X=1", p.Root, ".env")

@@ -399,8 +399,8 @@ func (l loader) applyPolicy() error {
 		l.cfg.Approval = append(slices.Clone(p.Modes), "plan")[0]
 		l.cfg.origins["approval"] = origin{fromPolicy, p.At("modes")}
 	}
-	if least := p.bounds.Sandbox; l.cfg.Sandbox == "off" && least != "" {
-		return p.forbidden("sandbox", "sandbox off of "+l.cfg.Origin("sandbox")+" is not allowed", `sandbox = "`+least+`"`)
+	if least := p.bounds.Sandbox; least != "" && least != l.cfg.Sandbox && (l.cfg.Sandbox == "off" || l.cfg.Sandbox == "external") {
+		return p.forbidden("sandbox", "sandbox "+l.cfg.Sandbox+" of "+l.cfg.Origin("sandbox")+" is not allowed", `sandbox = "`+least+`"`)
 	} else if least == "on" {
 		l.cfg.Sandbox, l.cfg.origins["sandbox"] = least, origin{fromPolicy, p.At("sandbox")}
 	}

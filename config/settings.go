@@ -80,7 +80,7 @@ type Settings struct {
 	// AskProgram is a name on PATH or absolute, with ~ for the home directory.
 	AskProgram string `split_words:"true" toml:"ask_program" shown:"none" meaning:"program that answers questions of headless runs: it reads a question as JSON, and prints yes or no"`
 	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"time that program gets for an answer"`
-	Sandbox    string `split_words:"true" toml:"sandbox" preset:"auto" choices:"auto,on,off" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never"`
+	Sandbox    string `split_words:"true" toml:"sandbox" flag:"--sandbox MODE" preset:"auto" choices:"auto,on,off,external" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never; external: where it has no layers, the machine is the sandbox, such as a container"`
 	// Writable and Toolchains are as they were written; Loopback are port numbers.
 	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory that is added as by --add-dir DIR:rw; it must exist"`
 	Toolchains List `split_words:"true" toml:"toolchains" unsplit:"yes" meaning:"directory with programs that confined commands may run, besides the system's and those on PATH"`

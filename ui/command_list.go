@@ -305,9 +305,7 @@ func rightsText(r permission.Rights) string {
 		text += ", on a copy that is discarded"
 	case r.Confinement.Layer:
 		text += ", on a copy whose changes are asked about"
-	case r.Beyond != "":
-		text += ", read-only; writing" + fates[r.Beyond]
-	default:
+	case r.Confinement.Sandbox:
 		text += ", in the sandbox"
 	}
 	if r.Own != permission.Unasked {

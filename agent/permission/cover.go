@@ -16,10 +16,6 @@ import (
 	facts "artoo/tool/project"
 )
 
-func readGroup(rules []Rule, name string) (Rule, bool) {
-	return find(rules, func(r Rule) bool { return r.names(name, tool.KindRun) && r.Arg == ReadGroup })
-}
-
 // exactly finds a rule for this very line, in its directory and with unchanged scripts.
 func exactly(rules []Rule, l parsed, root string) (Rule, bool) {
 	return find(rules, func(r Rule) bool {
@@ -27,19 +23,17 @@ func exactly(rules []Rule, l parsed, root string) (Rule, bool) {
 	})
 }
 
-// lineRule is the rule for this very line.
-func lineRule(name, line string) Rule {
-	return Rule{Tool: name, Arg: strings.ReplaceAll(line, "*", `\*`), HasArg: true}
-}
+// literal is a line as the argument of the rule for this very line.
+func literal(line string) string { return strings.ReplaceAll(line, "*", `\*`) }
 
-func find(rules []Rule, fits func(Rule) bool) (Rule, bool) {
-	if i := slices.IndexFunc(rules, fits); i >= 0 {
-		return rules[i], true
+func find[T any](list []T, fits func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(list, fits); i >= 0 {
+		return list[i], true
 	}
-	return Rule{}, false
+	return found, false
 }
 
-// speaksOf reports whether a deny or ask rule speaks, or may speak, of a command.
+// speaksOf reports whether a deny or ask rule for commands speaks, or may speak, of a command.
 func (p *Policy) speaksOf(r Rule, name string, s line.Command) (hit, maybe bool) {
 	if r.namesWidely(name, tool.KindRun) {
 		return r.speaksOf(s)
@@ -57,20 +51,20 @@ func (p *Policy) commandCovered(rules []Rule, name string, s line.Command) bool 
 // rule for the whole tool or line, or one that names the wrapper.
 func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, why string) {
 	switch {
-	case !r.names(name, tool.KindRun), r.Arg == ReadGroup:
+	case !r.names(name, tool.KindRun):
 		return false, ""
 	case !r.HasArg:
 		return true, ""
 	}
 	_, wild := r.line()
 	expected, open := r.command()
-	why = p.modified(s)
+	why = cmp.Or(around(s), p.inputs(s))
 	if at := r.changed(); why == "" && at != "" {
 		why = below(p.Root, at) + " has changed since it was allowed"
 	}
 	switch {
 	case why != "":
-	case slices.ContainsFunc(s.Wrappers, func(w line.Wrapper) bool { return !w.SetsVariables && r.begins(w.Words, s.Dirs, p.Root) }):
+	case slices.ContainsFunc(s.Wrappers, func(w line.Wrapper) bool { return !w.SetsVariables && r.begins(w.Words, s.Dir, p.Root) }):
 		return true, ""
 	case s.Elevated:
 		why = "it runs with more rights (sudo, doas)"
@@ -78,7 +72,7 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 		why = "variables are set for it"
 	case wild && s.ChangesShell():
 		why = "it changes the meaning of later commands"
-	case r.begins(s.Words, s.Dirs, p.Root):
+	case r.begins(s.Words, s.Dir, p.Root):
 		return true, ""
 	case open:
 		why = "it names other words"
@@ -91,17 +85,11 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 	return false, why
 }
 
-// modified names the part around a command that keeps rules for its words from covering it, "" for none.
-func (p *Policy) modified(s line.Command) string {
-	switch {
-	case len(s.Outputs) > 0:
-		return "its output goes into " + s.Outputs[0].Text
-	case s.Compound, s.RunsUnknown, s.UnsafeExpansion:
-		return "it is more than a simple command, and the commands that it runs are not seen"
-	}
+// inputs names a file that a command reads through redirection and that may be hidden, "" for none.
+func (p *Policy) inputs(s line.Command) string {
 	for _, in := range s.Inputs {
-		if !in.Known || len(s.Dirs) == 0 || p.World.mayRead(s.Dirs, in.Text, false) != "" {
-			return "it reads " + in.Text + ", which may be denied"
+		if !in.Known || s.Dir == "" || p.mayRead(s.Dir, in.Text, false) != "" {
+			return "it reads " + in.Text + ", which may be hidden"
 		}
 	}
 	return ""
@@ -116,54 +104,11 @@ func (p *Policy) namedExactly(name string, s line.Command) bool {
 		if _, wild := r.line(); !wild {
 			return true
 		}
-		if (line.Command{Words: r.fixedWords()}).Destroys() != "" {
+		if what, _ := (line.Command{Words: r.fixedWords()}).Destroys(); what != "" {
 			return true
 		}
 	}
 	return false
-}
-
-// suggestRun is a wider rule for a line in which one kind of command needs it:
-// its name and subcommand; "" where no such rule should be offered.
-func suggestRun(name string, rest []*part) string {
-	if len(rest) == 0 {
-		return ""
-	}
-	first := strings.Join(commandWords(rest[0].Command), " ")
-	for _, s := range rest {
-		alone := s.Elevated || s.SetsVariables || len(s.Outputs) > 0 || !s.Known() || s.TakesArgs || s.ChangesShell()
-		if alone || strings.Join(commandWords(s.Command), " ") != first {
-			return ""
-		}
-	}
-	if first == "" {
-		return ""
-	}
-	return Rule{Tool: name, Arg: first + ":*", HasArg: true}.String()
-}
-
-// commandWords are the words that show the kind of command; none for
-// programs that run their arguments, or whose words say little.
-func commandWords(s line.Command) []string {
-	words := line.Texts(s.Words)
-	if len(words) == 0 || s.Words[0].Glob || strings.ContainsAny(words[0], " \t\n") {
-		return nil
-	}
-	base := path.Base(words[0])
-	if _, reads := readOnlyRow(base); reads && base != "git" { // it was asked for where it reads
-		return nil
-	}
-	if line.In(`rm mv cp dd ln chmod chown find tee rsync scp python python3 node perl ruby php lua deno bun npx bunx uvx
-		awk gawk sed sh bash zsh dash ksh fish source . curl wget ssh nc docker podman kubectl`, base) {
-		return nil
-	}
-	if len(words) > 1 && !line.IsOption(words[1]) && !strings.ContainsAny(words[1], "/.*=?[ \t\n") {
-		return words[:2]
-	}
-	if base == "git" {
-		return nil // the options before its command can make it run anything
-	}
-	return words[:1]
 }
 
 // changedScript finds a rule that would cover the line, had the script at not changed since.
@@ -175,7 +120,7 @@ func (p *Policy) changedScript(l parsed) (rule, at string) {
 		}
 		r.bound = nil
 		_, covers := exactly([]Rule{r}, l, p.Root)
-		if covers || slices.ContainsFunc(l.sure, func(s *part) bool { return p.commandCovered([]Rule{r}, l.tool, s.Command) }) {
+		if covers || slices.ContainsFunc(l.parts, func(s *part) bool { return p.commandCovered([]Rule{r}, l.tool, s.Command) }) {
 			return r.String(), below(p.Root, changed)
 		}
 	}
@@ -253,235 +198,62 @@ type parsed struct {
 	text string // the line without blank space around it
 	dir  string // where it runs
 
-	parts   []*part // its commands: all, the certain ones, and those of them that need a rule
-	sure    []*part
-	rest    []*part
-	problem string // why the shell may take the line in another way; "" for nothing
-	reads   bool   // the line does nothing but read
+	parts   []*part // its commands
+	problem string  // why the shell may take the line in another way; "" for nothing
+	reads   bool    // the line does nothing but read
 
 	denies, mayDeny, asks *Rule // the first rule that denies the line, may deny it, or asks about it
+}
+
+// guesses are the commands that a line may hide whose commands are not all seen; none of a plain line.
+func (l parsed) guesses() []line.Command {
+	if l.problem == "" && !slices.ContainsFunc(l.parts, func(s *part) bool {
+		return s.Compound || s.RunsUnknown || s.SetsVariables || s.ChangesShell()
+	}) {
+		return nil
+	}
+	return line.Guesses(l.text)
 }
 
 // A part is one simple command of a line with the verdicts of the lists and the rules.
 type part struct {
 	line.Command
-	reads   bool   // it is a read-only command
-	unasked bool   // and as such needs no rule
-	why     string // why a command of that list does more than read
+	reads bool   // it is a command of the reading table, and only reads
+	why   string // why a command of that table does more than read
 
-	denies, mayDeny, asks, allows *Rule
-	missed                        []MissedRule // rules that nearly allow or deny it
-	destroys                      string       // the act that every mode asks about; set by alwaysAsked
-}
-
-// place decides where a line runs, and names the project's own programs that it runs there.
-func (p *Policy) place(l parsed, access tool.Access) Decision {
-	whole := lineRule(l.tool, l.text)
-	wide := suggestRun(l.tool, l.rest)
-	d := Decision{}
-	can := p.Confinement
-	switch {
-	case !can.Sandbox:
-	case l.reads && access.Unconfined == "" && !access.Background:
-		d.Place = PlaceReadOnly
-	case p.leaves(&d, l, access), !can.Inside() && p.coveredOutside(l):
-		whole.Outside = true
-		if r, err := ParseRule(wide); err == nil && wide != "" {
-			r.Outside = true
-			wide = r.String()
-		}
-	case access.Background && !can.Capped:
-		d.Place = PlaceBackground
-	default:
-		if d.Place = PlaceLayer; !can.Layer {
-			d.Place = PlaceSandbox
-		}
-		d.Own, d.Builds = p.ownPrograms(l)
-	}
-	d.Git = slices.ContainsFunc(l.parts, func(s *part) bool { return s.Base() == "git" })
-	d.Narrow = whole.String()
-	d.Suggested = cmp.Or(wide, d.Narrow)
-	return d
-}
-
-// byPlace decides over a line that no rule covers.
-func (p *Policy) byPlace(d Decision, l parsed) Decision {
-	if r, ok := readGroup(p.DenyRules, l.tool); ok {
-		return d.because(Ask, Reason{Code: ReadingDenied, Rule: r.String()})
-	}
-	switch {
-	case p.Confinement.Inside() && d.Place == PlaceHost: // the rights, which come from no line
-		return d.because(Refuse, Reason{Code: NothingOutside})
-	case p.NoProject != "":
-		return d.because(Ask, Reason{Code: NoProject, Object: p.NoProject})
-	case d.Place == PlaceLayer && len(d.Own) > 0 && !p.TrustsPrograms && p.Mode != ModeAuto:
-		return d.because(Ask, Reason{Code: OwnPrograms, Object: strings.Join(d.Own, ", ")})
-	case d.Place == PlaceLayer:
-		return d.because(Run, Reason{Code: OnLayer})
-	case (d.Place == PlaceBackground || d.Place == PlaceSandbox) && p.trustAnswers():
-		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
-	case d.Place == PlaceBackground:
-		return d.because(Ask, Reason{Code: GoesOn})
-	case d.Place == PlaceSandbox && len(d.Own) == 0 && p.holds().First:
-		d.Place = PlaceReadOnly
-		return d.because(Run, Reason{Code: TriedFirst})
-	case len(d.Reasons) > 0: // it leaves the sandbox
-		d.Verdict = Ask
-		return d
-	}
-	why := ""
-	for _, s := range l.rest {
-		why = cmp.Or(why, s.why)
-	}
-	switch can := p.holds(); {
-	case len(d.Own) > 0:
-		why = "it runs the project's own programs: " + strings.Join(d.Own, ", ")
-	case why == "" && p.Confinement.First && !can.First:
-		why = "commands here could read denied files"
-	}
-	return d.because(Ask, Reason{Code: MoreThanReading, Object: why})
-}
-
-// holds is the confinement now: where commands could read denied files, little runs unasked.
-func (p *Policy) holds() Confinement {
-	can := p.Confinement
-	if can.Shows && !can.Layer {
-		if denied, err := p.Denied(); err != nil || len(denied) > 0 {
-			can.First, can.Auto = false, false
-		}
-	}
-	return can
-}
-
-// trustAnswers reports whether trust answers for a sandboxed command on the project itself.
-func (p *Policy) trustAnswers() bool {
-	can := p.holds()
-	return p.TrustsPrograms && (can.Layer && (p.Mode != ModeAsk || can.Layered) || can.Auto && p.Mode == ModeAuto)
-}
-
-// decideProblem decides a line that the shell may take in another way: only a rule for every command
-// covers it, unless something denied, asked or always asked may be hidden in it. On a layer its
-// effects are judged.
-func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) Decision {
-	narrows := func(r Rule) bool { return r.HasArg && r.names(l.tool, tool.KindRun) }
-	hidden := slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows)
-	if d.Place != PlaceLayer {
-		hidden = hidden || line.MentionsDestructive(l.text)
-	}
-	every := func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }
-	if r, ok := find(rules, every); ok && !hidden {
-		d.Covers = Content
-		return d.by(Run, RuleAllows, r)
-	}
-	if hidden || d.Place != PlaceLayer {
-		return d.because(Ask, append([]Reason{{Code: NotParsed, Object: l.problem}}, d.Reasons...)...)
-	}
-	return p.byPlace(d, l)
+	denies, asks, allows *Rule
+	missed               []MissedRule // rules that nearly allow or deny it
+	destroys             string       // the act that every mode asks about; set by alwaysAsked
 }
 
 // alwaysAsked gives the reasons to ask about a line in every mode where nothing judges its effects: nil for none. keep
 // are the files that the journal has to hold before it may run; nil for no cure.
 func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
-	curable, destroys, hidden := true, false, false
+	curable := l.problem == ""
 	for _, s := range l.parts {
-		what := p.destroys(s.Command)
-		destroys = destroys || s.Certain && what != ""
+		what, kept := p.destroys(s)
 		if what == "" || p.namedExactly(l.tool, s.Command) {
 			continue
 		}
-		s.destroys = what
-		if reasons == nil {
+		if s.destroys = what; reasons == nil {
 			reasons = []Reason{{Code: AlwaysAsked, Object: what, Part: s.String()}}
 		}
-		simple := !s.Compound && !s.RunsUnknown && !s.Elevated && !s.TakesArgs
-		if s.Certain {
-			curable = curable && simple && s.Base() != "git" && p.writesGuarded(s.Command) == ""
-			keep = append(keep, p.couldLose(s.Command)...)
-		} else {
-			hidden = true
+		curable = curable && kept && !s.Compound && !s.RunsUnknown && !s.Elevated && !s.TakesArgs
+		keep = append(keep, p.couldLose(s.Command)...)
+	}
+	for _, c := range l.guesses() {
+		if what, _ := c.Destroys(); what != "" && reasons == nil && !p.namedExactly(l.tool, c) {
+			return []Reason{{Code: AlwaysAsked, Object: what, Part: c.String()}}, nil
 		}
 	}
-	if curable = curable && (destroys || !hidden); !curable {
+	if l.problem != "" && strings.ContainsAny(l.text, ">`$") {
+		return []Reason{{Code: NotParsed, Object: l.problem}}, nil
+	}
+	if !curable {
 		return reasons, nil
 	}
 	slices.Sort(keep)
 	return reasons, slices.Compact(keep)
-}
-
-// leaves reports whether a line has to run on the host, and notes in the decision why.
-func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
-	if access.Unconfined != "" {
-		d.Reasons = []Reason{{Code: Outside, Object: "the model says: " + access.Unconfined}}
-		return true
-	}
-	for _, s := range l.sure {
-		need, why := p.needs(s)
-		if need == "" {
-			continue
-		}
-		d.Needs = append(d.Needs, need)
-		d.Reasons = append(d.Reasons, Reason{Code: Outside, Object: why, Part: s.String()})
-	}
-	return len(d.Needs) > 0
-}
-
-// needs names the need of a command that the sandbox does not meet, "" for none, and why in words.
-func (p *Policy) needs(s *part) (need line.Need, why string) {
-	if s.Elevated {
-		return line.Service, s.String() + " asks for more rights than yours"
-	}
-	if words := line.Texts(s.Git()); len(words) > 0 {
-		if !s.reads {
-			if program := p.signs(s.Command, words[0], words); program != "" {
-				return line.Keys, "git signs with " + program
-			}
-		}
-	}
-	need, run := s.Needs()
-	switch {
-	case need == "":
-		return "", ""
-	case run.Runner != "" && p.installed(s.Command, run.Program):
-		return "", ""
-	case run.Runner != "":
-		return need, strings.TrimSpace(run.Runner+" "+run.Program) + " is not installed in the project, so it needs the network"
-	}
-	return need, "it needs " + needWords[need]
-}
-
-// needWords are the needs as a question words them.
-var needWords = map[line.Need]string{line.Network: "the network", line.Keys: "your keys or credentials",
-	line.Home: "the machine outside the project", line.Service: "a service of the machine"}
-
-// signs names the program by which a git command would sign, "" for none.
-func (p *Policy) signs(s line.Command, sub string, words []string) string {
-	if !line.In("commit merge rebase cherry-pick revert am tag stash", sub) || line.HaveOption(words, "--no-gpg-sign --no-sign") {
-		return ""
-	}
-	if line.HaveOption(words, "-S --gpg-sign") || sub == "tag" && line.HaveOption(words, "-s -u --sign --local-user") {
-		return "gpg"
-	}
-	for _, dir := range s.Dirs {
-		if program := facts.GitSigns(p.own(), p.Environ, dir); program != "" {
-			return program
-		}
-	}
-	return ""
-}
-
-// coveredOutside reports whether rules for outside cover each command that needs one.
-func (p *Policy) coveredOutside(l parsed) bool {
-	rules := slices.DeleteFunc(p.allowing(), func(r Rule) bool { return !r.Outside })
-	if len(rules) == 0 {
-		return false
-	}
-	if _, ok := exactly(rules, l, p.Root); ok {
-		return true
-	}
-	if slices.ContainsFunc(rules, func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }) {
-		return true
-	}
-	return len(l.rest) > 0 && !slices.ContainsFunc(l.rest, func(s *part) bool { return !p.commandCovered(rules, l.tool, s.Command) })
 }
 
 // builders are programs that run the project's, with subcommands where it is only for some.
@@ -505,8 +277,8 @@ func (p *Policy) ownPrograms(l parsed) (own []string, builds bool) {
 	if l.problem != "" {
 		return []string{unseen}, false
 	}
-	builds = len(l.sure) > 0
-	for _, s := range l.sure {
+	builds = true
+	for _, s := range l.parts {
 		program := p.ownProgram(s)
 		if program != "" && !slices.Contains(own, program) {
 			own = append(own, program)
@@ -522,14 +294,10 @@ func (p *Policy) fromOutside(s line.Command) bool {
 	outside := func(file string) bool {
 		return !names.Within(p.Root, names.Real(file)) && !inSystem(file) && file != os.DevNull
 	}
-	return slices.ContainsFunc(s.Dirs, outside) || slices.ContainsFunc(slices.Concat(s.Words, s.Inputs), func(w line.Word) bool {
-		text := w.Text
-		if _, value, ok := strings.Cut(text, "="); ok && line.IsOption(text) {
-			text = value
-		} else if line.IsOption(text) && len(text) > 2 {
-			text = strings.TrimPrefix(text[2:], "file:")
-		}
-		return !w.Known || slices.ContainsFunc(p.places(s, text), func(file string) bool { return names.Exists(file) && outside(file) })
+	return s.Dir == "" || outside(s.Dir) || slices.ContainsFunc(slices.Concat(s.Words, s.Inputs), func(w line.Word) bool {
+		text := valueOf(w.Text)
+		file := s.Path(strings.TrimPrefix(text, "file:"))
+		return !w.Known || names.Exists(file) && outside(file)
 	})
 }
 
@@ -590,14 +358,15 @@ func (p *Policy) runByGit(s *part) string {
 	if s.reads {
 		return ""
 	}
-	for _, dir := range s.Dirs {
-		why := p.World.gitRuns(dir)
-		if _, unknown := errors.AsType[*facts.LookupError](why); why != nil && !unknown {
-			return "programs of git's configuration"
-		}
-		if hooks := p.World.gitHooks(dir); len(hooks) > 0 {
-			return "git's hook " + strings.Join(hooks, ", ")
-		}
+	if s.Dir == "" {
+		return unseen
+	}
+	why := p.gitRuns(s.Dir)
+	if _, unknown := errors.AsType[*facts.LookupError](why); why != nil && !unknown {
+		return "programs of git's configuration"
+	}
+	if hooks := p.gitHooks(s.Dir); len(hooks) > 0 {
+		return "git's hook " + strings.Join(hooks, ", ")
 	}
 	return ""
 }
@@ -622,61 +391,84 @@ func inlineCode(s line.Command, words []string) bool {
 	return document
 }
 
-// installed reports whether a package's program lies in the project, so that nothing is fetched.
-func (p *Policy) installed(s line.Command, program string) bool {
-	if program == "" || strings.ContainsAny(program, "@/") {
-		return false
+// destroys names a command that throws work away or may write a guarded file: it is asked in every mode, unless a rule
+// names the very command. "" for others. kept means that it loses nothing where the journal holds the files that it names.
+func (p *Policy) destroys(s *part) (what string, kept bool) {
+	if s.reads {
+		return "", false
 	}
-	for _, dir := range s.Dirs {
-		for at := dir; ; at = filepath.Dir(at) {
-			for _, bin := range []string{"node_modules/.bin", ".venv/bin", "venv/bin"} {
-				path := filepath.Join(at, filepath.FromSlash(bin), program)
-				if _, err := os.Lstat(path); err == nil && p.World.mayRead([]string{at}, path, false) == "" {
-					return true
-				}
-			}
-			if at == p.Root || at == filepath.Dir(at) {
-				break
-			}
+	written, words := s.Outputs, line.Texts(s.Git())
+	_, looks := readOnlyRow(s.Name())
+	interprets := line.Interprets(s.Base()) || line.In("sed awk gawk mawk jq", s.Base())
+	looks = looks || interprets && !line.HaveOption(s.Args(), "-i --in-place")
+	if !looks {
+		written = slices.Concat(s.Words[min(1, len(s.Words)):], written)
+	}
+	for _, w := range written {
+		file := valueOf(strings.TrimPrefix(w.Text, "of="))
+		hides := func(part string) bool { return w.Glob && part[0] == '.' && strings.ContainsAny(part, "*?[") }
+		if why := p.whyGuarded(p.placeOf(s.Command, file)); why != "" || slices.ContainsFunc(partsOf(file), hides) {
+			return cmp.Or(why, file+" may stand for a file that programs run automatically"), false
 		}
 	}
-	return false
+	there := func(w string) bool {
+		info, err := os.Stat(p.placeOf(s.Command, w))
+		return err == nil && info.Mode().IsRegular() && info.Size() > 0
+	}
+	switch {
+	case s.Name() == "" && len(s.Words) > 1: // the options show which program it may be
+		for _, name := range []string{"rm", "git", "find"} {
+			stands := line.Command{Words: append([]line.Word{{Text: name, Known: true}}, s.Words[1:]...)}
+			if what, _ := stands.Destroys(); what != "" {
+				return s.Words[0].Text + " may stand for " + what, false
+			}
+		}
+	case len(words) > 1 && words[0] == "checkout" && slices.ContainsFunc(words[1:], there):
+		return "git checkout of a file", false
+	case len(words) > 1 && words[0] == "config" && !line.In("-l --list list get --get --get-all --get-regexp", words[1]):
+		return "it can write git's configuration, which git obeys", false
+	case s.Overwrites && slices.ContainsFunc(s.Outputs, func(w line.Word) bool { return w.Known && there(w.Text) }):
+		return "it replaces " + s.Outputs[0].Text, true
+	case s.Base() == "mv" && !slices.ContainsFunc(moved(s.Words), there):
+		return "", false
+	}
+	return s.Destroys()
 }
 
-// destroys names a command that throws work away or writes guarded files: it is asked in every mode,
-// unless a rule names the very command. "" for others.
-func (p *Policy) destroys(s line.Command) (what string) {
-	if why := p.writesGuarded(s); why != "" {
-		return why
-	}
-	if s.Name() == "" && len(s.Words) > 1 { // $x -rf: the options show which program it may be
-		for _, name := range []string{"rm", "git", "find"} {
-			named := append([]line.Word{{Text: name, Known: true}}, s.Words[1:]...)
-			if what := (line.Command{Words: named}).Destroys(); what != "" {
-				return s.Words[0].Text + " may stand for " + what
-			}
+// moved are the files that the words of mv may replace.
+func moved(words []line.Word) (files []string) {
+	to := words[len(words)-1].Text
+	for _, w := range words[1 : len(words)-1] {
+		if line.IsOption(w.Text) { // it may say where to
+			return line.Texts(words[1:])
 		}
+		files = append(files, path.Join(to, path.Base(w.Text)))
 	}
-	if what := s.Destroys(); what != "" && (s.Base() != "mv" || len(s.Words) < 3) {
-		return what
+	if info, err := os.Stat(to); err != nil || !info.IsDir() {
+		files = append(files, to)
 	}
-	for _, w := range s.Replaces() {
-		for _, file := range p.places(s, w.Text) {
-			if lost := facts.Loses(p.own(), p.Environ, file); lost != "" {
-				return lost
-			}
-		}
+	return files
+}
+
+// placeOf is where a word of a command leads, seen from the root where the command's directory is not known.
+func (p *Policy) placeOf(s line.Command, word string) string {
+	s.Dir = cmp.Or(s.Dir, p.Root)
+	file := s.Path(word)
+	if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil { // a link on the way may lead to a guarded one
+		return filepath.Join(real, filepath.Base(file))
 	}
-	return ""
+	return file
 }
 
 // couldLose are the absolute paths that a command could remove or overwrite: the project where unknown.
 func (p *Policy) couldLose(s line.Command) (paths []string) {
-	for _, w := range s.Loses() {
-		paths = append(paths, p.places(s, w.Text)...)
-	}
-	if paths == nil {
-		return []string{p.Root}
+	for _, w := range slices.Concat(s.Words[min(1, len(s.Words)):], s.Outputs) {
+		switch {
+		case !w.Known, w.Glob, s.Dir == "", s.Base() == "find":
+			return []string{p.Root}
+		case !line.IsOption(w.Text):
+			paths = append(paths, s.Path(w.Text))
+		}
 	}
 	return paths
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -98,84 +99,129 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 		d.Reasons = append([]Reason{{Code: ScriptChanged, Rule: r, Object: at}}, d.Reasons...)
 	}
 	for _, s := range l.parts {
-		known := slices.ContainsFunc(d.Parts, func(known Part) bool { return known.Text == s.String() })
-		if s.Certain || s.denies != nil && !known {
-			d.Parts = append(d.Parts, d.part(s, l.tool, p.Mode))
-		}
+		d.Parts = append(d.Parts, d.part(s, p.Mode))
 	}
+	d.Suggested, d.Reads = d.Narrow, l.reads
 	return d
 }
 
+// place decides where a line runs, and names the project's own programs that it runs there.
+func (p *Policy) place(l parsed, access tool.Access) (d Decision) {
+	can := p.Confinement
+	d.Narrow = Rule{Tool: l.tool, Arg: literal(l.text), HasArg: true}.String()
+	d.Git = slices.ContainsFunc(l.parts, func(s *part) bool { return s.Base() == "git" })
+	if !can.Sandbox {
+		return d
+	}
+	_, ruled := p.allowsOutside(l, p.allowing())
+	d.Needs, d.Reasons = p.leaves(l, access)
+	switch {
+	case len(d.Reasons) > 0, ruled && !can.Inside():
+		d.Narrow = ""
+		return d
+	case access.Background && !can.Capped:
+		d.Place = PlaceBackground
+		return d
+	case can.Layer:
+		d.Place = PlaceLayer
+	case l.reads:
+		d.Place = PlaceReadOnly
+	default:
+		d.Place = PlaceSandbox
+	}
+	d.Own, d.Builds = p.ownPrograms(l)
+	return d
+}
+
+// byPlace decides over a line inside that no rule covers. Without layers one rule holds: a line that only reads runs,
+// every other asks, and mode and trust answer for it only where the sandbox holds writes entry by entry, or where the
+// user said that the machine is the sandbox.
+func (p *Policy) byPlace(d Decision, l parsed) Decision {
+	can, free := p.Confinement, p.trusts() && p.writesFreely()
+	switch {
+	case p.NoProject != "":
+		return d.because(Ask, Reason{Code: NoProject, Object: p.NoProject})
+	case d.Place == PlaceLayer && len(d.Own) > 0 && !p.trusts():
+		return d.because(Ask, Reason{Code: OwnPrograms, Object: strings.Join(d.Own, ", ")})
+	case d.Place == PlaceLayer:
+		return d.because(Run, Reason{Code: OnLayer})
+	case l.reads && d.Place != PlaceBackground:
+		return d.because(Run, Reason{Code: ReadsOnly})
+	case d.Place == PlaceBackground && free, d.Place == PlaceSandbox && free && can.ByEntry, can.External && p.writesFreely():
+		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
+	case d.Place == PlaceBackground:
+		return d.because(Ask, Reason{Code: GoesOn})
+	case len(d.Own) > 0:
+		return d.because(Ask, Reason{Code: MoreThanReading, Object: "it runs the project's own programs: " + strings.Join(d.Own, ", ")})
+	}
+	why := ""
+	for _, s := range l.parts {
+		why = cmp.Or(why, s.why)
+	}
+	return d.because(Ask, Reason{Code: MoreThanReading, Object: why})
+}
+
+// trusts reports whether the project's own programs run in the sandbox unasked.
+func (p *Policy) trusts() bool { return p.TrustsPrograms || p.Mode == ModeAuto }
+
 // decideLine decides over a line that runs in the decision's place.
 func (p *Policy) decideLine(d Decision, l parsed) Decision {
-	rules, session := p.allowing(), p.SessionRules()
-	if p.Confinement.Sandbox && d.Place == PlaceHost {
-		inside := func(r Rule) bool { return !r.Outside } // they let nothing run outside
-		rules, session = slices.DeleteFunc(rules, inside), slices.DeleteFunc(session, inside)
-	}
-	allowed := p.findAllow(l, rules)
-	if l.denies != nil {
-		return Decision{}.by(Refuse, RuleDenies, *l.denies)
-	}
-	if p.Confinement.Inside() && d.Place == PlaceHost {
-		return Decision{}.because(Refuse, append([]Reason{{Code: NothingOutside}}, d.Reasons...)...)
-	}
-	if p.Mode == ModePlan && !l.reads && (d.Place != PlaceLayer || l.asks != nil || l.mayDeny != nil) {
-		if tried := p.byPlace(d, l); tried.Has(TriedFirst) && l.asks == nil && l.mayDeny == nil {
-			return tried
-		}
-		return Decision{}.because(Refuse, Reason{Code: PlanMode})
-	}
+	leaves, allowed := d.Place == PlaceHost && p.Confinement.Sandbox, p.findAllow(l)
 	switch {
+	case l.denies != nil:
+		return Decision{}.by(Refuse, RuleDenies, *l.denies)
+	case leaves && p.Confinement.Inside():
+		return Decision{}.because(Refuse, append([]Reason{{Code: NothingOutside}}, d.Reasons...)...)
+	case p.Mode == ModePlan && (l.asks != nil || l.mayDeny != nil || d.Place != PlaceLayer && !l.reads):
+		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	case l.asks != nil && l.asks.Fixed:
 		return d.by(Ask, RuleAsks, *l.asks)
 	case l.mayDeny != nil && l.mayDeny.Fixed:
 		return d.by(Ask, RuleMayDeny, *l.mayDeny)
 	}
-	if r, ok := exactly(session, l, p.Root); ok {
-		d.Covers = Content
-		return d.by(Run, SessionAllows, r)
+	if leaves {
+		return p.decideOutside(d, l)
+	}
+	if r, ok := exactly(p.session, l, p.Root); ok {
+		return d.by(Run, SessionAllows, r).covering(Content)
 	}
 	if l.asks != nil {
 		return d.by(Ask, RuleAsks, *l.asks)
 	}
-	if r, ok := exactly(rules, l, p.Root); ok {
-		d.Covers = Content
-		return d.by(Run, RuleAllows, r)
+	if r, ok := exactly(p.AllowRules, l, p.Root); ok {
+		return d.by(Run, RuleAllows, r).covering(Content)
 	}
 	if l.mayDeny != nil {
 		return d.by(Ask, RuleMayDeny, *l.mayDeny)
 	}
-	if l.reads && (d.Place != PlaceHost || !p.Confinement.Sandbox) {
-		d.Rule = Rule{Tool: l.tool, Arg: ReadGroup, HasArg: true}.String()
-		return d.because(Run, Reason{Code: ReadsOnly})
-	}
 	var always []Reason
 	var keep []string
-	if unjudged := d.Place == PlaceHost || !p.Confinement.Layer || d.Place != PlaceLayer && l.problem != ""; unjudged {
-		if always, keep = p.alwaysAsked(l); always != nil && (keep == nil || l.problem != "") {
-			d.Suggested = d.Narrow
-			return d.because(Ask, append(always, d.Reasons...)...)
-		}
+	if !p.Confinement.Layer {
+		always, keep = p.alwaysAsked(l)
 	}
-	if l.problem != "" {
-		return p.decideProblem(d, l, rules)
-	}
-	before := d.Place
-	if allowed {
-		d.Covers = Content
-		d = d.because(Run, Reason{Code: RulesAllow})
-	} else {
+	switch r, every := find(p.allowing(), func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }); {
+	case always != nil && keep == nil:
+		return d.because(Ask, always...)
+	case allowed:
+		d = d.because(Run, Reason{Code: RulesAllow}).covering(Content)
+	case every && !p.hides(l):
+		d = d.by(Run, RuleAllows, r).covering(Content)
+	case l.problem != "" && (d.Place != PlaceLayer || p.hides(l)):
+		return d.because(Ask, Reason{Code: NotParsed, Object: l.problem})
+	default:
 		d = p.byPlace(d, l)
 	}
-	if always != nil && d.Verdict == Run { // the journal keeps the files that it could lose
-		if !d.Has(TriedFirst) {
-			d.Keep = keep
-		}
-		d.Verdict, d.Place, d.Reasons = Ask, before, nil
+	if always != nil && d.Verdict == Run {
+		d.Verdict, d.Keep, d.Reasons = Ask, keep, always
 	}
-	d.Reasons = append(always, d.Reasons...)
 	return d
+}
+
+// hides reports whether a line that the shell may take in another way could hide something that a rule refuses or asks
+// about.
+func (p *Policy) hides(l parsed) bool {
+	narrows := func(r Rule) bool { return r.HasArg && r.names(l.tool, tool.KindRun) }
+	return l.problem != "" && (slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows))
 }
 
 // decideInput decides over text typed to a background command, which may be a shell: rules for some
@@ -204,7 +250,7 @@ func (p *Policy) decideInput(name string, access tool.Access) Decision {
 	if r, ok := find(p.allowing(), covers); ok {
 		return d.by(Run, RuleAllows, r)
 	}
-	if d.Place == PlaceBackground && p.trustAnswers() {
+	if d.Place == PlaceBackground && p.trusts() && p.writesFreely() {
 		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
 	}
 	return d.because(Ask, Reason{Code: TypedInput})
@@ -255,9 +301,6 @@ func (d Decision) Heeding(o Opinion, mode Mode) Decision {
 		return d.because(Ask, append([]Reason{reason}, d.Reasons...)...)
 	case o.Verdict == Run && mode != ModePlan && !asks:
 		d.Covers = max(d.Covers, Content)
-		if d.Has(TriedFirst) {
-			d.Place, d.Reasons = PlaceSandbox, nil
-		}
 		return d.because(Run, append([]Reason{reason}, d.Reasons...)...)
 	}
 	return d
@@ -286,30 +329,26 @@ func (p *Policy) Concerns(rules []Rule, name string, access tool.Access) bool {
 func (p *Policy) parse(name string, access tool.Access) parsed {
 	l := parsed{tool: name, text: trimLine(access.Command), dir: access.Dir}
 	read := line.Parse(access.Command, access.Dir, p.Shell)
-	l.problem = read.Problem
-	_, denied := readGroup(p.DenyRules, name)
+	l.problem, l.reads = read.Problem, read.Problem == "" && len(read.Commands) > 0
 	for _, c := range read.Commands {
 		s := &part{Command: c}
-		if l.parts = append(l.parts, s); c.Certain {
-			s.reads, s.why = p.inspector().check(c)
-			row, _ := readOnlyRow(c.Name())
-			s.unasked = s.reads && p.NoProject == "" && (!denied || row.has(pathless) || c.Name() == "cd")
-			l.sure = append(l.sure, s)
-			if !s.unasked {
-				l.rest = append(l.rest, s)
-			}
-		}
+		s.reads, s.why = p.inspector().check(c)
+		l.parts, l.reads = append(l.parts, s), l.reads && s.reads
 	}
-	l.reads = l.problem == "" && len(l.sure) > 0 && len(l.rest) == 0
 	p.findDeny(&l)
 	p.findAsk(&l)
 	return l
 }
 
-// findDeny notes which rules deny or may deny the line, and which of its commands.
+// findDeny notes which rules deny or may deny the line, and which of its commands. A line whose commands are not all
+// seen counts as if it ran whatever words it holds.
 func (p *Policy) findDeny(l *parsed) {
+	guesses := l.guesses()
 	for _, r := range p.DenyRules {
 		if r.namesWidely(l.tool, tool.KindRun) && (!r.HasArg || r.is(l.text)) {
+			l.denies = first(l.denies, r)
+		}
+		if slices.ContainsFunc(guesses, func(c line.Command) bool { hit, _ := p.speaksOf(r, l.tool, c); return hit }) {
 			l.denies = first(l.denies, r)
 		}
 		for _, s := range l.parts {
@@ -317,7 +356,7 @@ func (p *Policy) findDeny(l *parsed) {
 			case hit:
 				s.denies, l.denies = first(s.denies, r), first(l.denies, r)
 			case unsure:
-				s.mayDeny, l.mayDeny = first(s.mayDeny, r), first(l.mayDeny, r)
+				l.mayDeny = first(l.mayDeny, r)
 				s.missed = append(s.missed, MissedRule{r.String(), r.Origin, "the deciding word is not known in advance"})
 			}
 		}
@@ -328,7 +367,7 @@ func (p *Policy) findDeny(l *parsed) {
 // speak, of a command which the user did not allow in this session.
 func (p *Policy) findAsk(l *parsed) {
 	for _, r := range p.AskRules {
-		all := r.names(l.tool, tool.KindRun) && (!r.HasArg || r.is(l.text) || r.Arg == ReadGroup && l.reads)
+		all := r.names(l.tool, tool.KindRun) && (!r.HasArg || r.is(l.text))
 		if all && len(l.parts) == 0 {
 			l.asks = first(l.asks, r)
 		}
@@ -350,11 +389,11 @@ func first(before *Rule, now Rule) *Rule {
 	return &now
 }
 
-// findAllow notes which rules allow commands, and reports whether all that need one have one.
-func (p *Policy) findAllow(l parsed, rules []Rule) (all bool) {
-	all = l.problem == "" && len(l.rest) > 0
+// findAllow notes which rules allow commands, and reports whether all that do more than read have one.
+func (p *Policy) findAllow(l parsed) (all bool) {
+	all = l.problem == "" && !l.reads && len(l.parts) > 0
 	for _, s := range l.parts {
-		for _, r := range rules {
+		for _, r := range p.allowing() {
 			yes, why := p.coversCommand(r, l.tool, s.Command)
 			if yes {
 				s.allows = &r
@@ -364,13 +403,13 @@ func (p *Policy) findAllow(l parsed, rules []Rule) (all bool) {
 				s.missed = append(s.missed, MissedRule{r.String(), r.Origin, why})
 			}
 		}
-		all = all && (!s.Certain || s.unasked || s.allows != nil)
+		all = all && (s.reads && p.NoProject == "" || s.allows != nil)
 	}
 	return all
 }
 
-// part is the part of the decision on one command of a line.
-func (d Decision) part(s *part, name string, mode Mode) Part {
+// part is the part of the decision on one simple command of a line.
+func (d Decision) part(s *part, mode Mode) Part {
 	made := Part{Text: s.String(), Missed: s.missed}
 	is := func(verdict Verdict, rule *Rule, why string) Part {
 		made.Verdict, made.Why = verdict, why
@@ -382,8 +421,8 @@ func (d Decision) part(s *part, name string, mode Mode) Part {
 	switch {
 	case s.denies != nil:
 		return is(Refuse, s.denies, "a deny rule speaks of it")
-	case s.unasked:
-		return is(Run, &Rule{Tool: name, Arg: ReadGroup, HasArg: true}, "it only reads")
+	case s.reads:
+		return is(Run, nil, "it only reads")
 	case mode == ModePlan && d.Verdict != Run:
 		return is(Refuse, nil, "plan mode only reads, whatever the rules")
 	case s.asks != nil && d.Verdict != Run:

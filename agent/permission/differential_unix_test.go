@@ -163,7 +163,7 @@ func (tr *trial) try(t testing.TB, text string) {
 		tr.ran++
 		for _, c := range tr.run(t, shell, text) {
 			if !tr.mayRun(c) {
-				t.Errorf("%s -c %q ran %q in %s", shell.path, text, line.Texts(c.Words), c.Dirs)
+				t.Errorf("%s -c %q ran %q in %s", shell.path, text, line.Texts(c.Words), c.Dir)
 			}
 		}
 		if after := treeState(t, tr.root); after != tr.before {
@@ -205,7 +205,7 @@ func (tr *trial) run(t testing.TB, shell trialShell, text string) (ran []line.Co
 		if err != nil || len(fields) < 3+n {
 			break // two wrote at once
 		}
-		c := line.Command{Dirs: []string{string(fields[0])}}
+		c := line.Command{Dir: string(fields[0])}
 		for _, w := range fields[2 : 3+n] {
 			c.Words = append(c.Words, line.Word{Text: string(w), Known: true})
 		}
@@ -360,7 +360,7 @@ func FuzzShellLines(f *testing.F) {
 	})
 }
 
-// readOnlyNames are the commands of the @read group except git.
+// readOnlyNames are the commands of the reading table except git.
 func readOnlyNames() (names []string) {
 	for _, r := range readOnlyCommands[:len(readOnlyCommands)-1] {
 		names = append(names, strings.Fields(r.names)...)

@@ -1,12 +1,9 @@
 package permission
 
 import (
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"artoo/agent/permission/line"
 	"artoo/tool"
 )
 
@@ -57,58 +54,4 @@ func (p *Policy) coversGuarded(r Rule, access tool.Access) bool {
 		}
 	}
 	return true
-}
-
-// writesGuarded names the auto-executed file that the words of a command write, "" for none.
-func (p *Policy) writesGuarded(s line.Command) (why string) {
-	if words := s.Git(); len(words) > 0 && words[0].Text == "config" {
-		words = words[1:] // git takes no value beside a list of all
-		lists := len(words) > 0 && words[0].Known && line.In("-l --list list", words[0].Text)
-		if !lists && gitConfigWrites(line.Texts(words)) != "" {
-			return "it can write git's configuration, which git obeys"
-		}
-	}
-	for _, w := range s.Writes() {
-		text := strings.TrimPrefix(w.Text, "of=")
-		if w.Glob {
-			if why := globOfGuarded(text); why != "" {
-				return why
-			}
-		}
-		for _, file := range p.places(s, text) {
-			why := p.whyGuarded(file)
-			// A link on the way may lead to one.
-			if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil && why == "" {
-				why = p.whyGuarded(filepath.Join(real, filepath.Base(file)))
-			}
-			if why != "" {
-				return why
-			}
-		}
-	}
-	return ""
-}
-
-func (p *Policy) places(s line.Command, to string) (files []string) {
-	if len(s.Dirs) == 0 {
-		return line.PathsFrom([]string{p.Root}, to)
-	}
-	return s.Paths(to)
-}
-
-// globOfGuarded reports whether a glob may stand for a well-known auto-executed file. Others of the list
-// do not count: a* may be azure-pipelines.yml, and hardly ever is.
-func globOfGuarded(glob string) (why string) {
-	for part := range strings.SplitSeq(glob, "/") {
-		if strings.Trim(part, "*") == "" || !strings.ContainsAny(part, "*?[") {
-			continue
-		}
-		for name := range strings.FieldsSeq(`.git .github .husky .vscode .idea .envrc .npmrc .claude .artoo .cargo .gitmodules
-			.gitattributes .githooks .mcp.json AGENTS.md CLAUDE.md Jenkinsfile`) {
-			if fits, err := path.Match(part, name); fits || err != nil {
-				return "it may write " + name + ", which programs run automatically (" + glob + ")"
-			}
-		}
-	}
-	return ""
 }

@@ -104,7 +104,7 @@ func TestFewHarmlessLinesAreAsked(t *testing.T) {
 func TestHardlyAHarmlessLineIsAskedWhereThereAreLayers(t *testing.T) {
 	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
-	p.Confinement = Confinement{Sandbox: true, Layer: true, Auto: true}
+	p.Confinement = Confinement{Sandbox: true, Layer: true, ByEntry: true}
 	p.World.Environ = nil // Programs installed here do not matter.
 	for _, row := range []struct {
 		name        string
@@ -130,7 +130,7 @@ func TestHardlyAHarmlessLineIsAskedWhereThereAreLayers(t *testing.T) {
 func TestATextInTheLineIsNoProgramOfTheProject(t *testing.T) {
 	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
-	p.Confinement, p.World.Environ = Confinement{Sandbox: true, Layer: true, Auto: true}, nil
+	p.Confinement, p.World.Environ = Confinement{Sandbox: true, Layer: true, ByEntry: true}, nil
 	for line, want := range map[string]Verdict{
 		"python3 - <<'E'\nprint(1)\nE":            Run,
 		"python3 <<'E'\nprint(1)\nE":              Run,

@@ -33,6 +33,7 @@ func TestASearchThatFollowsLinksStaysInTheProject(t *testing.T) {
 	wantEffect(t, p, Run, "grep -rn --include='*.go' x sub")
 }
 
+// What git stores is no secret; what a hidden file has become in the work tree is one.
 func TestWhatGitStoresIsReadUnasked(t *testing.T) {
 	t.Parallel()
 	root, p := harmlessTree(t, ModeAsk)
@@ -40,6 +41,9 @@ func TestWhatGitStoresIsReadUnasked(t *testing.T) {
 	gitIn(t, root, "add", "-f", ".env")
 	gitIn(t, root, "commit", "-q", "-m", "secret")
 	wantEffect(t, p, Run, "git show", "git log -p --all", "git cat-file -p 1a2b3c4", "git diff --cached", "git grep --cached SECRET")
+	wantEffect(t, p, Ask, "git diff", "git diff HEAD -- .", "git grep SECRET")
+	p.Confinement = Confinement{Sandbox: true, ByEntry: true}
+	wantEffect(t, p, Run, "git diff", "git grep SECRET")
 }
 
 func TestAManualPageOfGitRunsNoProgramOfTheRepository(t *testing.T) {
@@ -73,6 +77,6 @@ func TestCommandsInTextsAreSeenByDenyAndByWhatIsAskedAlways(t *testing.T) {
 		wantEffect(t, p, Refuse, spelling)
 		p.DenyRules = nil
 	}
-	wantEffect(t, p, Run, `x=1; make`, `echo "rm -rf q"`, `printf '%s\n' 'a[1]'`, `x="rm -rf q"; make`,
+	wantEffect(t, p, Run, `x=1; make`, `echo "rm -rf q"`, `printf '%s\n' 'a[1]'`,
 		`git -c user.name=x commit -m y`)
 }

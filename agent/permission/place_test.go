@@ -21,7 +21,7 @@ import (
 func confinedPolicy(t *testing.T, mode Mode, allow ...string) (string, *Policy) {
 	t.Helper()
 	root, p := harmlessTree(t, mode)
-	p.Confinement = Confinement{Sandbox: true, Layer: true, Auto: true}
+	p.Confinement = Confinement{Sandbox: true, Layer: true, ByEntry: true}
 	for _, text := range allow {
 		r, err := ParseRule(text)
 		if err != nil {
@@ -46,7 +46,7 @@ func TestWhereALineRuns(t *testing.T) {
 		verdict Verdict
 		place   Place
 	}{
-		{ModeAsk, "", "cat a.txt", Run, PlaceReadOnly},
+		{ModeAsk, "", "cat a.txt", Run, PlaceLayer},
 		{ModeAsk, "", "ps aux", Run, PlaceLayer},
 		{ModeAsk, "", "kill %1", Run, PlaceLayer},
 		{ModeAsk, "", "sed -i s/a/b/ a.txt", Run, PlaceLayer},
@@ -70,7 +70,7 @@ func TestWhereALineRuns(t *testing.T) {
 		{ModeAsk, "bash(git push)", "git push", Ask, PlaceHost},
 		{ModeAsk, "bash!(git push)", "git push", Run, PlaceHost},
 		{ModeAsk, "bash!(git push)", "git push --force", Ask, PlaceHost},
-		{ModePlan, "", "cat a.txt", Run, PlaceReadOnly},
+		{ModePlan, "", "cat a.txt", Run, PlaceLayer},
 		{ModePlan, "bash", "sed -i s/a/b/ a.txt", Run, PlaceLayer},
 		{ModePlan, "bash", "go test ./...", Run, PlaceLayer},
 		{ModePlan, "bash!", "git push", Refuse, PlaceHost},
@@ -207,7 +207,7 @@ func TestABackgroundCommandIsAskedUnlessTrusted(t *testing.T) {
 		mode    Mode
 		trusted bool
 		verdict Verdict
-	}{{ModeAsk, true, Ask}, {ModeEdits, false, Ask}, {ModeEdits, true, Run}, {ModeAuto, false, Ask}, {ModeAuto, true, Run},
+	}{{ModeAsk, true, Ask}, {ModeEdits, false, Ask}, {ModeEdits, true, Run}, {ModeAuto, false, Run}, {ModeAuto, true, Run},
 		{ModePlan, true, Refuse}} {
 		root, p := confinedPolicy(t, row.mode)
 		p.TrustsPrograms = row.trusted
@@ -225,7 +225,7 @@ func TestABackgroundCommandIsAskedUnlessTrusted(t *testing.T) {
 func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
 	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk)
-	for _, text := range []string{"bash(sed:*)", "bash(@read)"} {
+	for _, text := range []string{"bash(sed:*)"} {
 		r, err := ParseRule(text)
 		if err != nil {
 			t.Fatal(err)
@@ -235,7 +235,7 @@ func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
 			t.Errorf("deny %s: %s on %s", text, d.Verdict, d.Place)
 		}
 		p.DenyRules, p.AskRules = nil, []Rule{r}
-		if d := decideIn(p, root, "sed -i s/a/b/ a.txt"); text == "bash(sed:*)" && d.Verdict != Ask {
+		if d := decideIn(p, root, "sed -i s/a/b/ a.txt"); d.Verdict != Ask {
 			t.Errorf("ask %s: %s on %s", text, d.Verdict, d.Place)
 		}
 		p.AskRules = nil
@@ -246,17 +246,10 @@ func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
 func TestPlanModeRefusesWhatARuleAsksAbout(t *testing.T) {
 	t.Parallel()
 	root, p := confinedPolicy(t, ModePlan)
-	for name, can := range map[string]Confinement{"layer": p.Confinement, "tried first": {Sandbox: true, First: true, Auto: true}} {
-		p.Confinement = can
-		for rule, want := range map[string]Verdict{"bash(sort:*)": Run, "bash(sed:*)": Refuse} {
-			r, err := ParseRule(rule)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.AskRules = []Rule{r}
-			if d := decideIn(p, root, "sed -i s/a/b/ a.txt"); d.Verdict != want {
-				t.Errorf("%s, ask %s: %s in %q (%s)", name, rule, d.Verdict, d.Place, d.Reason())
-			}
+	for rule, want := range map[string]Verdict{"bash(sort:*)": Run, "bash(sed:*)": Refuse} {
+		p.AskRules = ruled(t, rule)
+		if d := decideIn(p, root, "sed -i s/a/b/ a.txt"); d.Verdict != want {
+			t.Errorf("ask %s: %s in %q (%s)", rule, d.Verdict, d.Place, d.Reason())
 		}
 	}
 }
@@ -501,7 +494,7 @@ func TestTheJournalTakesThePlaceOfAsking(t *testing.T) {
 func TestAnExplanationSaysWhereALineRuns(t *testing.T) {
 	t.Parallel()
 	root, p := confinedPolicy(t, ModeAsk, "bash!(git push)")
-	for line, place := range map[string]string{"cat a.txt": "read-only", "touch x": "layer", "go test ./...": "layer",
+	for line, place := range map[string]string{"cat a.txt": "layer", "touch x": "layer", "go test ./...": "layer",
 		"git push": "host"} {
 		if e := p.Explain("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: root}); e.Place != place {
 			t.Errorf("%s: in %q, expected %q", line, e.Place, place)

@@ -15,7 +15,7 @@ import (
 //
 // MODE is one of artoo's where all can be confined, landlock (auto on
 // Landlock beside .git) or none (ask, nothing confines). EFFECT is the place where the
-// line runs unasked, first where it is tried read-only, ?PLACE where it runs after a yes, or deny. ␤ ends a line.
+// line runs unasked, ?PLACE where it runs after a yes, or deny. ␤ ends a line.
 type placeRow struct {
 	class, line string
 	want        map[string]string
@@ -54,7 +54,7 @@ func (r placeRow) policyFor(t *testing.T, base *Policy, mode string) *Policy {
 	p.session = nil
 	switch mode {
 	case "landlock":
-		p.Mode, p.Confinement = ModeAuto, Confinement{Sandbox: true, First: true}
+		p.Mode, p.Confinement = ModeAuto, Confinement{Sandbox: true}
 	case "none":
 		p.Mode, p.Confinement = ModeAsk, Confinement{}
 	default:
@@ -87,9 +87,6 @@ func spelled(d Decision) string {
 	if d.Place == PlaceHost {
 		place = "host"
 	}
-	if d.Has(TriedFirst) {
-		return "first"
-	}
 	switch d.Verdict {
 	case Refuse:
 		return "deny"
@@ -102,7 +99,7 @@ func spelled(d Decision) string {
 func placesPolicy(t *testing.T) *Policy {
 	t.Helper()
 	root, p := harmlessTree(t, ModeAsk)
-	p.Confinement = Confinement{Sandbox: true, Layer: true, Auto: true}
+	p.Confinement = Confinement{Sandbox: true, Layer: true, ByEntry: true}
 	for _, name := range []string{"build.sh", "build.py", "build.js", "lost/x", ".env", "AGENTS.md", "README.md"} {
 		putFile(t, filepath.Join(root, name), "x\n")
 	}

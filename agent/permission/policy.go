@@ -37,6 +37,7 @@ type Policy struct {
 	// without a question: the user trusts the project for it, or said so in this session.
 	TrustsPrograms bool
 	Ceiling
+	Seen *Seen // for rules for outside; may be nil
 
 	session []Rule
 	guarded func(path string, link bool) string // why a file is guarded; set during one decision
@@ -45,8 +46,7 @@ type Policy struct {
 // Mode is the approval mode.
 type Mode string
 
-// The four modes. ModeAuto asks nothing that the sandbox confines; see Confinement.Auto
-// for machines without layers.
+// The four modes. ModeAuto is ModeEdits with trust in the project's own programs.
 const (
 	ModeAsk   Mode = "ask"
 	ModeEdits Mode = "edits"
@@ -59,8 +59,8 @@ const (
 type Confinement struct {
 	Sandbox  bool // commands can be confined
 	Layer    bool // and every foreground line runs on a throwaway layer
-	First    bool // a read-only command changes nothing: without layers system programs are tried so
-	Auto     bool // mode auto runs a trusted project's programs in the sandbox also without layers
+	ByEntry  bool // without layers it holds writes entry by entry: guarded files are read-only in it
+	External bool // the user says that the machine is the sandbox: lines run unconfined, where no layer is there
 	Shows    bool // confined commands can read denied files
 	Network  bool // confined commands reach the network, unless they are read-only
 	Required bool // calls that cannot be confined are refused
@@ -100,6 +100,11 @@ func (p *Policy) SessionRules() []Rule { return append([]Rule(nil), p.session...
 
 // allowing are all rules that allow, those of this session first.
 func (p *Policy) allowing() []Rule { return append(p.SessionRules(), p.AllowRules...) }
+
+// writesFreely reports whether file tools write files that are not guarded unasked.
+func (p *Policy) writesFreely() bool {
+	return p.Mode == ModeEdits || p.Mode == ModeAuto || p.Confinement.Layered && p.Mode != ModePlan
+}
 
 // deciding is the policy for one decision, which looks at git's configuration and for denied
 // files once.
@@ -174,12 +179,10 @@ const (
 	Outside         Code = "outside"           // the line leaves the sandbox
 	OwnPrograms     Code = "own-programs"      // the line runs the project's own programs
 	OnLayer         Code = "on-layer"          // the effects are judged afterwards
-	TriedFirst      Code = "tried-first"       // the line runs read-only, and an attempt to write is asked about
-	TriedToWrite    Code = "tried-to-write"    // the line ran read-only, and Object is why it has to do more
 	GoesOn          Code = "goes-on"           // the command goes on, on the project itself
 	TypedInput      Code = "typed-input"       // a text for a background command
 	NotKept         Code = "not-kept"          // the journal cannot hold Object
-	ReadingDenied   Code = "reading-denied"    // a rule takes away unasked reading
+	FilesChanged    Code = "files-changed"     // artoo or its lines changed files since the last yes to Rule
 	ChangedNothing  Code = "changed-nothing"   // the line changed nothing
 	EffectsAsked    Code = "effects-asked"     // Object, of the class that decides, is asked about
 	NeverApplied    Code = "never-applied"     // Object is forbidden
@@ -223,12 +226,10 @@ var sentences = map[Code]string{
 	Outside:        "runs outside the sandbox (network, keys, home): OBJECT",
 	OwnPrograms:    "it runs the project's own programs: OBJECT",
 	OnLayer:        "its changes are judged afterwards",
-	TriedFirst:     "it runs read-only first",
-	TriedToWrite:   "it ran read-only, and OBJECT",
 	GoesOn:         "it goes on in the background, on the project itself",
 	TypedInput:     "text typed to a command may run anything",
 	NotKept:        "this could not be undone: OBJECT",
-	ReadingDenied:  "the rule deny RULE lets nothing run unasked",
+	FilesChanged:   "files were changed here since the last yes to RULE",
 	ChangedNothing: "it changed nothing",
 	TookTooLong:    "judging it took too long: OBJECT",
 	NotReplayed:    "git's changes cannot be applied",
@@ -266,6 +267,7 @@ type Decision struct {
 	// Builds means that ignored files of the line are output: it only builds and reads.
 	Builds  bool
 	Git     bool     // the line runs git
+	Reads   bool     // the line does nothing but read, by the reading table: it may run beside other calls
 	Reasons []Reason // the one that decided first
 	// Keep are absolute paths. Once the journal holds them, a command whose verdict is Ask may run.
 	Keep []string
@@ -339,6 +341,12 @@ func (d Decision) because(v Verdict, reasons ...Reason) Decision {
 	return d
 }
 
+// covering is the decision of a rule that approves effects up to a class beforehand.
+func (d Decision) covering(c Class) Decision {
+	d.Covers = c
+	return d
+}
+
 // by is because with a rule as the reason.
 func (d Decision) by(v Verdict, code Code, r Rule) Decision {
 	reason := Reason{Code: code, Rule: r.String()}
@@ -348,8 +356,50 @@ func (d Decision) by(v Verdict, code Code, r Rule) Decision {
 	return d.because(v, reason)
 }
 
-// ReadGroup is the argument of the rule that stands for the read-only commands.
-const ReadGroup = "@read"
+// Seen notes which rules for outside the user has said yes to since artoo or its lines last changed a file. A session and
+// its sub-agents share one; nil counts nothing as changed.
+// Any goroutine may call its methods.
+type Seen struct {
+	// Earlier means that an earlier session changed files here: a rule that the user wrote before it is stale.
+	Earlier bool
+
+	mu      sync.Mutex
+	changes int
+	yes     map[string]int
+}
+
+// Change notes that artoo or a line of its changed files.
+func (s *Seen) Change() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changes++
+}
+
+// Yes notes the user's yes to a call whose rule had become stale.
+func (s *Seen) Yes(d Decision) {
+	if s == nil || !d.Has(FilesChanged) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.yes == nil {
+		s.yes = map[string]int{}
+	}
+	s.yes[d.Rule] = s.changes
+}
+
+func (s *Seen) stale(r Rule) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	then, said := s.yes[r.String()]
+	if !said && s.Earlier && !strings.HasPrefix(r.Origin, "--") { // that of a flag was given at this start
+		return true
+	}
+	return then != s.changes
+}
 
 // Rule names a set of calls: a tool, or a tool and its input.
 //
@@ -357,7 +407,6 @@ const ReadGroup = "@read"
 //	bash(go test ./...)      this very command
 //	bash(go test:*)          commands that begin with these words
 //	bash(git * main)         * as a word is any words, within one any characters
-//	bash(@read)              the commands that only read
 //	bash!(npm ci)            outside the sandbox; without a sandbox the same as bash(npm ci)
 //	write(docs/**)           files, relative to the project root
 //	write(./docs/**)         relative to the working directory

@@ -31,7 +31,7 @@ func TestReadingDoc(t *testing.T) {
 	}
 }
 
-// readingDoc lists the commands of the @read group as Markdown.
+// readingDoc lists the commands of the reading table as Markdown.
 func readingDoc() string {
 	var names []string // git and `TOOL --version` are lists of their own
 	var notes strings.Builder
@@ -81,9 +81,10 @@ const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permis
 
 ## Read-only commands
 
-These run without a question, read-only, in every mode: inside the project, without the options listed below, and without files outside the
+Where the machine has layers, every command runs on one, and this table only tells which commands read beside a build (below). Without layers a
+line of these runs without a question, in every mode: inside the project, without the options listed below, and without files outside the
 project or hidden files. No pattern or variable may turn into an option. Output may be redirected to /dev/null or between descriptors only. git
-runs only while the repository's own configuration names no programs. A rule ` + "`bash(@read)`" + ` stands for all of them.
+runs only while the repository's own configuration names no programs.
 
 `
 

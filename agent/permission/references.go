@@ -104,31 +104,32 @@ func (r *references) command(text, by, dir string, dirs bool) {
 		if read.Problem != "" && dirs && from == r.root {
 			r.unread = append(r.unread, by)
 		}
-		unknown := []string{from}
+		seen := []string{from}
 		for _, c := range read.Commands {
 			if c.Name() == "cd" && len(c.Words) > 1 {
 				to := c.Words[1]
 				to.Text += "/" // a directory that is not there yet counts too
-				unknown = append(unknown, r.paths(to, unknown[:1], false)...)
-			}
-		}
-		for _, c := range read.Commands {
-			seen := c.Dirs
-			if len(seen) == 0 {
-				seen = unknown
+				seen = append(seen, r.paths(to, from, false)...)
 			}
 			for i, w := range slices.Concat(modules(c.Words), c.Inputs) {
-				for _, path := range r.paths(w, seen, i == 0) {
-					info, err := os.Stat(path)
-					isDir := err == nil && info.IsDir()
-					if !isDir || dirs {
-						r.add(path, by)
-					}
-					if parent := filepath.Dir(path); dirs && !isDir && names.Within(r.root, parent) {
-						r.add(parent, by)
-					}
+				for _, at := range seen {
+					r.named(r.paths(w, at, i == 0), by, dirs)
 				}
 			}
+		}
+	}
+}
+
+// named takes paths that a command names. With dirs they may be directories, and the directory of a file counts too.
+func (r *references) named(paths []string, by string, dirs bool) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		isDir := err == nil && info.IsDir()
+		if !isDir || dirs {
+			r.add(path, by)
+		}
+		if parent := filepath.Dir(path); dirs && !isDir && names.Within(r.root, parent) {
+			r.add(parent, by)
 		}
 	}
 }
@@ -174,7 +175,7 @@ func (r *references) literal(w line.Word) string {
 
 // paths are the paths that a word may name: it has a slash or an extension, or names a file that is there. So may what
 // follows an equals sign or an option's letter. first is for the program, which PATH finds.
-func (r *references) paths(w line.Word, dirs []string, first bool) (paths []string) {
+func (r *references) paths(w line.Word, dir string, first bool) (paths []string) {
 	text := r.literal(w)
 	maybe := []string{text}
 	if line.IsOption(text) {
@@ -191,10 +192,9 @@ func (r *references) paths(w line.Word, dirs []string, first bool) (paths []stri
 		if text == "" || first && !slash {
 			continue
 		}
-		for _, path := range line.PathsFrom(dirs, text) {
-			if info, err := os.Stat(path); slash || filepath.Ext(text) != "" || err == nil && info.Mode().IsRegular() {
-				paths = append(paths, path)
-			}
+		path := line.Command{Dir: dir}.Path(text)
+		if info, err := os.Stat(path); slash || filepath.Ext(text) != "" || err == nil && info.Mode().IsRegular() {
+			paths = append(paths, path)
 		}
 	}
 	return paths

@@ -19,10 +19,10 @@ const (
 // Rights are the fates of each kind of act without a rule, as Decide and Judge decide.
 // The model's prompt and the user's pages are made of them.
 type Rights struct {
-	// The causes of the rights. ReadingDenied means that a rule lets nothing read unasked.
-	Mode                                        Mode
-	Confinement                                 Confinement
-	Trusted, NoProject, ReadingDenied, Headless bool
+	// The causes of the rights.
+	Mode                         Mode
+	Confinement                  Confinement
+	Trusted, NoProject, Headless bool
 
 	Reading    Fate // listed read-only commands inside the project
 	Edits      Fate // file tools on files of the project that are not guarded
@@ -33,18 +33,15 @@ type Rights struct {
 	Own        Fate // those that run the project's own programs
 	Outside    Fate // those that leave the sandbox
 	Background Fate // those that go on after their call
-	// Lands is the strictest class of effects that land unasked on a layer, Beyond the fate of stricter ones. Where
-	// commands are tried read-only, Lands is Nothing, and Beyond the fate of an attempt to write. Otherwise they are
-	// Nothing and "".
+	// Lands is the strictest class of effects that land unasked on a layer, Beyond the fate of stricter ones; Nothing and
+	// "" without layers.
 	Lands  Class
 	Beyond Fate
 }
 
 // Rights are those of a session; headless means that no one can answer.
 func (p *Policy) Rights(headless bool) Rights {
-	_, denied := readGroup(p.DenyRules, "bash")
-	return Rights{Confinement: p.holds(), Trusted: p.TrustsPrograms, NoProject: p.NoProject != "", ReadingDenied: denied,
-		Headless: headless}.In(p.Mode)
+	return Rights{Confinement: p.Confinement, Trusted: p.TrustsPrograms, NoProject: p.NoProject != "", Headless: headless}.In(p.Mode)
 }
 
 // In are the same rights in another mode.
@@ -54,21 +51,11 @@ func (r Rights) In(mode Mode) Rights {
 	if r.NoProject {
 		p.NoProject = "no project"
 	}
-	if r.ReadingDenied {
-		p.DenyRules = []Rule{{Tool: "bash", Arg: ReadGroup, HasArg: true}}
-	}
-	r.Lands, r.Beyond = Nothing, ""
-	line := func(place Place, own ...string) Fate {
-		d := p.byPlace(Decision{Place: place, Own: own}, parsed{tool: "bash"})
-		if d.Has(TriedFirst) {
-			r.Beyond = r.fate(Ask)
+	line := func(place Place, reads bool, own ...string) Fate {
+		if mode == ModePlan && place != PlaceLayer && !reads {
+			return Refused
 		}
-		if mode == ModePlan && d.Place != PlaceLayer {
-			if r.Beyond = Refused; !d.Has(TriedFirst) {
-				return Refused
-			}
-		}
-		return r.fate(d.Verdict)
+		return r.fate(p.byPlace(Decision{Place: place, Own: own}, parsed{reads: reads}).Verdict)
 	}
 	foreground, background := PlaceHost, PlaceHost
 	switch {
@@ -77,27 +64,29 @@ func (r Rights) In(mode Mode) Rights {
 	case r.Confinement.Sandbox:
 		foreground, background = PlaceSandbox, PlaceBackground
 	}
-	r.Commands, r.Own, r.Outside, r.Background = line(foreground), line(foreground, unseen), line(PlaceHost), line(background)
-	if r.Reading = Unasked; r.ReadingDenied {
-		r.Reading = r.Commands
-	}
-	r.Edits, r.Guarded, r.Fetching, r.Servers = r.fate(Ask), r.fate(Ask), r.fate(Ask), r.fate(Ask)
+	r.Reading, r.Commands, r.Own = line(foreground, true), line(foreground, false), line(foreground, false, unseen)
+	r.Background = line(background, false)
+	r.Edits, r.Guarded, r.Fetching, r.Servers, r.Outside = r.fate(Ask), r.fate(Ask), r.fate(Ask), r.fate(Ask), r.fate(Ask)
 	switch {
 	case mode == ModePlan:
-		r.Edits, r.Guarded, r.Fetching = Refused, Refused, Refused
+		r.Edits, r.Guarded, r.Fetching, r.Outside = Refused, Refused, Refused, Refused
 	case !r.NoProject && p.writesFreely():
 		r.Edits = Unasked
 	}
-	if r.Commands != Unasked {
-		r.Beyond = ""
+	switch {
+	case r.Confinement.Inside():
+		r.Outside = Refused
+	case !r.Confinement.Sandbox: // no place is outside
+		r.Outside = r.Commands
 	}
+	r.Lands, r.Beyond = Nothing, ""
 	if r.Confinement.Layer {
-		r.Lands, r.Beyond = p.lands(Decision{}), Asked
-		if r.Headless {
-			r.Beyond = Discarded
-		}
+		r.Lands, r.Beyond = p.lands(Decision{}), r.fate(Ask)
 		if mode == ModePlan {
-			r.Lands, r.Beyond = Nothing, Discarded
+			r.Lands = Nothing
+		}
+		if mode == ModePlan || r.Headless {
+			r.Beyond = Discarded
 		}
 	}
 	return r
@@ -112,11 +101,6 @@ func (r Rights) fate(v Verdict) Fate {
 		return Asked
 	}
 	return Refused
-}
-
-// writesFreely reports whether file tools write files that are not guarded unasked.
-func (p *Policy) writesFreely() bool {
-	return p.Mode == ModeEdits || p.Mode == ModeAuto || p.Confinement.Layered && p.Mode != ModePlan
 }
 
 // ModeError means that a mode cannot hold where artoo was started.

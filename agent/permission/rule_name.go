@@ -143,10 +143,8 @@ func (r *Rule) impossible(kind ruleArg) (why, try string) {
 func (r *Rule) impossibleCommand() (why, try string) {
 	arg := r.Arg
 	switch {
-	case arg == ReadGroup:
-		return "", ""
 	case strings.HasPrefix(arg, "@"):
-		return "the only group of commands is " + ReadGroup, "bash(" + ReadGroup + ")"
+		return "there are no groups of commands: name the commands", ""
 	case strings.Trim(arg, "* :") == "":
 		return "it names no command", "bash"
 	}
@@ -154,19 +152,16 @@ func (r *Rule) impossibleCommand() (why, try string) {
 	if !wild {
 		return "", "" // any line may come
 	}
-	words := patternWords(text)
-	if words == nil {
+	switch words, ok := line.Words(text); {
+	case words == nil:
 		return "its quotes are not closed", ""
-	}
-	for i, w := range words {
-		bare := strings.ReplaceAll(w.Text, wildcard, "*")
-		switch {
-		case !w.quoted && (strings.ContainsAny(w.Text, ";|&<>`") || strings.Contains(w.Text, "$(")):
-			why = fmt.Sprintf("a pattern is for one simple command, and %.40s makes it more", bare)
-			before := line.Each(words[:i], func(w patternWord) string { return strings.ReplaceAll(w.Text, wildcard, "*") })
-			return why, "bash(" + cmp.Or(strings.Join(before, " "), "go test") + ":*)"
-		case strings.Contains(w.Text, "/"+wildcard+wildcard), strings.HasPrefix(w.Text, wildcard+wildcard+"/"):
-			return "** is for files", "write(" + bare + ")"
+	case !ok:
+		return "a pattern is for one simple command", "bash(" + strings.ReplaceAll(strings.Join(words, " "), wildcard, "*") + ":*)"
+	default:
+		for _, w := range words {
+			if strings.Contains(w, "/"+wildcard+wildcard) || strings.HasPrefix(w, wildcard+wildcard+"/") {
+				return "** is for files", "write(" + strings.ReplaceAll(w, wildcard, "*") + ")"
+			}
 		}
 	}
 	return "", ""
@@ -244,7 +239,7 @@ func ParseRule(s string) (Rule, error) {
 	if err != nil {
 		return Rule{}, err
 	}
-	if r.Outside && (kind != ruleCommand || r.Arg == ReadGroup) {
+	if r.Outside && (kind != ruleCommand) {
 		return Rule{}, &RuleError{s, "only rules for commands can allow runs outside the sandbox", "bash!(npm ci)"}
 	}
 	if hasArg && r.Arg == "" {

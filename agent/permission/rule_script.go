@@ -27,7 +27,7 @@ func scripts(words []line.Word, dir string) (paths []string) {
 	if len(words) > 0 && words[0].Known && !words[0].Glob && strings.Contains(words[0].Text, "/") {
 		add(words[0].Text)
 	}
-	if i := scriptAt(words, []string{dir}); i > 0 {
+	if i := scriptAt(words, dir); i > 0 {
 		add(words[i].Text)
 	}
 	return paths
@@ -36,8 +36,8 @@ func scripts(words []line.Word, dir string) (paths []string) {
 // Runs are the absolute scripts that a call's line names to run.
 func (p *Policy) Runs(access tool.Access) (paths []string) {
 	for _, c := range line.Parse(access.Command, access.Dir, p.Shell).Commands {
-		for _, dir := range c.Dirs {
-			paths = append(paths, scripts(c.Words, dir)...)
+		if c.Dir != "" {
+			paths = append(paths, scripts(c.Words, c.Dir)...)
 		}
 	}
 	return paths
@@ -47,7 +47,7 @@ func (p *Policy) Runs(access tool.Access) (paths []string) {
 // before (known, by path), or the present ones where known is nil.
 func (r Rule) bind(dir string, known map[string]string) Rule {
 	r.base = dir
-	if r.Tool != "bash" || !r.HasArg || r.Arg == ReadGroup {
+	if r.Tool != "bash" || !r.HasArg {
 		return r
 	}
 	if known != nil {
@@ -69,10 +69,8 @@ func (r Rule) namesScripts() (paths []string) {
 		return scripts(r.fixedWords(), r.base)
 	}
 	for _, s := range read.Commands {
-		for _, dir := range s.Dirs {
-			if s.Certain {
-				paths = append(paths, scripts(s.Words, dir)...)
-			}
+		if s.Dir != "" {
+			paths = append(paths, scripts(s.Words, s.Dir)...)
 		}
 	}
 	return paths
@@ -85,7 +83,7 @@ func (r Rule) fixedWords() (fixed []line.Word) {
 		if !w.plain() {
 			break
 		}
-		fixed = append(fixed, line.Word{Text: w.Text, Known: true})
+		fixed = append(fixed, line.Word{Text: string(w), Known: true})
 	}
 	return fixed
 }

@@ -61,6 +61,14 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	}
 	r.Origin = ofSession
 	r = r.bind(cmp.Or(access.Dir, p.Dir, p.Root), nil) // it speaks of the files as the call sees them
+	if r.Outside && r.HasArg {
+		for _, at := range p.obeyed() {
+			r.bound[at] = contentOf(at)
+		}
+	}
+	if d := p.Decide(name, access); d.Place == PlaceHost && p.Confinement.Sandbox && access.Kind == tool.KindRun && r.String() != d.Narrow {
+		return Rule{}, fmt.Errorf("a line outside the sandbox takes no such rule: %s", cmp.Or(d.Narrow, "a yes holds once"))
+	}
 	with := *p
 	with.session = append(p.SessionRules(), r)
 	if d := with.Decide(name, access); d.Verdict != Run {

@@ -16,8 +16,8 @@ func TestALineIsParsedForTheShellThatRunsIt(t *testing.T) {
 		{"sh", "cat &>/dev/null touch a", Ask}, {"dash", "cat &>>/dev/null touch a", Ask},
 		{"bash.exe", "ls &>/dev/null", Run}, {"sh", "ls -la | head -5", Run}, {"sh", "cd sub && cat b.go", Run},
 		{"sh", "[ -f a ] && echo yes", Run}, {"sh", "cat <<< x", Ask}, {"sh", "[[ a > b ]]", Ask},
-		{"sh", "[[ -f a ]]", Ask}, {"sh", "ls |& cat", Ask}, {"sh", "ls **/*.go", Ask}, {"bash", "ls **/*.go", Run},
-		{"sh", "for f in a b; do cat $f; done", Run}, {"sh", "printf '%d' 'x[$(touch y)]'", Ask},
+		{"sh", "ls |& cat", Ask}, {"sh", "ls **/*.go", Ask}, {"bash", "ls **/*.go", Run},
+		{"sh", "for f in a b; do cat $f; done", Ask}, {"sh", "printf '%d' 'x[$(touch y)]'", Ask},
 		{"bash", "printf '%d' 'x[$(touch y)]'", Ask}, {"sh", "sh -c 'ls'", Run}, {"sh", "bash -c 'ls'", Ask},
 		{"bash", "bash -c 'ls'", Run}, {"bash", "sh -c 'ls'", Ask}, {"zsh", "ls", Ask}, {"fish", "ls", Ask},
 		{"nu", "ls", Ask},
@@ -75,14 +75,14 @@ func TestDenyRulesSeeWhatAShellIsGivenToRun(t *testing.T) {
 func TestReasonsAreSentences(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"echo x > out.txt":      "echo writes its output into a file, out.txt",
-		"ls | xargs cat":        "cat is started by another command, which gives it further arguments",
-		"find . -exec true \\;": "find -exec may do more than read",
-		"X=1 ls":                "variables are set for ls, which can change its effect",
+		"echo x > out.txt":      "its output goes into out.txt",
+		"ls | xargs cat":        "another command starts it, which gives it further arguments",
+		"find . -exec true \\;": "find -exec can write, run programs or read elsewhere",
+		"X=1 ls":                "variables are set for it, which can change its effect",
 		"cat \"$x\"":            "the value of \"$x\" is not known before cat runs",
 		"sort -o a b":           "sort -o can write, run programs or read elsewhere",
 		"cd $x; cat a":          "the value of $x is not known before cd runs",
-		"sudo ls":               "ls runs with more rights than yours",
+		"sudo ls":               "it runs with more rights than yours",
 		"cat ../x":              testRoot + "/../x is outside the project " + testRoot + " (--add-dir opens further directories)",
 		"cd nowhere; rm -f $x":  "",
 	} {

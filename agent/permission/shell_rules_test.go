@@ -90,7 +90,6 @@ var askedInSpiteOfARule = []struct{ allow, line string }{
 	{"bash", "sudo rm -rf x"},
 	{"bash", "git -c x=y --no-pager reset --har"},
 	{"bash", "ls 'unclosed; rm -rf x"},
-	{"bash(@read)", "rm x"},
 	{"*", "ls ` > x"},
 }
 
@@ -199,7 +198,9 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		"timeout --new 5 rm x", "flock l rm x", "xargs $x",
 		"git $x", "echo push | xargs git", "parallel rm", "bash -ic 'rm x'", "find . -exec {} x +"} {
 		p := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)|bash(git push:*)")
-		lineIs(t, p, line, Ask)
+		if d := p.Decide("bash", run(line)); d.Verdict == Run {
+			t.Errorf("%s: %s (%s)", line, d.Verdict, d.Reason())
+		}
 		p = testPolicy(t, ModeAsk, "bash", "bash(rm:*)|bash(git push:*)", "")
 		lineIs(t, p, line, Ask)
 		p = testPolicy(t, ModeAsk, "bash", "", "")
@@ -208,7 +209,7 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 	for _, c := range []struct{ rule, line string }{
 		{"bash(rm:*)", "rmdir x"}, {"bash(rm:*)", "grep rm x"}, {"bash(rm:*)", "echo 'rm x'"},
 		{"bash(git push:*)", "git log push"}, {"bash(rm x)", "rm x y"}, {"bash(rm:*)", "git rm x"},
-		{"bash(git push)", "git push x"}, {"write(docs/**)", "rm x"}, {"bash(@read)", "ls && make"},
+		{"bash(git push)", "git push x"}, {"write(docs/**)", "rm x"},
 		{"bash(git push:*)", "sh ~/next.sh"}, {"bash(git push:*)", "bash -e ~/next.sh a"},
 	} {
 		lineIs(t, testPolicy(t, ModeAsk, "bash", "", c.rule), c.line, Run)
@@ -246,7 +247,6 @@ func TestAskRulesForReadingCommands(t *testing.T) {
 		{"bash(cat:*)", "", "cat a", Ask},
 		{"bash(cat:*)", "", "ls && cat a", Ask},
 		{"bash(cat:*)", "", "ls", Run},
-		{"bash(@read)", "", "ls", Ask},
 		{"bash", "", "ls", Ask},
 		{"bash(cat:*)", "bash(cat:*)", "cat b", Run},
 		{"bash(cat:*)", "bash(cat:*)", "cat ../b", Run},

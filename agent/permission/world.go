@@ -57,16 +57,14 @@ func (w World) own() environ.Vars {
 	return w.Files.Tracked.Environ
 }
 
-// mayRead explains why a command in any of these directories may not read the files that arg
+// mayRead explains why a command in this directory may not read the files that arg
 // names, "" when it may. With recursive it descends into directories.
-func (w World) mayRead(dirs []string, arg string, recursive bool) (why string) {
+func (w World) mayRead(dir, arg string, recursive bool) (why string) {
 	if arg == "" || w.Files == nil {
 		return ""
 	}
-	for _, dir := range dirs {
-		if err := w.Files.Reach(dir, arg, recursive); err != nil {
-			return err.Error()
-		}
+	if err := w.Files.Reach(dir, arg, recursive); err != nil {
+		return err.Error()
 	}
 	return ""
 }
@@ -121,6 +119,7 @@ type inspector struct {
 	*World
 	Root  string
 	Shell line.Shell
+	Hides bool // commands do not see hidden files
 }
 
 // autoExecuted is the one list of files that something other than the user runs or obeys, so that the writer of one has

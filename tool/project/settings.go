@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,4 +170,11 @@ func HooksIn(dir string, vars environ.Vars, hookDirs, gitDirs []string) (hooks [
 		}
 	}
 	return hooks
+}
+
+// HasRef reports whether a name is that of a branch or tag of the project's repository, or HEAD.
+func (p Project) HasRef(ctx context.Context, environ []string, name string) bool {
+	g := git.Git{Own: p.Environ, Dir: p.Root, Env: git.SafeEnviron(environ)}
+	return name == "HEAD" || g.Do(ctx, "show-ref", "--verify", "--quiet", "refs/heads/"+name) == nil ||
+		g.Do(ctx, "show-ref", "--verify", "--quiet", "refs/tags/"+name) == nil
 }

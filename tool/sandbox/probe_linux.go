@@ -135,8 +135,7 @@ func keep(file, key string, facts Facts) {
 
 // probe tries namespaces, then other mechanisms.
 func probe(ctx context.Context, news func()) Facts {
-	facts := Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true,
-		Still: true}
+	facts := Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true}
 	err := try(ctx, news, facts, Options{})
 	if err != nil && strings.Contains(err.Error(), "proc /proc") {
 		facts.HidesProcess = false
@@ -219,7 +218,7 @@ func withoutNamespaces(ctx context.Context, news func(), why Lack) Facts {
 	facts.Missing = append(facts.Missing,
 		Lack{What: "network", Why: "Landlock does not confine the network"},
 		Lack{What: "layer", Why: "Landlock makes no copy-on-write layer"})
-	if facts.Still = version >= 6; !facts.Still {
+	if version < 6 {
 		facts.Missing = append(facts.Missing, Lack{What: "processes",
 			Why: fmt.Sprintf("signals to other processes are held back from version 6 of Landlock on; this kernel has %d", version)})
 	}
@@ -255,7 +254,7 @@ func whyNoNamespaces(err error) Lack {
 		lack.Why, lack.Cure = "the kernel is older than Linux 5.12", "a newer kernel"
 	case filtered():
 		lack.Why = "a filter of system calls around artoo refuses namespaces, as Docker's does: " + err.Error()
-		lack.Cure = "in a container: start it with --security-opt seccomp=unconfined, or with a profile that allows unshare, clone and mount"
+		lack.Cure = "in a container: start it with --security-opt seccomp=unconfined, or with a profile that allows unshare, clone and mount; or ARTOO_SANDBOX=external, where the container is your sandbox"
 	case strings.Contains(err.Error(), unix.ENOSYS.Error()) || strings.Contains(err.Error(), unix.EINVAL.Error()):
 		lack.Why = "the kernel was built without a needed feature: " + err.Error()
 	}

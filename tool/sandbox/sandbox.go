@@ -184,7 +184,6 @@ type Facts struct {
 	Network      bool // the network is out of reach, addresses of this machine included
 	HidesFiles   bool // denied files are gone, and paths that were not granted cannot be read
 	HidesProcess bool // other processes cannot be seen
-	Still        bool // a read-only command changes nothing: no file except temporary ones, and no other process
 	Missing      []Lack
 }
 

@@ -38,7 +38,7 @@ func Probe(ctx context.Context, _ string) Facts {
 	if err != nil {
 		return Facts{Mechanism: None, Missing: []Lack{{What: "sandbox", Why: sandboxExec + ": " + err.Error()}}}
 	}
-	return Facts{Mechanism: SandboxExec, HidesFiles: true, Still: true, Missing: []Lack{
+	return Facts{Mechanism: SandboxExec, HidesFiles: true, Missing: []Lack{
 		{What: "layer", Why: "macOS makes no copy-on-write layer"},
 		{What: "network", Why: "the loopback that commands reach is the machine's own"},
 		{What: "processes", Why: "other processes can be seen"},

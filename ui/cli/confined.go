@@ -27,6 +27,9 @@ func (w *workspace) findSandbox(ctx context.Context) (sandbox.Facts, error) {
 		cache = filepath.Join(dir, "sandbox.json")
 	}
 	facts := sandbox.Probe(ctx, cache).For(w.project.Root)
+	if w.cfg.Sandbox == "external" && !facts.Layer {
+		return sandbox.Facts{Mechanism: sandbox.None}, nil
+	}
 	if why, cure := facts.Unconfined(); w.cfg.Sandbox == "on" && why != "" {
 		return facts, fail(agent.KindConfig, "ARTOO_SANDBOX=on: commands cannot be confined", errors.New(why),
 			cmp.Or(cure, "ARTOO_SANDBOX=auto runs commands as they are, after a question"))
@@ -62,6 +65,8 @@ func (a *app) confines() (mechanism sandbox.Mechanism, unconfined string) {
 	switch {
 	case a.cfg != nil && a.cfg.Sandbox == "off":
 		unconfined = "switched off by " + a.cfg.Origin("sandbox")
+	case a.agent != nil && a.agent.Policy().Confinement.External:
+		unconfined = "external, as " + a.cfg.Origin("sandbox") + " says"
 	case a.agent != nil && a.agent.Policy().Confinement.Lost != "":
 		mechanism, unconfined = sandbox.None, "lost: "+a.agent.Policy().Confinement.Lost
 	default:
@@ -91,6 +96,9 @@ func (p program) Confined() []string {
 
 // unconfinedNote names the walls that the machine lacks; "" where the user wants no sandbox.
 func (w *workspace) unconfinedNote() string {
+	if w.cfg.Sandbox == "external" && w.facts.Mechanism == sandbox.None {
+		return "commands run unconfined: " + w.cfg.Origin("sandbox") + " says that this machine is the sandbox"
+	}
 	if w.cfg.Sandbox == "off" || len(w.facts.Missing) == 0 {
 		return ""
 	}

@@ -48,8 +48,8 @@ func TestThePermissionsPageIsShort(t *testing.T) {
 	words := slices.DeleteFunc(strings.Fields(docsPage(t, "permissions.md")), func(word string) bool {
 		return !strings.ContainsFunc(word, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
 	})
-	if len(words) > 1200 {
-		t.Errorf("docs/permissions.md has %d words, more than 1,200", len(words))
+	if len(words) > 900 {
+		t.Errorf("docs/permissions.md has %d words, more than 900", len(words))
 	}
 }
 

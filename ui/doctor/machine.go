@@ -186,6 +186,8 @@ func SandboxText(facts sandbox.Facts, setting string) string {
 	switch {
 	case setting == "off":
 		return "off, as ARTOO_SANDBOX says: nothing confines commands but your answers and rules"
+	case setting == "external" && unconfined(facts):
+		return "external, as ARTOO_SANDBOX says: this machine is the sandbox; commands reach its network, and files hidden elsewhere"
 	case unconfined(facts):
 		return "none here: nothing confines commands but your answers and rules"
 	}

@@ -105,7 +105,7 @@ func inputs() []object {
 
 // kinds are the meanings of the kinds of question, and of their answers.
 var kinds = map[agent.QuestionKind]string{
-	agent.QuestionApproval: "May the call run? `session` and `forever` add a rule; `stop` is no, and ends the turn",
+	agent.QuestionApproval: "May the call run? `session` and `forever` add the rule, and are missing where there is none; `stop` is no, and ends the turn",
 	agent.QuestionSteps:    "The turn's steps are used up. Does it go on?",
 	agent.QuestionChanges:  "A command ran on a layer. Do its changes land?",
 	agent.QuestionOutside:  "The sandbox denied the command something. Does it run once more, outside?",
@@ -193,7 +193,7 @@ func TestEventsDoc(t *testing.T) {
 	}
 	for _, kind := range found {
 		var answers []string
-		for _, v := range (agent.Question{Kind: kind, Call: agent.Call{Access: tool.Access{}}}).Verdicts() {
+		for _, v := range (agent.Question{Kind: kind, Rule: "bash(make)", Call: agent.Call{Access: tool.Access{}}}).Verdicts() {
 			answers = append(answers, "`"+v.String()+"`")
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", kind, strings.Join(answers, ", "), kinds[kind])

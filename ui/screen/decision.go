@@ -46,7 +46,7 @@ func (q Approval) keys() [][2]string {
 		wider = "a " + q.Suggested + " makes that rule instead"
 	}
 	lasting := [][2]string{
-		{"a", "always in this session: " + cmp.Or(q.Rule, "just this call")},
+		{"a", "always in this session: " + q.Rule},
 		{"", wider},
 		{"A", "the same for good, for this project: kept in your config file"},
 	}
@@ -57,7 +57,7 @@ func (q Approval) keys() [][2]string {
 				"versions too; artoo trust rm --run takes it back"},
 		}
 	}
-	if q.Call.Access.Changed != "" { // no rule would cover it
+	if q.Rule == "" && !q.OwnPrograms() { // no rule would cover it
 		lasting = nil
 	}
 	return slices.Concat([][2]string{{"y", "yes, this once"}, no}, lasting, [][2]string{{"e", "edit it first"}, page, quit})

@@ -4,7 +4,6 @@
 package line
 
 import (
-	"fmt"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -28,7 +27,7 @@ const (
 // Line is a shell line that was read.
 type Line struct {
 	// Commands are all simple commands in it, those in substitutions, subshells, functions and
-	// wrappers included, and those that it could run.
+	// wrappers included.
 	Commands []Command
 	// Problem explains why the shell may take the line in another way than the parser, "" for no
 	// reason. Then only rules that deny or ask may look at the commands.
@@ -54,16 +53,12 @@ func (s Shell) Kind() string {
 
 // Parse reads a line that shell runs in dir, "" where that is not known.
 func Parse(text, dir string, shell Shell) Line {
-	var at []string
-	if dir != "" {
-		at = []string{dir}
-	}
 	kind := shell.Kind()
 	if languages(kind) == nil {
-		commands, _ := read(text, at, walker{kind: "sh", certain: true})
+		commands, _ := read(text, dir, walker{kind: "sh"})
 		return Line{commands, "how " + kind + " parses this line is not known"}
 	}
-	commands, ok := read(text, at, walker{kind: kind, certain: true})
+	commands, ok := read(text, dir, walker{kind: kind})
 	switch {
 	case !ok:
 		return Line{commands, "the line could not be parsed"}
@@ -88,7 +83,7 @@ func languages(kind string) []syntax.LangVariant {
 
 // read reads a line in the languages of its shell, with walkers like w. ok is false where the
 // shell may see other commands.
-func read(text string, at []string, w walker) (commands []Command, ok bool) {
+func read(text, dir string, w walker) (commands []Command, ok bool) {
 	if w.depth > mostScripts || !legible(text) {
 		return nil, false
 	}
@@ -99,41 +94,12 @@ func read(text string, at []string, w walker) (commands []Command, ok bool) {
 			ok = false
 			continue
 		}
-		found, sees := w.readings(file, at)
-		ok = ok && sees
-		if i == 0 || !reflect.DeepEqual(found, commands) {
-			commands = append(commands, found...)
-		}
-	}
-	return commands, ok
-}
-
-// readings are the commands of a file as it stands, and then further ones by the values that it
-// gives its variables: each reading takes another one.
-func (w walker) readings(file *syntax.File, at []string) (commands []Command, ok bool) {
-	ok = true
-	seen := map[string]bool{}
-	values := min(1, strings.Count(w.text, "{")) // braces too are only guessed
-	for round := certainly; round < min(values, mostValues>>w.depth); round++ {
 		r := w
-		r.ok, r.round, r.items, r.values = true, round, map[string]Word{}, map[string][]Word{}
-		r.certain = w.certain && round == certainly
-		r.list(file.Stmts, at)
-		if round == certainly {
-			r.runTexts(at)
-		}
+		r.ok, r.aliases = true, map[string]string{}
+		r.list(file.Stmts, dir)
 		ok = ok && r.ok
-		for _, of := range r.values {
-			values = max(values, len(of))
-		}
-		for _, c := range r.commands {
-			alike := c
-			alike.Certain = false
-			key := fmt.Sprintf("%#v", alike)
-			if round == certainly || !seen[key] {
-				commands = append(commands, c)
-			}
-			seen[key] = true
+		if i == 0 || !reflect.DeepEqual(r.commands, commands) {
+			commands = append(commands, r.commands...)
 		}
 	}
 	return commands, ok
@@ -180,15 +146,12 @@ type Word struct {
 // Command is one simple command of a line, with wrappers such as env and timeout opened.
 type Command struct {
 	Words []Word
-	Dirs  []string // where it may run, as the line's literal cd commands say; nil where that is not known
-	// Certain means that the line runs it, so far as its tests and loops let it. Other commands
-	// are possible readings of variables and texts: only rules that deny or ask look at them.
-	Certain bool
+	Dir   string // where it runs, as the line's literal cd commands say; "" where that is not known
 
 	Inputs     []Word   // files it reads through redirection
 	Texts      []string // here-documents and here-strings it reads, as far as they are known
 	Outputs    []Word   // files its output is redirected into
-	Overwrites []Word   // those of Outputs that lose their content
+	Overwrites bool     // one of Outputs loses its content
 
 	SetsVariables   bool // variables are set for it
 	Elevated        bool // it runs under sudo or doas
@@ -263,16 +226,34 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// Paths is where a path leads from each directory that the command may run in; nil where no
-// directory is known and the path is not absolute.
-func (c Command) Paths(to string) []string { return PathsFrom(c.Dirs, to) }
-
-// PathsFrom is where a path leads from each of the directories; one place where it is absolute.
-func PathsFrom(dirs []string, to string) []string {
+// Path is where a path leads from the command's directory; "" where that is not known and the path is not absolute.
+func (c Command) Path(to string) string {
 	if filepath.IsAbs(to) {
-		return []string{filepath.Clean(to)}
+		return filepath.Clean(to)
 	}
-	return Each(dirs, func(dir string) string { return filepath.Join(dir, to) })
+	if c.Dir == "" {
+		return ""
+	}
+	return filepath.Join(c.Dir, to)
+}
+
+// Words are the words of a text as a shell parts them, without their quotes: those of the first simple command in it. ok
+// means that it is all of the text; without words the text cannot be parsed.
+func Words(text string) (words []string, ok bool) {
+	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil, false
+	}
+	w := walker{text: text}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		call, found := n.(*syntax.CallExpr)
+		if found && words == nil {
+			words = Each(call.Args, func(arg *syntax.Word) string { return w.literal(arg).Text })
+			ok = strings.TrimSpace(text[call.Pos().Offset():call.End().Offset()]) == strings.TrimSpace(text)
+		}
+		return words == nil
+	})
+	return words, ok
 }
 
 // Texts are the texts of words.
@@ -350,26 +331,22 @@ func (c Command) Git() []Word {
 	return GitWords(c.Words[1:])
 }
 
-// Destroys names a command that throws work away by its words alone, "" for others.
-func (c Command) Destroys() (what string) {
+// Destroys names a command that throws work away by its words alone, "" for others. kept means that it loses nothing
+// where the files that its words name are kept somewhere.
+func (c Command) Destroys() (what string, kept bool) {
 	name, args := strings.ToLower(c.Base()), c.Args()
-	switch name {
-	case "rm":
-		if HaveOption(args, "-r -R --recursive") {
-			return "rm -r"
-		}
-	case "find":
-		if slices.Contains(args, "-delete") {
-			return "find -delete"
-		}
-	case "shred", "truncate", "mv":
-		return name
-	case "git":
-		if words := Texts(c.Git()); len(words) > 0 {
-			return destroysInGit(words[0], words[1:])
-		}
+	if git := Texts(c.Git()); len(git) > 0 {
+		return destroysInGit(git[0], git[1:]), false
 	}
-	return ""
+	switch {
+	case name == "rm" && HaveOption(args, "-r -R --recursive"):
+		return "rm -r", true
+	case name == "find" && slices.Contains(args, "-delete"):
+		return "find -delete", true
+	case In("shred truncate mv", name):
+		return name, true
+	}
+	return "", false
 }
 
 func destroysInGit(sub string, args []string) (what string) {
@@ -405,140 +382,17 @@ func destroysInGit(sub string, args []string) (what string) {
 	return ""
 }
 
-// MentionsDestructive looks for Destroys and output into files in a text that is not understood.
-func MentionsDestructive(line string) bool {
-	line = strings.ToLower(strings.NewReplacer("\\", "", "'", "", `"`, "").Replace(line))
-	words := strings.FieldsFunc(line, func(c rune) bool { return c < 'a' || c > 'z' })
-	return strings.ContainsAny(line, ">`$") || slices.ContainsFunc(words, func(word string) bool {
-		return In("git rm find shred truncate mv tee cp sed dd install ln", word)
-	})
-}
-
-// Replaces are the files whose contents a command replaces: those that it moves something
-// onto, those that its output goes into, and those that git takes from the index.
-func (c Command) Replaces() (files []Word) {
-	files = slices.Clip(c.Overwrites)
-	switch c.Base() {
-	case "mv":
-		files = append(files, moved(c.Operands("-t -S --suffix --target-directory"))...)
-	case "git":
-		files = append(files, checkedOut(c.Git())...)
-	}
-	return slices.DeleteFunc(files, func(w Word) bool { return !w.Known })
-}
-
-// Loses are the files and directories that a command which throws work away could remove or
-// overwrite; nil where they are not known.
-func (c Command) Loses() []Word {
-	files := c.Operands("-s --size -n --iterations -S --suffix")
-	if c.Base() == "mv" {
-		files = append(files, moved(c.Operands("-t -S --suffix --target-directory"))...)
-	}
-	files = append(files, c.Overwrites...)
-	unknown := slices.ContainsFunc(files, func(w Word) bool { return !w.Known || w.Glob })
-	if c.Base() == "find" || len(c.Dirs) == 0 || unknown {
-		return nil
-	}
-	return files
-}
-
-// moved are the files that a mv of these operands would replace.
-func moved(operands []Word) (targets []Word) {
-	if len(operands) < 2 {
-		return nil
-	}
-	to := operands[len(operands)-1]
-	targets = append(targets, to)
-	for _, from := range operands[:len(operands)-1] {
-		if from.Known {
-			targets = append(targets, Word{Text: path.Join(to.Text, path.Base(from.Text)), Known: to.Known, Glob: from.Glob})
+// Guesses are the commands that may be hidden in a text whose commands are not all seen: whatever words follow each other
+// in it, without their quotes.
+func Guesses(text string) (commands []Command) {
+	text = strings.NewReplacer("\\", "", "'", "", `"`, "").Replace(text)
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(";|&\n<>(){}`=:,", c) }) {
+		words := Each(strings.Fields(part), func(w string) Word { return Word{Text: w, Known: true} })
+		for i := range words {
+			commands = append(commands, Command{Words: words[i:]})
 		}
 	}
-	return targets
-}
-
-// checkedOut are the plain words of git checkout, which may be files.
-func checkedOut(words []Word) (files []Word) {
-	if len(words) == 0 || words[0].Text != "checkout" {
-		return nil
-	}
-	for _, w := range words[1:] {
-		if HasOption(w.Text, "-b -B --orphan --track -t") {
-			return nil // a branch is made
-		}
-		if !IsOption(w.Text) {
-			files = append(files, w)
-		}
-	}
-	return files
-}
-
-// Writes are the files that a command may write, as its words and redirections name them.
-func (c Command) Writes() []Word {
-	return append(slices.Clip(c.Outputs), c.writtenBy(strings.ToLower(c.Base()))...)
-}
-
-func (c Command) writtenBy(name string) (files []Word) {
-	args := c.Args()
-	const nameless = "-S --suffix" // options whose value is no file
-	switch name {
-	case "tee", "touch", "rm", "unlink", "chmod", "chown", "truncate", "shred", "mkdir", "rmdir", "patch", "ed", "ex",
-		"vi", "vim", "nano", "sponge", "split", "csplit":
-		return c.Operands("")
-	case "git":
-		if words := c.Git(); len(words) > 0 && (words[0].Text == "mv" || words[0].Text == "rm") {
-			operands := Command{Words: words}.Operands("")
-			return append(operands, moved(operands)...)
-		}
-	case "find":
-		for i, w := range c.Words[:len(c.Words)-1] {
-			if In("-fprint -fprint0 -fprintf -fls", w.Text) {
-				files = append(files, c.Words[i+1])
-			}
-		}
-	case "mv", "ln", "link", "rename":
-		operands := c.Operands(nameless)
-		return append(operands, moved(operands)...)
-	case "cp", "install", "rsync", "scp":
-		operands := c.Operands(nameless + " -m -o -g --mode")
-		// A link of cp's is another name for its first operand.
-		if HaveOption(args, "-t --target-directory") || name == "cp" && HaveOption(args, "-l --link -s --symbolic-link") {
-			return operands
-		}
-		return moved(operands)
-	case "sed", "gsed", "perl":
-		if HaveOption(args, "-i --in-place") {
-			return c.Operands("")
-		}
-	case "awk", "gawk":
-		if slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "inplace") }) {
-			return c.Words[1:]
-		}
-	case "dd", "sort", "curl", "wget", "tar", "unzip", "tree", "jq", "yq", "uniq", "xxd", "base64", "gpg", "openssl":
-		return c.Words[1:] // of=, -o FILE and the like
-	}
-	return files
-}
-
-// Operands are the words of a command without options, and the values of those in valued.
-func (c Command) Operands(valued string) (operands []Word) {
-	for i := 1; i < len(c.Words); i++ {
-		w := c.Words[i]
-		switch {
-		case In(valued, w.Text):
-			i++
-			if i < len(c.Words) && (w.Text == "-t" || w.Text == "--target-directory") {
-				operands = append(operands, c.Words[i])
-			}
-		case IsOption(w.Text):
-			if _, value, ok := strings.Cut(w.Text, "="); ok { // --target-directory=.git/hooks
-				operands = append(operands, Word{Text: value, Known: w.Known, Glob: w.Glob})
-			}
-		default:
-			operands = append(operands, w)
-		}
-	}
-	return operands
+	return commands
 }
 
 // Need is a need of a command that a sandbox does not meet.
@@ -711,7 +565,7 @@ var wrappers = []wrapper{
 	{names: "stdbuf", valued: "-i -o -e --input --output --error"},
 	{names: "nohup builtin busybox caffeinate"},
 	{names: `chrt taskset flock chroot unshare nsenter strace ltrace watch parallel script su runuser pkexec systemd-run
-		fakeroot proot firejail bwrap unbuffer rlwrap setarch cpulimit gdb entr toybox`, skip: -1},
+		fakeroot proot firejail bwrap unbuffer rlwrap setarch cpulimit gdb entr toybox fish csh tcsh nu xonsh elvish pwsh`, skip: -1},
 }
 
 // How a command runs another one.
@@ -802,12 +656,6 @@ func open(s, inner Command, w wrapper) (Command, string, wrapping) {
 	return s, "", wrapsNothing // no inner command: judged by its own name
 }
 
-// OfSystem reports whether a name stands for a program of the system, not the project's file.
-func OfSystem(name string) bool {
-	dir := path.Dir(name)
-	return !strings.Contains(name, "/") || dir == "/bin" || dir == "/usr/bin"
-}
-
 // optionOf reads an option word: its name, "" when it is none of the wrapper's, and its value.
 func optionOf(text string, w wrapper) (name, value string, valued bool) {
 	name, value, _ = strings.Cut(text, "=")
@@ -871,78 +719,4 @@ func shellScript(words []Word) (script string, how wrapping) {
 		}
 	}
 	return "", wrapsNothing
-}
-
-// script walks the line that a shell is given.
-func (w *walker) script(c, inner Command, script string, how wrapping) ends {
-	kind := c.Base()
-	if kind == "eval" {
-		kind = w.kind
-	}
-	if how == wrapsForeign || kind != w.kind || inner.SetsVariables {
-		// Another shell may take the line in another way: no rule for its words covers it.
-		w.unlike(script, inner)
-		c.Compound, c.RunsUnknown = true, true
-		return w.append(c)
-	}
-	before := len(w.commands)
-	commands, ok := read(script, inner.Dirs, walker{kind: w.kind, depth: w.depth + 1, certain: w.certain})
-	w.ok = w.ok && ok
-	for _, found := range commands {
-		w.commands = append(w.commands, found.within(inner))
-	}
-	if len(w.commands) == before { // nothing in it, except its surroundings
-		w.append(c)
-	}
-	if c.Name() == "eval" {
-		return ends{}
-	}
-	return ends{c.Dirs, c.Dirs}
-}
-
-// within is a command of a script with the script's surroundings.
-func (c Command) within(outer Command) Command {
-	c.Elevated, c.TakesArgs = c.Elevated || outer.Elevated, c.TakesArgs || outer.TakesArgs
-	c.SetsVariables, c.UnknownText = c.SetsVariables || outer.SetsVariables, c.UnknownText || outer.UnknownText
-	c.UnsafeExpansion, c.Compound = c.UnsafeExpansion || outer.UnsafeExpansion, c.Compound || outer.Compound
-	c.Outputs = append(slices.Clip(outer.Outputs), c.Outputs...)
-	c.Overwrites = append(slices.Clip(outer.Overwrites), c.Overwrites...)
-	c.Inputs = append(slices.Clip(outer.Inputs), c.Inputs...)
-	c.Wrappers = append(slices.Clip(outer.Wrappers), c.Wrappers...)
-	return c
-}
-
-// unlike collects the commands of a text that is not for this shell, or not for now: for
-// rules that deny or ask, and for commands that are always asked.
-func (w *walker) unlike(script string, outer Command) {
-	commands, _ := read(script, nil, walker{kind: "sh", depth: w.depth + 1, certain: w.certain})
-	for _, found := range commands {
-		found = found.within(outer)
-		found.Compound = true
-		w.commands = append(w.commands, found)
-	}
-}
-
-// given collects the commands that a command makes the shell run later or by another name,
-// and those that a shell reads from its input.
-func (w *walker) given(c Command) {
-	last := len(w.commands) - 1
-	words := Texts(c.Words)
-	switch name := c.Base(); {
-	case name == "trap" && len(words) > 1:
-		w.unlike(strings.Join(words[1:], "\n"), c)
-	case name == "alias":
-		for _, word := range words[1:] {
-			if _, value, ok := strings.Cut(word, "="); ok {
-				w.unlike(value, c)
-			}
-		}
-	case name == "hash" && len(words) > 2, name == "enable" && slices.Contains(words, "-f"):
-		w.commands[last].RunsUnknown = true // names stand for other programs from now on
-	case IsShell(name) && !slices.ContainsFunc(words[1:], func(a string) bool { return !IsOption(a) }):
-		w.commands[last].Compound, w.commands[last].RunsUnknown = true, true
-		for _, text := range c.Texts {
-			w.unlike(text, c)
-		}
-	}
 }

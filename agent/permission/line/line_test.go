@@ -8,15 +8,10 @@ import (
 	"artoo/agent/permission/line"
 )
 
-// shown are the commands of a line with the directories in which they may run; one that is not
-// certain stands behind a question mark.
+// shown are the commands of a line, each with the directory in which it runs.
 func shown(read line.Line) (list []string) {
 	for _, c := range read.Commands {
-		text := c.String() + " @" + strings.Join(c.Dirs, ",")
-		if !c.Certain {
-			text = "?" + text
-		}
-		list = append(list, text)
+		list = append(list, c.String()+" @"+c.Dir)
 	}
 	return list
 }
@@ -24,17 +19,25 @@ func shown(read line.Line) (list []string) {
 func TestALineIsReadIntoItsCommands(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
-		"ls -la && cat 'a b' | wc":     {"ls -la @/p", "cat 'a b' @/p", "wc @/p"},
-		"cd sub && cat a; pwd":         {"cd sub @/p", "cat a @/p/sub", "pwd @/p/sub,/p"},
-		"cd $x; cat a":                 {"cd $x @/p", "cat a @"},
-		"x=sub; cd $x && cat a > $x/b": {"x=sub @/p", "cd $x @/p", "cat a > $x/b @", "?cd sub @/p", "?cat a > sub/b @/p/sub"},
-		"timeout 5 sh -c 'rm a'":       {"rm a  (by sh) @", "sh -c 'rm a'  (by timeout) @/p"},
-		"timeout 5 bash -c 'rm a'":     {"rm a  (by bash) @/p"},
-		"echo $(date) > out":           {"date @/p", "echo $(date) > out @/p"},
-		"echo 'rm a' | bash":           {"echo 'rm a' @/p", "bash @/p", "?rm a @/p"},
-		"for f in a b; do rm $f; done": {"rm a @/p", "rm b @/p"},
-		"find . -exec rm {} +":         {"find . -exec rm {} + @/p", "rm {} @"},
-		"x=rm; x=ls; $x -r a":          {"x=rm @/p", "x=ls @/p", "$x -r a @/p", "?rm @/p", "?ls @/p", "?rm -r a @/p", "?ls -r a @/p"},
+		"ls -la && cat 'a b' | wc":                {"ls -la @/p", "cat 'a b' @/p", "wc @/p"},
+		"cd sub && cat a && (cat b; cat c) | wc":  {"cd sub @/p", "cat a @/p/sub", "cat b @/p/sub", "cat c @/p/sub", "wc @/p/sub"},
+		"(cd sub && make); ls":                    {"cd sub @/p", "make @/p/sub", "ls @/p"},
+		"cd sub; pwd":                             {"cd sub @/p", "pwd @"},
+		"cd sub || make":                          {"cd sub @", "make @"},
+		"cd $x && cat a":                          {"cd $x @/p", "cat a @"},
+		"x=sub; $x a > $x/b":                      {"x=sub @/p", "$x a > $x/b @/p"},
+		"timeout 5 sh -c 'rm a'":                  {"rm a  (by sh) @", "sh -c 'rm a'  (by timeout) @/p"},
+		"timeout 5 bash -c 'cd x && rm a'":        {"cd x  (by bash) @/p", "rm a  (by bash) @/p/x"},
+		"echo $(date) > out":                      {"date @/p", "echo $(date) > out @/p"},
+		"for f in a b; do rm $f; done":            {"rm $f @/p"},
+		"for PATH in .; do ls; done":              {"for @", "ls @/p"},
+		"[[ -f x ]] && ls":                        {"'[[' @/p", "ls @/p"},
+		"find . -exec rm {} +":                    {"find . -exec rm {} + @/p", "rm {} @"},
+		"git submodule foreach 'git push'":        {"git submodule foreach 'git push' @/p", "git push @"},
+		"git bisect run make x":                   {"git bisect run make x @/p", "make x @"},
+		"git rebase --exec='git push' -x ls main": {"git rebase '--exec=git push' -x ls main @/p", "git push -x ls main @", "ls main @", "ls main @"},
+		"trap 'rm x' EXIT; alias g=git; g push":   {"trap 'rm x' EXIT @/p", "rm x @", "EXIT @", "alias g=git @", "g push @", "git push @"},
+		"bash <<< 'rm x'":                         {"bash @/p", "rm x @"},
 	} {
 		read := line.Parse(text, "/p", line.Shell{})
 		if got := shown(read); !slices.Equal(got, want) || read.Problem != "" {
@@ -60,18 +63,29 @@ func TestCommandsAreDescribedByTheirWords(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		text, destroys string
-		writes         string
+		kept           bool
 		needs          line.Need
 	}{
-		{"rm -rf a", "rm -r", "a", ""}, {"git -C x reset --hard", "git reset --hard", "", ""}, {"cp a b c", "", "c c/a c/b", ""},
-		{"echo x > a", "", "a", ""}, {"git push -f", "git push --force", "", line.Network}, {"sudo ls", "", "", line.Service},
-		{"curl http://localhost:80/", "", "http://localhost:80/", ""}, {"gh pr list", "", "", line.Keys}, {"npx tsc", "", "", line.Network},
+		{"rm -rf a", "rm -r", true, ""}, {"git -C x reset --hard", "git reset --hard", false, ""}, {"cp a b", "", false, ""},
+		{"echo x > a", "", false, ""}, {"git push -f", "git push --force", false, line.Network},
+		{"sudo ls", "", false, line.Service}, {"curl http://localhost:80/", "", false, ""}, {"gh pr list", "", false, line.Keys},
+		{"npx tsc", "", false, line.Network},
 	} {
 		commands := line.Parse(row.text, "/p", line.Shell{}).Commands
 		c := commands[len(commands)-1]
 		need, _ := c.Needs()
-		if writes := strings.Join(line.Texts(c.Writes()), " "); c.Destroys() != row.destroys || writes != row.writes || need != row.needs {
-			t.Errorf("%s: destroys %q, writes %q, needs %q", row.text, c.Destroys(), writes, need)
+		if what, kept := c.Destroys(); what != row.destroys || kept != row.kept || need != row.needs {
+			t.Errorf("%s: destroys %q, %t, needs %q", row.text, what, kept, need)
+		}
+	}
+}
+
+func TestGuessesFindWhatATextMayHide(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{`x="rm -rf q"; $x`: "rm -rf q", "echo 'rm -rf q' | sh": "rm -rf q", `bind -x '"a":rm -rf q'`: "rm -rf q",
+		`r\m -rf q`: "rm -rf q"} {
+		if !slices.ContainsFunc(line.Guesses(text), func(c line.Command) bool { return c.String() == want }) {
+			t.Errorf("%s: %v", text, line.Guesses(text))
 		}
 	}
 }

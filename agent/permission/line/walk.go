@@ -1,161 +1,111 @@
 package line
 
 import (
-	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// mostDirs bounds the directories of a command: more count as not known.
-const mostDirs = 16
-
-// certainly is the reading of a line in which the values that it gives its variables do not count.
-const certainly = -1
-
-// A walker collects the simple commands of a line, and follows where each may run.
+// A walker collects the simple commands of a line, and follows where each runs.
 type walker struct {
 	commands []Command
 	text     string
 	kind     string // the kind of shell that runs the line
-	certain  bool   // the commands that it finds are certain
 	depth    int    // how deep this script lies in other scripts
 	ok       bool
-
-	items  map[string]Word   // loop variables, with the item that each stands for
-	values map[string][]Word // the values that the line has given its variables so far
-	round  int               // the index of the value that each variable has in this reading, or certainly
-	walked int               // the rounds of loops so far
-	later  texts
+	aliases  map[string]string
 }
 
-// ends are the directories a statement may leave the shell in; nil stands for "not known".
-type ends struct{ success, failure []string }
-
-func (e ends) any() []string { return union(e.success, e.failure) }
-
-// union joins two sets of directories; nil stands for "not known".
-func union(a, b []string) []string {
-	if a == nil || b == nil {
-		return nil
-	}
-	out := slices.Clone(a)
-	for _, d := range b {
-		if !slices.Contains(out, d) {
-			out = append(out, d)
-		}
-	}
-	if len(out) > mostDirs {
-		return nil
-	}
-	return out
-}
-
-func (w *walker) list(stmts []*syntax.Stmt, at []string) ends {
-	e := ends{at, at}
+// list walks statements one after the other. It returns the directory in which the shell is after them, "" where that
+// is not known: behind a cd that may have failed, too.
+func (w *walker) list(stmts []*syntax.Stmt, dir string) (end string) {
 	for i, s := range stmts {
-		if i > 0 {
-			at = e.any()
+		end = w.statement(s, dir)
+		if i < len(stmts)-1 && moves(s) {
+			end = ""
 		}
-		e = w.statement(s, at)
+		dir = end
 	}
-	return e
+	return dir
 }
 
-func (w *walker) statement(s *syntax.Stmt, at []string) ends {
-	still := ends{at, at}
+// statement returns the directory in which the shell is where the statement succeeded.
+func (w *walker) statement(s *syntax.Stmt, dir string) (end string) {
 	for _, r := range s.Redirs {
-		w.nested(r, at)
+		w.nested(r, dir)
 	}
 	call, isCall := s.Cmd.(*syntax.CallExpr)
-	test, isTest := s.Cmd.(*syntax.TestClause)
-	if len(s.Redirs) > 0 && !isCall && !isTest {
-		c := w.redirects(s.Redirs, at)
+	if len(s.Redirs) > 0 && !isCall {
+		c := w.redirects(s.Redirs, dir)
 		if len(c.Outputs) > 0 || len(c.Inputs) > 0 || c.SetsVariables || c.UnsafeExpansion {
 			c.Words, c.Compound = []Word{{Text: w.source(s)}}, true
 			w.append(c)
 		}
 	}
-	e := still
+	inner := dir
 	switch c := s.Cmd.(type) {
-	case nil:
 	case *syntax.CallExpr:
-		e = w.call(call, s.Redirs, at)
-	case *syntax.Block:
-		e = w.list(c.Stmts, at)
-	case *syntax.Subshell:
-		w.list(c.Stmts, at)
+		end = w.call(call, s.Redirs, dir)
 	case *syntax.BinaryCmd:
-		e = w.binary(c, at)
-	case *syntax.IfClause:
-		e = w.branches(c, at)
-	case *syntax.TimeClause:
-		if c.Stmt != nil {
-			e = w.statement(c.Stmt, at)
+		if c.Op == syntax.AndStmt {
+			end = w.statement(c.Y, w.statement(c.X, dir))
+			break
 		}
-	case *syntax.WhileClause:
-		w.list(c.Cond, nil)
-		w.list(c.Do, nil)
-		e = ends{}
-	case *syntax.ForClause:
-		e = w.loop(c, at)
+		inner, end = w.around(s, dir)
+		w.nested(c, inner)
+	case *syntax.Block:
+		end = w.list(c.Stmts, dir)
+	case *syntax.Subshell:
+		w.list(c.Stmts, dir)
+		end = dir
 	case *syntax.TestClause:
-		w.test(test, s.Redirs, at)
-	default:
-		// Arithmetic, declarations and functions can run commands or change the meaning of later ones.
+		w.test(c, dir)
+		end = dir
+	case *syntax.ForClause:
+		w.loop(c, dir)
+		inner, end = w.around(s, dir)
+		w.nested(c, inner)
+	case nil, *syntax.IfClause, *syntax.WhileClause, *syntax.TimeClause:
+		inner, end = w.around(s, dir)
+		w.nested(s.Cmd, inner)
+	default: // Arithmetic, declarations and functions can run commands or change the meaning of later ones.
 		w.compound(s.Cmd)
-		w.declared(s.Cmd)
-		w.nested(s.Cmd, nil)
-		e = ends{}
+		w.nested(s.Cmd, "")
+		end = ""
 	}
-	if s.Background || s.Coprocess || s.Disown {
-		return still
+	if (s.Negated || s.Background || s.Coprocess) && moves(s) {
+		return ""
 	}
-	if s.Negated {
-		e.success, e.failure = e.failure, e.success
-	}
-	return e
+	return end
 }
 
-func (w *walker) binary(c *syntax.BinaryCmd, at []string) ends {
-	switch c.Op {
-	case syntax.AndStmt:
-		x := w.statement(c.X, at)
-		y := w.statement(c.Y, x.success)
-		return ends{y.success, union(x.failure, y.failure)}
-	case syntax.OrStmt:
-		x := w.statement(c.X, at)
-		y := w.statement(c.Y, x.failure)
-		return ends{union(x.success, y.success), y.failure}
+// around is where the commands within a construct run, and where the shell is after it: both are not known where one
+// of them moves the shell.
+func (w *walker) around(s *syntax.Stmt, dir string) (inner, end string) {
+	if moves(s) {
+		return "", ""
 	}
-	w.statement(c.X, at) // the parts of a pipe are shells of their own
-	w.statement(c.Y, at)
-	return ends{at, at}
+	return dir, dir
 }
 
-func (w *walker) branches(c *syntax.IfClause, at []string) ends {
-	if c == nil {
-		return ends{at, at}
-	}
-	if len(c.Cond) == 0 { // else
-		return w.list(c.Then, at)
-	}
-	cond := w.list(c.Cond, at)
-	then := w.list(c.Then, cond.success)
-	other := w.branches(c.Else, cond.failure)
-	return ends{union(then.success, other.success), union(then.failure, other.failure)}
+// moves reports whether a command within the statement may take the shell to another directory.
+func moves(s *syntax.Stmt) (found bool) {
+	syntax.Walk(s, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.Subshell, *syntax.CmdSubst, *syntax.ProcSubst:
+			return false // a shell of its own
+		}
+		call, ok := n.(*syntax.CallExpr)
+		found = found || ok && len(call.Args) > 0 && In("cd pushd popd eval source . trap", call.Args[0].Lit()) ||
+			ok && len(call.Args) > 0 && call.Args[0].Lit() == ""
+		return !found
+	})
+	return found
 }
 
-// append adds a command as it is. It leaves the shell where it was.
-func (w *walker) append(c Command) ends {
-	c.Certain = w.certain
-	w.commands = append(w.commands, c)
-	return ends{c.Dirs, c.Dirs}
-}
+func (w *walker) append(c Command) { w.commands = append(w.commands, c) }
 
 // compound adds a construct that is no simple command under its first word.
 func (w *walker) compound(node syntax.Node) {
@@ -163,60 +113,56 @@ func (w *walker) compound(node syntax.Node) {
 	w.append(Command{Words: []Word{{Text: text, Known: true}}, Compound: true})
 }
 
-// nested walks the substitutions in a node.
-func (w *walker) nested(node syntax.Node, at []string) {
+// nested walks the statements and substitutions in a node.
+func (w *walker) nested(node syntax.Node, dir string) {
+	if node == nil {
+		return
+	}
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			if n.Backquotes {
 				w.compound(n) // backslashes in it mean something else to each shell
 			}
-			w.list(n.Stmts, at)
-			return false
+			w.list(n.Stmts, dir)
 		case *syntax.ProcSubst:
-			w.list(n.Stmts, at)
-			return false
+			w.list(n.Stmts, dir)
 		case *syntax.Stmt:
-			w.statement(n, at)
-			return false
+			w.statement(n, dir)
+		default:
+			return true
 		}
-		return true
+		return false
 	})
 }
 
-// call collects a simple command and the commands its words start.
-func (w *walker) call(c *syntax.CallExpr, redirects []*syntax.Redirect, at []string) ends {
-	for _, a := range c.Assigns {
-		w.nested(a, at)
-		w.assign(a)
-	}
-	for _, arg := range c.Args {
-		w.nested(arg, at)
-	}
-	w.mayRun(c, redirects, at)
-	s := w.redirects(redirects, at)
+// call collects a simple command and the commands that its words start.
+func (w *walker) call(c *syntax.CallExpr, redirects []*syntax.Redirect, dir string) (end string) {
+	s := w.redirects(redirects, dir)
 	s.SetsVariables = s.SetsVariables || len(c.Assigns) > 0
 	for _, a := range c.Assigns {
+		w.nested(a, dir)
 		s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(a)
 	}
 	for _, arg := range c.Args {
-		s.Words = append(s.Words, Each(w.expanded(arg), w.literal)...)
+		w.nested(arg, dir)
+		s.Words = append(s.Words, w.literal(arg))
 		s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(arg)
 	}
 	if len(s.Words) == 0 {
 		s.Words, s.Compound = []Word{{Text: w.source(c)}}, true
-		return w.append(s)
+		w.append(s)
+		return dir
 	}
 	return w.add(s)
 }
 
-// redirects is a command without words that runs in dirs with these redirections.
-func (w *walker) redirects(redirects []*syntax.Redirect, dirs []string) Command {
-	c := Command{Dirs: dirs}
+// redirects is a command without words that runs in dir with these redirections.
+func (w *walker) redirects(redirects []*syntax.Redirect, dir string) Command {
+	c := Command{Dir: dir}
 	for _, r := range redirects {
-		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
-			c.SetsVariables = true // {name}>file sets the variable
-		}
+		// {name}>file sets the variable.
+		c.SetsVariables = c.SetsVariables || r.N != nil && strings.HasPrefix(r.N.Value, "{")
 		c.UnsafeExpansion = c.UnsafeExpansion || unsafeExpansion(r)
 		target := w.literal(r.Word)
 		descriptor := target.Known && target.Text != "" && strings.Trim(target.Text, "0123456789-") == ""
@@ -230,19 +176,12 @@ func (w *walker) redirects(redirects []*syntax.Redirect, dirs []string) Command 
 		case syntax.WordHdoc:
 			c.UnknownText = c.UnknownText || !target.Known
 			c.Texts = append(c.Texts, target.Text)
-		case syntax.DplOut:
-			if !descriptor {
-				c.Outputs = append(c.Outputs, target)
-				c.Overwrites = append(c.Overwrites, target)
-			}
 		default:
-			if target.Known && In("/dev/null /dev/stderr /dev/stdout", target.Text) {
+			if r.Op == syntax.DplOut && descriptor || target.Known && In("/dev/null /dev/stderr /dev/stdout", target.Text) {
 				continue
 			}
 			c.Outputs = append(c.Outputs, target)
-			if r.Op == syntax.RdrOut || r.Op == syntax.RdrClob || r.Op == syntax.RdrAll {
-				c.Overwrites = append(c.Overwrites, target)
-			}
+			c.Overwrites = c.Overwrites || r.Op != syntax.AppOut && r.Op != syntax.AppAll
 		}
 	}
 	return c
@@ -256,127 +195,86 @@ func (w *walker) hereDocument(c *Command, r *syntax.Redirect, end Word) {
 		_, bare := r.Word.Parts[0].(*syntax.Lit)
 		quoted = !bare || strings.Contains(w.source(r.Word), `\`)
 	}
-	if !end.Known || strings.ContainsAny(end.Text, "\n\\`$'\" ") {
-		w.ok = false
-	}
+	w.ok = w.ok && end.Known && !strings.ContainsAny(end.Text, "\n\\`$'\" ")
 	if r.Hdoc == nil {
 		return
 	}
-	c.Texts = append(c.Texts, w.source(r.Hdoc))
+	text := w.source(r.Hdoc)
+	c.Texts = append(c.Texts, text)
 	if quoted {
 		return
 	}
-	if strings.Contains(w.source(r.Hdoc), "\\\n") {
-		w.ok = false // the shell joins such lines before it looks for the end
-	}
+	// The shell joins such lines before it looks for the end.
+	w.ok = w.ok && !strings.Contains(text, "\\\n")
 	for _, part := range r.Hdoc.Parts {
-		if _, text := part.(*syntax.Lit); !text {
-			c.UnknownText = true
-		}
+		_, plain := part.(*syntax.Lit)
+		c.UnknownText = c.UnknownText || !plain
 	}
 }
 
 // add adds a command, follows cd, and opens wrappers: the commands that they run count,
 // not the wrappers themselves, except for rules that deny or ask.
-func (w *walker) add(c Command) ends {
+func (w *walker) add(c Command) (end string) {
 	inner, script, how := unwrap(c)
 	if how != wrapsNothing && !OfSystem(c.Name()) {
 		w.append(c) // ./sudo is a program of its own
 	}
 	switch how {
 	case wrapsCommand:
-		e := w.add(inner)
-		if c.Name() == "command" || c.Name() == "builtin" {
-			return e
+		if end = w.add(inner); c.Name() == "command" || c.Name() == "builtin" {
+			return end
 		}
-		return ends{c.Dirs, c.Dirs}
+		return c.Dir
 	case wrapsScript, wrapsForeign:
-		return w.script(c, inner, script, how)
+		w.script(c, inner, script, how)
+		return c.Dir
 	case wrapsUnseen:
 		c.Compound, c.RunsUnknown = true, true
 	}
 	w.append(c)
-	w.found(c)
 	w.given(c)
-	switch name := c.Name(); {
-	case name == "cd":
-		return ends{follow(c), c.Dirs}
-	case c.ChangesShell() && name != "test" && name != "[":
-		return ends{}
+	if value, named := w.aliases[c.Name()]; named {
+		w.unlike(value+" "+strings.Join(c.Args(), " "), c)
 	}
-	return ends{c.Dirs, c.Dirs}
+	if c.Name() != "cd" {
+		return c.Dir
+	}
+	if !c.Known() || c.Globs() || c.SetsVariables || len(c.Words) != 2 || c.Words[1].Text == "" || c.Words[1].Text[0] == '-' {
+		return ""
+	}
+	return c.Path(c.Words[1].Text)
 }
 
-// found collects the commands that find would start.
-func (w *walker) found(c Command) {
-	if filepath.Base(c.Name()) != "find" {
-		return
-	}
-	for i, at := range c.Words {
-		if !In("-exec -execdir -ok -okdir", at.Text) {
-			continue
-		}
-		inner := Command{TakesArgs: true, Compound: c.Compound, Elevated: c.Elevated, SetsVariables: c.SetsVariables,
-			UnsafeExpansion: c.UnsafeExpansion, Outputs: c.Outputs, Wrappers: c.Wrappers}
-		for _, arg := range c.Words[i+1:] {
-			if arg.Text == ";" || arg.Text == "+" {
-				break
-			}
-			arg.Known = arg.Known && !strings.Contains(arg.Text, "{}")
-			inner.Words = append(inner.Words, arg)
-		}
-		if len(inner.Words) > 0 {
-			w.add(inner)
-		}
-	}
-}
-
-// follow is where a cd leads, nil where that is not known.
-func follow(c Command) []string {
-	if !c.Known() || c.Globs() || c.SetsVariables || len(c.Words) != 2 || c.Dirs == nil {
-		return nil
-	}
-	to := c.Words[1].Text
-	if to == "" || strings.HasPrefix(to, "-") {
-		return nil
-	}
-	return c.Paths(to)
-}
-
-// mostValues bounds how many values of one variable are tried; half as many in each script within another.
-const mostValues = 8
-
-// literal is the word as far as it is known. Tildes and braces make it unknown, globs do not.
+// literal is the word as far as it is known. Tildes, braces and variables make it unknown, globs do not.
 func (w *walker) literal(source *syntax.Word) Word {
 	if source == nil {
 		return Word{}
 	}
-	var value, bare strings.Builder // all of it; its unquoted parts
-	out := Word{Text: w.source(source)}
-	known, harmless, glob := true, true, false
+	var bare strings.Builder // its unquoted parts
+	out, unknown := Word{Known: true, Harmless: true}, Word{Text: w.source(source)}
 	for _, part := range source.Parts {
 		p := w.part(part, false)
-		known, harmless = known && p.Known, harmless && (p.Known || p.Harmless)
-		glob = glob || p.Glob
-		if _, bareText := part.(*syntax.Lit); bareText {
+		out.Known, out.Harmless = out.Known && p.Known, out.Harmless && (p.Known || p.Harmless)
+		if _, plain := part.(*syntax.Lit); plain {
 			if tilde(p.Text) {
-				return out
+				return unknown
 			}
 			bare.WriteString(p.Text)
 		}
-		value.WriteString(p.Text)
+		out.Text += p.Text
 	}
 	b := bare.String()
-	glob = glob || strings.ContainsAny(b, "*?[") && b != "["
+	out.Glob = strings.ContainsAny(b, "*?[") && b != "["
 	// Braces and their commas may stand in different parts: {a,"b"}.
 	if strings.Contains(b, "{") && (strings.Contains(b, ",") || strings.Contains(b, "..")) {
+		return unknown
+	}
+	if out.Known {
+		out.Harmless = false
 		return out
 	}
-	if known {
-		return Word{Text: value.String(), Known: true, Glob: glob}
-	}
-	out.Harmless = harmless && !glob
-	return out
+	unknown.Harmless = out.Harmless && !out.Glob
+	return unknown
 }
 
 // part is a part of a word, as far as it is known.
@@ -395,74 +293,17 @@ func (w *walker) part(part syntax.WordPart, quoted bool) Word {
 		for _, inner := range p.Parts {
 			i := w.part(inner, true)
 			out.Text += i.Text
-			out.Known, out.Glob = out.Known && i.Known, out.Glob || i.Glob
+			out.Known = out.Known && i.Known
 			out.Harmless = out.Harmless && (i.Known || i.Harmless)
 		}
 		return out
 	case *syntax.ParamExp:
-		return w.variable(p, quoted)
+		return Word{Harmless: p.Param != nil && plainParameter(p) && publicVariable(p.Param.Value)}
 	case *syntax.CmdSubst:
 		// Its output may be anything; the commands in it are looked at.
 		return Word{Harmless: quoted && !unsafeExpansion(p)}
 	}
 	return Word{}
-}
-
-// variable is the value of a variable, as far as it is known.
-func (w *walker) variable(p *syntax.ParamExp, quoted bool) Word {
-	if p.Param == nil || !plainParameter(p) {
-		return w.trimmed(p)
-	}
-	value, ok := w.value(p.Param.Value)
-	switch {
-	case !ok:
-		return Word{Harmless: publicVariable(p.Param.Value)}
-	case !value.Known:
-		return Word{}
-	case quoted, !value.Glob && strings.Trim(value.Text, WordCharacters) == "" && value.Text != "":
-		return value
-	}
-	return Word{Harmless: true}
-}
-
-// value is a variable's value in this reading: a loop's item, or a value of the line.
-func (w *walker) value(name string) (value Word, ok bool) {
-	if value, ok = w.items[name]; ok || w.round == certainly {
-		return value, ok
-	}
-	of := w.values[name]
-	if len(of) == 0 {
-		return Word{}, false
-	}
-	return of[min(w.round, len(of)-1)], true
-}
-
-// assign records the value that an assignment gives a variable.
-func (w *walker) assign(a *syntax.Assign) {
-	if a.Name == nil || a.Naked {
-		return
-	}
-	of, value := w.values[a.Name.Value], w.literal(a.Value)
-	value.Known = value.Known || a.Value == nil && a.Array == nil // x=
-	switch before := (Word{}); {
-	case !a.Append:
-	case len(of) > 0 && of[len(of)-1].Known && value.Known:
-		before = of[len(of)-1]
-		value.Text = before.Text + value.Text
-	default:
-		value = Word{}
-	}
-	w.values[a.Name.Value] = append(of, value)
-	if text := w.plain(a.Value); text != "" {
-		w.later.values = append(w.later.values, text)
-	}
-}
-
-// mayBeAnything notes that a variable may have other values than those that are followed.
-func (w *walker) mayBeAnything(name string) {
-	if of := w.values[name]; of != nil {
-		w.values[name] = append(of, Word{})
-	}
 }
 
 // WordCharacters are those that the shell leaves as they are in the values that it expands.
@@ -472,46 +313,6 @@ const WordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 func plainParameter(p *syntax.ParamExp) bool {
 	return !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Index == nil && p.Slice == nil && p.Repl == nil &&
 		p.Names == 0 && p.Exp == nil && p.Flags == nil && p.NestedParam == nil
-}
-
-// trimmed is a known value without a plain text at one end.
-func (w *walker) trimmed(p *syntax.ParamExp) Word {
-	if p.Param == nil || p.Exp == nil || p.Exp.Word == nil || p.Excl || p.Index != nil || p.Length {
-		return Word{}
-	}
-	value, _ := w.value(p.Param.Value)
-	end := w.literal(p.Exp.Word)
-	if !value.Known || value.Glob || !end.Known || end.Glob {
-		return Word{}
-	}
-	switch p.Exp.Op {
-	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-		value.Text = strings.TrimSuffix(value.Text, end.Text)
-		return value
-	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
-		value.Text = strings.TrimPrefix(value.Text, end.Text)
-		return value
-	}
-	return Word{}
-}
-
-// expanded are the words that braces make of one, where they are only guessed.
-func (w *walker) expanded(source *syntax.Word) []*syntax.Word {
-	text := w.source(source)
-	if w.round == certainly || !strings.Contains(text, "{") || strings.Contains(text, "..") ||
-		strings.Count(text, ",") > mostValues {
-		return []*syntax.Word{source}
-	}
-	split := &syntax.Word{Parts: slices.Clone(source.Parts)} // a word with split braces cannot be walked
-	syntax.SplitBraces(split)
-	words := []*syntax.Word{}
-	for word, err := range expand.BracesSeq(nil, split) {
-		if err != nil {
-			return []*syntax.Word{source}
-		}
-		words = append(words, word)
-	}
-	return words
 }
 
 // tilde reports whether an unquoted text may hold a tilde that the shell
@@ -555,8 +356,7 @@ func dropBackslashes(s, quotes string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) && (quotes == "" || strings.IndexByte(quotes, s[i+1]) >= 0) {
-			i++
-			if s[i] == '\n' {
+			if i++; s[i] == '\n' {
 				continue
 			}
 		}
@@ -576,237 +376,146 @@ func publicVariable(name string) bool {
 		LD_LIBRARY_PATH PKG_CONFIG_PATH KUBECONFIG DOCKER_HOST ? $ # ! 0 -`, name)
 }
 
-// texts are texts of a line that may be run as lines, where it does something else too.
-type texts struct {
-	values  []string // values of variables: run where a command's name is an expansion
-	expands bool     // there is such a command
-	given   []string // texts that commands print or read: run where a shell reads them
-	shell   bool     // there is a shell that may read
-}
-
-// runTexts collects the commands of texts that the line may run, as seen from its end.
-func (w *walker) runTexts(at []string) {
-	if w.later.expands {
-		w.mayRunTexts(at, w.later.values...)
-	}
-	if w.later.shell {
-		w.mayRunTexts(at, w.later.given...)
-	}
-}
-
-// mayRunTexts collects the commands of texts that the line may run.
-func (w *walker) mayRunTexts(at []string, texts ...string) {
-	for _, text := range texts {
-		if text != w.text { // no text holds itself
-			commands, _ := read(text, at, walker{kind: w.kind, depth: w.depth + 1})
-			w.commands = append(w.commands, commands...)
-		}
-	}
-}
-
-// mayRun looks for texts in a command that may be run: by itself, by a shell, or later. Only rules that deny or ask
-// use what it finds: where it is in doubt it takes a text for a command.
-func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at []string) {
-	if w.round != certainly {
-		return // the certain reading has seen them
-	}
-	if len(c.Args) > 0 && len(c.Args[0].Parts) > 0 {
-		_, expands := c.Args[0].Parts[0].(*syntax.ParamExp)
-		w.later.expands = w.later.expands || expands
-	}
-	for _, r := range redirects {
-		given := r.Hdoc
-		if r.Op == syntax.WordHdoc {
-			given = r.Word
-		}
-		if text := w.plain(given); text != "" {
-			w.later.given = append(w.later.given, text)
-		}
-	}
-	words := Each(c.Args, w.plain)
-	for i, word := range words {
-		rest, name := words[i+1:], path.Base(word)
-		w.later.shell = w.later.shell || IsShell(name) || In("fish source .", name)
-		switch name {
-		case "hash":
-			if p := slices.Index(rest, "-p"); p >= 0 && p+1 < len(rest) {
-				program := Word{Text: rest[p+1], Known: rest[p+1] != ""}
-				w.commands = append(w.commands, Command{Words: []Word{program}, Dirs: at})
-			}
-		case "echo", "printf":
-			w.later.given = append(w.later.given, strings.Join(rest, " "))
-			w.evaluated(at, rest)
-		case "fish", "mapfile", "readarray", "compgen", "complete":
-			for j, option := range rest {
-				if In("-c --command -C -F", option) && j+1 < len(rest) {
-					w.mayRunTexts(at, rest[j+1])
-				}
-			}
-		case "bind": // -x '"key": line'
-			for _, r := range rest {
-				if _, line, ok := strings.Cut(r, ":"); ok {
-					w.mayRunTexts(at, strings.Trim(line, "\" "))
-				}
-			}
-		case "test", "[", "let", "unset", "declare", "typeset", "local", "export", "readonly":
-			w.evaluated(at, rest)
-		case "git":
-			for _, r := range rest {
-				if _, line, ok := strings.Cut(r, "=!"); ok { // -c alias.x='!line'
-					w.mayRunTexts(at, line)
-				}
-			}
-		}
-		if In("read mapfile readarray printf getopts", name) {
-			w.evaluated(at, rest)
-			for _, variable := range rest {
-				w.mayBeAnything(variable)
-			}
-		}
-	}
-}
-
-// evaluated looks at words with a subscript, in which some commands run substitutions.
-func (w *walker) evaluated(at []string, words []string) {
-	for _, word := range words {
-		if strings.Contains(word, "[") && strings.ContainsAny(word, "$`") {
-			w.mayRunTexts(at, ": "+word)
-		}
-	}
-}
-
-// declared records the assignments of a declaration, and looks at the quoted texts of a
-// construct that the parser takes for no command of words.
-func (w *walker) declared(node syntax.Node) {
-	declaration, ok := node.(*syntax.DeclClause)
-	if ok {
-		for _, a := range declaration.Args {
-			w.assign(a)
-		}
-	} else if _, ok := node.(*syntax.LetClause); !ok {
-		return
-	}
-	syntax.Walk(node, func(n syntax.Node) bool {
-		switch n.(type) {
-		case *syntax.SglQuoted, *syntax.DblQuoted:
-			if quoted := w.part(n.(syntax.WordPart), true); quoted.Known {
-				w.evaluated(nil, []string{quoted.Text})
-			}
-		}
-		return true
-	})
-}
-
-// plain is a word without its quotes, "" where it holds an expansion.
-func (w *walker) plain(word *syntax.Word) (text string) {
-	if word == nil {
-		return ""
-	}
-	for _, part := range word.Parts {
-		p := w.part(part, false)
-		if !p.Known {
-			return ""
-		}
-		text += p.Text
-	}
-	return text
-}
-
-// mostRounds is how many rounds of a loop are walked one by one.
-const mostRounds = 32
-
-// loop walks a for loop, in which its variable stands for one known item after the other. It is a
-// variable like any other: a loop over PATH decides which programs run.
-func (w *walker) loop(c *syntax.ForClause, at []string) ends {
+// loop adds a for loop that may change the meaning of the commands in it: a loop over PATH decides which programs run.
+func (w *walker) loop(c *syntax.ForClause, dir string) {
 	words, ok := c.Loop.(*syntax.WordIter)
+	unsafe := !ok || c.Select || !words.InPos.IsValid() || !ownVariable(words.Name.Value)
 	if ok {
-		w.mayBeAnything(words.Name.Value)
+		for _, item := range words.Items {
+			unsafe = unsafe || unsafeExpansion(item)
+		}
 	}
-	if !ok || c.Select || !words.InPos.IsValid() || !ownVariable(words.Name.Value) {
+	if unsafe {
 		w.compound(c)
-		w.nested(c, nil)
-		return ends{}
 	}
-	items, name := []Word{}, words.Name.Value
-	for _, item := range words.Items {
-		if unsafeExpansion(item) {
-			w.compound(c)
-		}
-		w.nested(item, at)
-		word := w.literal(item)
-		items = append(items, word)
-		if !word.Known { // braces and variables may give the loop's variable these values
-			w.values[name] = append(w.values[name], slices.DeleteFunc(Each(w.expanded(item), w.literal),
-				func(value Word) bool { return !value.Known })...)
-		}
-	}
-	before, outer := len(w.commands), w.items
-	for _, item := range w.rounds(c, name, items) {
-		w.items = map[string]Word{}
-		maps.Copy(w.items, outer)
-		delete(w.items, name)
-		if item.Known {
-			w.items[name] = item
-		} else if len(w.values[name]) == 0 && !slices.ContainsFunc(items, func(i Word) bool { return i.Known }) {
-			w.items[name] = Word{} // numbers and the like
-		}
-		if after := w.list(c.Do, at).any(); !slices.Equal(after, at) { // a cd in it
-			w.commands, at = w.commands[:before], nil
-			w.list(c.Do, at)
-		}
-	}
-	w.items = maps.Clone(outer)
-	delete(w.items, name)
-	return ends{at, at}
-}
-
-// rounds are the values with which a loop is walked: one for all where an item is not known.
-func (w *walker) rounds(c *syntax.ForClause, name string, items []Word) []Word {
-	used := false
-	for _, s := range c.Do {
-		syntax.Walk(s, func(n syntax.Node) bool {
-			p, ok := n.(*syntax.ParamExp)
-			used = used || ok && p.Param != nil && p.Param.Value == name
-			return !used
-		})
-	}
-	w.walked += len(items)
-	unknown := slices.ContainsFunc(items, func(i Word) bool { return !i.Known })
-	if !used || unknown || len(items) == 0 || w.walked > mostRounds {
-		return []Word{{}}
-	}
-	return items
-}
-
-// test collects a test of bash's own as a command of its words.
-func (w *walker) test(c *syntax.TestClause, redirects []*syntax.Redirect, at []string) {
-	w.nested(c, at)
-	s := w.redirects(redirects, at)
-	s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(c)
-	s.Words = slices.Concat(operator("[["), w.testWords(c.X), operator("]]"))
-	w.append(s)
-}
-
-func operator(text string) []Word { return []Word{{Text: text, Known: true}} }
-
-func (w *walker) testWords(x syntax.TestExpr) []Word {
-	switch x := x.(type) {
-	case *syntax.BinaryTest:
-		return slices.Concat(w.testWords(x.X), operator(x.Op.String()), w.testWords(x.Y))
-	case *syntax.UnaryTest:
-		return append(operator(x.Op.String()), w.testWords(x.X)...)
-	case *syntax.ParenTest:
-		return slices.Concat(operator("("), w.testWords(x.X), operator(")"))
-	case *syntax.Word:
-		item := w.literal(x)
-		item.Glob = false // it stands for no file names
-		return []Word{item}
-	}
-	return nil
 }
 
 // ownVariable reports whether no program looks at a variable of this name.
 func ownVariable(name string) bool {
 	const shells = `histchars auto_resume path cdpath fpath manpath mailpath module_path status argv prompt psvar fignore`
 	return name == strings.ToLower(name) && !strings.Contains(name, "proxy") && !In(shells, name)
+}
+
+// test adds a test of bash's own: it only looks, unless it evaluates a word as arithmetic or as a variable's name.
+func (w *walker) test(c *syntax.TestClause, dir string) {
+	w.nested(c, dir)
+	evaluates := unsafeExpansion(c)
+	syntax.Walk(c, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.UnaryTest:
+			evaluates = evaluates || n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
+		case *syntax.BinaryTest:
+			evaluates = evaluates || n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr
+		}
+		return true
+	})
+	w.append(Command{Words: []Word{{Text: "[[", Known: true}}, Dir: dir, UnsafeExpansion: evaluates})
+}
+
+// script walks the line that a shell is given.
+func (w *walker) script(c, inner Command, script string, how wrapping) {
+	kind := c.Base()
+	if kind == "eval" {
+		kind = w.kind
+	}
+	if how == wrapsForeign || kind != w.kind || inner.SetsVariables {
+		// Another shell may take the line in another way: no rule for its words covers it.
+		w.unlike(script, inner)
+		c.Compound, c.RunsUnknown = true, true
+		w.append(c)
+		return
+	}
+	commands, ok := read(script, inner.Dir, walker{kind: w.kind, depth: w.depth + 1})
+	w.ok = w.ok && ok
+	for _, found := range commands {
+		w.append(found.within(inner))
+	}
+	if len(commands) == 0 { // nothing in it, except its surroundings
+		w.append(c)
+	}
+}
+
+// within is a command of a script with the script's surroundings.
+func (c Command) within(outer Command) Command {
+	c.Elevated, c.TakesArgs = c.Elevated || outer.Elevated, c.TakesArgs || outer.TakesArgs
+	c.SetsVariables, c.UnknownText = c.SetsVariables || outer.SetsVariables, c.UnknownText || outer.UnknownText
+	c.UnsafeExpansion, c.Compound = c.UnsafeExpansion || outer.UnsafeExpansion, c.Compound || outer.Compound
+	c.Overwrites = c.Overwrites || outer.Overwrites
+	c.Outputs = append(slices.Clip(outer.Outputs), c.Outputs...)
+	c.Inputs = append(slices.Clip(outer.Inputs), c.Inputs...)
+	c.Wrappers = append(slices.Clip(outer.Wrappers), c.Wrappers...)
+	return c
+}
+
+// unlike collects the commands of a text that is not for this shell, or not for now: for
+// rules that deny or ask, and for commands that are always asked.
+func (w *walker) unlike(script string, outer Command) {
+	commands, _ := read(script, "", walker{kind: "sh", depth: w.depth + 1})
+	for _, found := range commands {
+		found = found.within(outer)
+		found.Compound = true
+		w.append(found)
+	}
+}
+
+// given collects the commands that a command makes the shell or git run later or by another name, those that find
+// starts, and those that a shell reads from its input.
+func (w *walker) given(c Command) {
+	last, words := len(w.commands)-1, Texts(c.Words)
+	behind := func(i int) string { return strings.Join(words[min(i, len(words)):], " ") }
+	switch name := c.Base(); {
+	case name == "trap":
+		w.unlike(strings.Join(words[1:], "\n"), c)
+	case name == "alias":
+		for _, word := range words[1:] {
+			alias, value, _ := strings.Cut(word, "=")
+			w.aliases[alias] = value
+		}
+	case name == "git":
+		for i, word := range words {
+			_, alias, _ := strings.Cut(word, "=!") // -c alias.x='!line'
+			w.unlike(alias, c)
+			if In("foreach run", word) {
+				w.unlike(behind(i+1), c)
+			} else if HasOption(word, "--exec -x") {
+				_, value, _ := strings.Cut(word, "=")
+				w.unlike(value+" "+behind(i+1), c)
+			}
+		}
+	case name == "find":
+		for i, word := range words {
+			if In("-exec -execdir -ok -okdir", word) {
+				w.found(c, c.Words[i+1:])
+			}
+		}
+	case name == "hash" && len(words) > 2, name == "enable" && slices.Contains(words, "-f"):
+		w.commands[last].RunsUnknown = true // names stand for other programs from now on
+	case IsShell(name) && !slices.ContainsFunc(words[1:], func(a string) bool { return !IsOption(a) }):
+		w.commands[last].Compound, w.commands[last].RunsUnknown = true, true
+		for _, text := range c.Texts {
+			w.unlike(text, c)
+		}
+	}
+}
+
+// found adds the command that find starts, up to the end of its words.
+func (w *walker) found(c Command, words []Word) {
+	inner := Command{TakesArgs: true}
+	for _, word := range words {
+		if word.Text == ";" || word.Text == "+" {
+			break
+		}
+		word.Known = word.Known && !strings.Contains(word.Text, "{}")
+		inner.Words = append(inner.Words, word)
+	}
+	if len(inner.Words) > 0 {
+		c.Words = nil
+		w.add(inner.within(c))
+	}
+}
+
+// OfSystem reports whether a name stands for a program of the system, not the project's file.
+func OfSystem(name string) bool {
+	dir := path.Dir(name)
+	return !strings.Contains(name, "/") || dir == "/bin" || dir == "/usr/bin"
 }

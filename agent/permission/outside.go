@@ -1,0 +1,239 @@
+package permission
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"artoo/agent/permission/line"
+	"artoo/tool"
+	"artoo/tool/names"
+	facts "artoo/tool/project"
+)
+
+// closedCommands are commands that need the user's keys or the network, of which each option that stands here obeys
+// fixed files only: a yes to a line of them may last as long as these files stay as they are. docs/outside.md is made
+// of the table.
+var closedCommands = []struct {
+	program, subcommands, options string
+	refs                          bool // The plain words are a configured remote and names of refs.
+}{
+	{"git", "push", "-u --set-upstream --tags --follow-tags --atomic -n --dry-run -q --quiet -v --verbose --porcelain --progress", true},
+	{"git", "fetch pull", `--all --tags -t --no-tags -p --prune --ff-only --no-rebase --depth --unshallow -q --quiet -v --verbose
+		--progress`, true},
+	{"git", "ls-remote", "--heads --branches --tags -t -h --refs --symref --get-url -q --quiet", true},
+	{"git", "commit", `-S --gpg-sign -m --message -a --all -s --signoff --amend --no-edit --allow-empty -q --quiet -v --verbose`, false},
+	{"git", "tag", "-s --sign -a --annotate -m --message", false},
+	{"gh", "pr/list pr/view pr/status pr/checks pr/diff issue/list issue/view issue/status", `-L --limit -s --state -l --label -a --assignee
+		-A --author -B --base -H --head -S --search --json -c --comments --name-only --required`, false},
+	{"gh", "run/list run/view repo/view release/list release/view auth/status", `-L --limit -b --branch -w --workflow -s --status
+		--json --log --log-failed -j --job -v --verbose --exit-status`, false},
+	{"gh", "pr/create issue/create pr/comment issue/comment", "-t --title -b --body -B --base -H --head -d --draft -l --label -f --fill", false},
+	{"ssh", "", "", false},
+}
+
+// decideOutside decides over a line that leaves the sandbox: the only place that does. A rule answers for it, or the
+// user; mode and trust never do.
+func (p *Policy) decideOutside(d Decision, l parsed) Decision {
+	always, keep := p.alwaysAsked(l)
+	reasons := append(always, d.Reasons...)
+	if p.closed(l) {
+		d.Narrow = Rule{Tool: l.tool, Arg: literal(l.text), HasArg: true, Outside: true}.String()
+	}
+	allowed, ok := p.allowsOutside(l, p.session)
+	code := SessionAllows
+	if !ok && l.asks == nil && l.mayDeny == nil {
+		allowed, ok = p.allowsOutside(l, p.AllowRules)
+		code = RuleAllows
+	}
+	switch {
+	case l.asks != nil && !ok:
+		return d.by(Ask, RuleAsks, *l.asks)
+	case !ok:
+		return d.because(Ask, reasons...)
+	case always != nil && keep == nil && !allowed.is(l.text):
+		return d.because(Ask, reasons...)
+	case !p.closed(l) && p.Seen.stale(allowed):
+		return d.because(Ask, append([]Reason{{Code: FilesChanged, Rule: allowed.String()}}, reasons...)...)
+	}
+	d = d.by(Run, code, allowed).covering(Content)
+	if always != nil && !allowed.is(l.text) {
+		d.Verdict, d.Keep, d.Reasons = Ask, keep, always
+	}
+	return d
+}
+
+// allowsOutside finds a rule that lets a line run outside: one for this very line in its directory, or one whose command
+// stands alone in the line, in the project's root or where artoo was started.
+func (p *Policy) allowsOutside(l parsed, rules []Rule) (Rule, bool) {
+	ours := !slices.ContainsFunc(l.parts, func(s *part) bool { return s.Base() == "git" && !p.inProject(s.Command) })
+	return find(rules, func(r Rule) bool {
+		if !r.Outside || !r.names(l.tool, tool.KindRun) || r.changed() != "" || !ours {
+			return false
+		}
+		return !r.HasArg || r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(p.Root)) || p.coversAlone(r, l)
+	})
+}
+
+// coversAlone reports whether a rule covers the only command of a line. Its * stands for no option, and in git's commands
+// for nothing but a configured remote and refs.
+func (p *Policy) coversAlone(r Rule, l parsed) bool {
+	if l.problem != "" || len(l.parts) != 1 || l.dir != p.Root && l.dir != p.Dir {
+		return false
+	}
+	s := l.parts[0].Command
+	fixed := line.Texts(r.fixedWords())
+	free := slices.DeleteFunc(slices.Clone(s.Words), func(w line.Word) bool { return slices.Contains(fixed, w.Text) })
+	return plain(s) == "" && len(s.Wrappers) == 0 && r.begins(s.Words, s.Dir, p.Root) &&
+		!slices.ContainsFunc(free, func(w line.Word) bool { return !w.Known || w.Glob || line.IsOption(w.Text) }) &&
+		(s.Base() != "git" || p.namesRefs(line.Texts(free)))
+}
+
+// closed reports whether each command of a line that does more than read is one of closedCommands.
+func (p *Policy) closed(l parsed) bool {
+	return l.problem == "" && len(l.parts) > 0 && !slices.ContainsFunc(l.parts, func(s *part) bool {
+		return !s.reads && !p.closedCommand(s.Command)
+	})
+}
+
+func (p *Policy) closedCommand(s line.Command) bool {
+	if plain(s) != "" || len(s.Wrappers) > 0 || !s.Known() || s.Globs() || len(s.Words) < 2 || s.Name() != s.Base() {
+		return false
+	}
+	words := s.Args()
+	sub, next := line.Subcommand(words)
+	for _, row := range closedCommands {
+		named := row.subcommands == "" || line.In(row.subcommands, sub) && words[0] == sub || line.In(row.subcommands, sub+"/"+next)
+		if row.program != s.Name() || !named {
+			continue
+		}
+		var names []string
+		for _, w := range words[min(1, len(row.subcommands)):] {
+			option, _, _ := strings.Cut(w, "=")
+			switch {
+			case line.IsOption(w) && !line.In(row.options, option):
+				return false
+			case !line.IsOption(w):
+				names = append(names, w)
+			}
+		}
+		return (row.program != "git" || p.inProject(s) && p.gitRuns(s.Dir) == nil && len(p.gitHooks(s.Dir)) == 0) &&
+			(!row.refs || p.namesRefs(names)) && (row.program != "ssh" || !line.IsOption(words[0]))
+	}
+	return false
+}
+
+// inProject reports whether git would work on the project's own repository.
+func (p *Policy) inProject(s line.Command) bool {
+	if p.Files == nil || s.Dir == "" {
+		return p.Files == nil
+	}
+	found, err := p.repository(s.Dir)
+	return err == nil && found.Git && found.Root == p.Root && len(s.Git()) > 0 && s.Git()[0].Text == s.Args()[0]
+}
+
+// namesRefs reports whether words are a configured remote and then branches, tags or HEAD of the project.
+func (p *Policy) namesRefs(words []string) bool {
+	if len(words) == 0 || p.Guard == nil {
+		return len(words) == 0
+	}
+	_, remote := find(p.Guard.settings(), func(s facts.GitSetting) bool { return s.Key == "remote."+words[0]+".url" })
+	return remote && !slices.ContainsFunc(words[1:], func(w string) bool {
+		return !p.Guard.git.HasRef(context.Background(), p.Environ, w)
+	})
+}
+
+// obeyed are the files that closed commands obey: git's configuration with what it includes, attributes, and the user's of
+// gh and ssh.
+func (p *Policy) obeyed() (paths []string) {
+	home := p.own().Home()
+	for _, name := range []string{".ssh/config", ".config/gh/config.yml", ".config/gh/hosts.yml"} {
+		paths = append(paths, filepath.Join(home, name))
+	}
+	if p.Guard == nil {
+		return paths
+	}
+	_, common := facts.NamedDirs(p.Root)
+	paths = append(paths, filepath.Join(common, "config"), filepath.Join(common, "info", "attributes"), filepath.Join(p.Root, ".gitattributes"))
+	for _, s := range p.Guard.settings() {
+		if s.From != "" {
+			paths = append(paths, s.From)
+		}
+		if s.Includes() {
+			paths = append(paths, s.Path(filepath.Dir(s.From)))
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// leaves names what of a line the sandbox does not meet, as the reasons of a question; none for a line that stays inside.
+func (p *Policy) leaves(l parsed, access tool.Access) (needs []line.Need, reasons []Reason) {
+	if access.Unconfined != "" {
+		reasons = []Reason{{Code: Outside, Object: "the model says: " + access.Unconfined}}
+	}
+	for _, s := range l.parts {
+		if need, why := p.needs(s); need != "" {
+			needs, reasons = append(needs, need), append(reasons, Reason{Code: Outside, Object: why, Part: s.String()})
+		}
+	}
+	return needs, reasons
+}
+
+// needs names the need of a command that the sandbox does not meet, "" for none, and why in words.
+func (p *Policy) needs(s *part) (need line.Need, why string) {
+	if s.Elevated {
+		return line.Service, s.String() + " asks for more rights than yours"
+	}
+	if words := line.Texts(s.Git()); len(words) > 0 && !s.reads {
+		if program := p.signs(s.Command, words[0], words); program != "" {
+			return line.Keys, "git signs with " + program
+		}
+	}
+	need, run := s.Needs()
+	switch {
+	case need == "", run.Runner != "" && p.installed(s.Command, run.Program):
+		return "", ""
+	case run.Runner != "":
+		return need, strings.TrimSpace(run.Runner+" "+run.Program) + " is not installed in the project, so it needs the network"
+	}
+	return need, "it needs " + needWords[need]
+}
+
+// needWords are the needs as a question words them.
+var needWords = map[line.Need]string{line.Network: "the network", line.Keys: "your keys or credentials",
+	line.Home: "the machine outside the project", line.Service: "a service of the machine"}
+
+// signs names the program by which a git command would sign, "" for none.
+func (p *Policy) signs(s line.Command, sub string, words []string) string {
+	if !line.In("commit merge rebase cherry-pick revert am tag stash", sub) || line.HaveOption(words, "--no-gpg-sign --no-sign") {
+		return ""
+	}
+	if line.HaveOption(words, "-S --gpg-sign") || sub == "tag" && line.HaveOption(words, "-s -u --sign --local-user") {
+		return "gpg"
+	}
+	if s.Dir == "" {
+		return ""
+	}
+	return facts.GitSigns(p.own(), p.Environ, s.Dir)
+}
+
+// installed reports whether a package's program lies in the project, so that nothing is fetched.
+func (p *Policy) installed(s line.Command, program string) bool {
+	if program == "" || strings.ContainsAny(program, "@/") {
+		return false
+	}
+	for at := s.Dir; at != "" && at != filepath.Dir(at); at = filepath.Dir(at) {
+		for _, bin := range []string{"node_modules/.bin", ".venv/bin", "venv/bin"} {
+			path := filepath.Join(at, filepath.FromSlash(bin), program)
+			if names.Exists(path) && p.mayRead(at, path, false) == "" {
+				return true
+			}
+		}
+		if at == p.Root {
+			break
+		}
+	}
+	return false
+}

@@ -1,0 +1,191 @@
+package permission
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool"
+)
+
+// outsidePolicy is the policy of a repository with the remote origin and the tag v1.
+func outsidePolicy(t *testing.T, allow ...string) (string, *Policy) {
+	t.Helper()
+	root, p := confinedPolicy(t, ModeAuto, allow...)
+	gitIn(t, root, "remote", "add", "origin", "https://git.example/shop.git")
+	gitIn(t, root, "tag", "v1")
+	p.Seen = &Seen{}
+	return root, p
+}
+
+// A written rule for outside holds where the command stands alone, in the project's own repository, with no further option,
+// and for git with a remote and refs that are there.
+func TestAWrittenRuleForOutsideHoldsForItsCommandAlone(t *testing.T) {
+	t.Parallel()
+	root, p := outsidePolicy(t, "bash!(git push:*)", "bash!(docker compose up:*)", "bash!(npm ci)")
+	gitIn(t, root, "init", "-q", "--bare", "docs.git")
+	for line, want := range map[string]Verdict{
+		"git push": Run, "git push origin v1": Run, "git push origin HEAD": Run, "npm ci": Run, "docker compose up": Run, "docker compose up db": Run,
+		"git push --receive-pack='touch x' .": Ask, "git push --force": Ask, "git push evil v1": Ask, "git push origin nobranch": Ask,
+		"git push 'ext::sh -c x'": Ask, "git push origin +v1": Ask, "git push origin v1:main": Ask, "git -C sub push": Ask,
+		"cd docs.git && git push": Ask, "cd sub && npm ci": Ask, "(cd sub; npm ci)": Ask, "npm ci && ls": Ask, "X=1 npm ci": Ask,
+		"npm ci > log": Ask, "npm ci; docker compose up": Ask, "docker compose up --build": Ask, "docker compose up $x": Ask, "docker compose up *": Ask,
+		"env npm ci": Ask, "sh -c 'npm ci'": Ask, "npm ci --prefix sub": Ask, "git push & ls": Ask,
+	} {
+		if d := decideIn(p, root, line); d.Verdict != want {
+			t.Errorf("%s: %s (%s), expected %s", line, d.Verdict, d.Reason(), want)
+		}
+	}
+	sub := tool.Access{Kind: tool.KindRun, Command: "npm ci", Dir: filepath.Join(root, "sub")}
+	if d := p.Decide("bash", sub); d.Verdict != Ask {
+		t.Errorf("in another directory: %s", d.Verdict)
+	}
+}
+
+// A rule for an open line asks once after files were changed.
+func TestARuleForAnOpenLineAsksOnceAfterAChange(t *testing.T) {
+	t.Parallel()
+	root, p := outsidePolicy(t, "bash!(make deploy)", "bash!(git push:*)")
+	is := func(line string, want Verdict) {
+		t.Helper()
+		if d := decideIn(p, root, line); d.Verdict != want {
+			t.Errorf("%s: %s (%s)", line, d.Verdict, d.Reason())
+		}
+	}
+	is("make deploy", Run)
+	p.Seen.Change()
+	is("git push", Run)
+	is("make deploy", Ask)
+	d := decideIn(p, root, "make deploy")
+	if d.Narrow != "" || !d.Has(FilesChanged) {
+		t.Errorf("%+v", d)
+	}
+	p.Seen.Yes(d)
+	is("make deploy", Run)
+	p.ForSubAgent().Seen.Change()
+	is("make deploy", Ask)
+	p.Seen = &Seen{Earlier: true} // another session
+	is("make deploy", Ask)
+	p.AllowRules[0].Origin = "--allow"
+	is("make deploy", Run)
+}
+
+// A lasting yes is for a closed line alone, its directory, and the files that it obeys as they are now.
+func TestALastingYesForOutsideIsBoundToWhatTheLineObeys(t *testing.T) {
+	t.Parallel()
+	root, p := outsidePolicy(t)
+	push := tool.Access{Kind: tool.KindRun, Command: "git push origin v1", Dir: root}
+	for _, open := range []string{"npm ci", "docker compose up", "git push --receive-pack=x origin", "git push https://x.example/y", "ssh -o ProxyCommand=x host",
+		"curl https://x.example", "gh api /user", "gh alias set x y", "git push origin v1 && make", "git -c x=y push"} {
+		d := decideIn(p, root, open)
+		if d.Verdict != Ask || d.Narrow != "" {
+			t.Errorf("%s: %s, offers %q", open, d.Verdict, d.Narrow)
+		}
+		if err := p.AllowInSession("bash!("+open+")", "bash", tool.Access{Kind: tool.KindRun, Command: open, Dir: root}); err == nil {
+			t.Errorf("%s: a rule is taken", open)
+		}
+	}
+	for _, closed := range []string{"git push", "git push -u origin HEAD", "git pull --ff-only", "gh pr view 12", "ssh host uptime"} {
+		if d := decideIn(p, root, closed); d.Narrow != "bash!("+closed+")" {
+			t.Errorf("%s offers %q (%s)", closed, d.Narrow, d.Reason())
+		}
+	}
+	if err := p.AllowInSession("bash!(git push:*)", "bash", push); err == nil {
+		t.Error("a prefix is taken at the question")
+	}
+	if err := p.AllowInSession(p.Decide("bash", push).Narrow, "bash", push); err != nil {
+		t.Fatal(err)
+	}
+	p.Seen.Change()
+	if d := p.Decide("bash", push); d.Verdict != Run {
+		t.Errorf("a second time: %s (%s)", d.Verdict, d.Reason())
+	}
+	for _, change := range []string{".gitattributes", ".git/config", ".git/hooks/pre-push"} {
+		path := filepath.Join(root, change)
+		before, _ := os.ReadFile(path)
+		putFile(t, path, string(before)+"\n# changed\n")
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if d := p.Decide("bash", push); d.Verdict != Ask {
+			t.Errorf("after a change of %s: %s", change, d.Verdict)
+		}
+		if err := os.WriteFile(path, before, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if before == nil {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestOutsideDoc keeps docs/outside.md in line with the table.
+func TestOutsideDoc(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join("..", "..", "docs", "outside.md")
+	var b strings.Builder
+	b.WriteString(outsideHead)
+	for _, row := range closedCommands {
+		if row.subcommands == "" {
+			continue
+		}
+		words := ""
+		if row.refs {
+			words = "; its words: a configured remote, then branches, tags or HEAD"
+		}
+		commands := strings.ReplaceAll(strings.ReplaceAll(row.subcommands, " ", "`, `"+row.program+" "), "/", " ")
+		b.WriteString("- `" + row.program + " " + commands + "` with `" + strings.Join(strings.Fields(row.options), " ") + "`" + words + "\n")
+	}
+	b.WriteString("- `ssh HOST [COMMAND]`, without options\n")
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b.String(), string(got)); diff != "" {
+		t.Errorf("go test ./agent/permission -update rewrites it:\n%s", diff)
+	}
+}
+
+const outsideHead = `<!-- Made by TestOutsideDoc from the table of agent/permission. -->
+# Commands outside the sandbox
+
+A command that needs your keys, your home directory, the network or another program's service runs outside the sandbox, with your rights. It takes
+its whole line outside, and artoo asks before. ` + "`artoo rules explain 'LINE'`" + ` says what a line needs.
+
+## What an answer lasts for
+
+| line | answers |
+|---|---|
+| closed: every command and option stands below | ` + "`y`; `a` and `A` for this very line, in this directory" + ` |
+| open: anything else (` + "`make`, `npm`, `docker`, `curl`" + `, scripts) | ` + "`y`" + ` |
+
+A closed line obeys fixed files only: git's configuration with what it includes, attributes, and the files of ` + "`gh` and `ssh`" + ` in your home. A lasting
+answer ends when one of them changes. git counts as closed while neither hooks nor programs of the repository's configuration would run.
+
+## Rules
+
+    artoo --allow 'bash!(git push:*)'
+
+A rule ` + "`bash!(…)`" + ` that you write holds
+
+- where the command is all of its line, in the project's root or where you started artoo, and for git in the project's own repository;
+- without further options: its ` + "`:*` and `*`" + ` stand for no word that begins with ` + "`-`" + `, and in git's commands only for configured remotes and refs of the project;
+- for an open line until artoo or its commands change a file, in this session or an earlier one that is kept; then it asks once in each session. A rule
+  of a flag is new at each start.
+
+A rule that is the whole line, ` + "`bash!(cd deploy && make push)`" + `, holds for exactly this line. Commands that throw work away (` + "`git push --force`" + `) ask unless
+the rule names the option.
+
+## Closed commands
+
+`
