@@ -119,7 +119,7 @@ func (s *Sandbox) wrap(run *exec.Cmd, options Options) (err error) {
 			return err
 		}
 	}
-	run.Args = append([]string{sandboxExec, "-p", profile(s.config, options, append(denied, options.Hidden...), protected), run.Path}, run.Args[1:]...)
+	run.Args = append([]string{sandboxExec, "-p", profile(s.config, options, denied, protected), run.Path}, run.Args[1:]...)
 	run.Path = sandboxExec
 	run.Env = append(run.Env, "TMPDIR="+filepath.Join(s.config.Temp, "tmp"))
 	for _, cache := range s.config.Caches {
