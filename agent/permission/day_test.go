@@ -13,6 +13,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/files"
+	"artoo/tool/sweep"
 )
 
 // dayPolicy is the policy of a project with the files for the lines of testdata/day.txt. Programs installed on this
@@ -93,9 +94,9 @@ var dayOf = map[string]string{
 
 // The decision on each line of a day is that of Rights on its kind, in every mode,
 // confinement and trust, whether or not someone can answer. A decision is made in one
-// goroutine: with -short, each line is tried in each confinement with one mode only, and
+// goroutine: unless all cases are wanted, each line is tried in each confinement with one mode only, and
 // the modes take turns.
-func TestTheRightsHoldForADay(t *testing.T) {
+func TestTheRightsHoldForAnyLineOfADay(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]string{}
 	for kind, lines := range dayOf {
@@ -117,7 +118,7 @@ func TestTheRightsHoldForADay(t *testing.T) {
 				p.Mode, p.Confinement, p.TrustsPrograms = mode, can, n >= 4
 				rights := map[bool]Rights{true: p.Rights(true), false: p.Rights(false)}
 				for i, line := range lines {
-					if testing.Short() && (i+row)%4 != n%4 {
+					if !sweep.Whole(t) && (i+row)%4 != n%4 {
 						continue
 					}
 					kind := kinds[line]
@@ -141,9 +142,9 @@ func TestTheRightsHoldForADay(t *testing.T) {
 	}
 }
 
-// A timeout is a bound: the decision on a call is the same with each. With -short, each
+// A timeout is a bound: the decision on a call is the same with each. Unless all cases are wanted, each
 // line is tried in each confinement with one mode, as above.
-func TestATimeoutChangesNoDecisionOfADay(t *testing.T) {
+func TestNoTimeoutChangesADecisionOfAnyDay(t *testing.T) {
 	t.Parallel()
 	p := dayPolicy(t, ModeAsk, false)
 	files, err := files.Open(files.Config{Root: p.Root})
@@ -183,7 +184,7 @@ func TestATimeoutChangesNoDecisionOfADay(t *testing.T) {
 		}
 		for row, name := range slices.Sorted(maps.Keys(confinements)) {
 			for n, mode := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
-				if testing.Short() && (i+row)%4 != n {
+				if !sweep.Whole(t) && (i+row)%4 != n {
 					continue
 				}
 				p.Mode, p.Confinement = mode, confinements[name]
