@@ -261,7 +261,7 @@ func (s settings) approval() string {
 	if s.offers("read", "ls", "glob", "grep") {
 		free = append(free, "reading files")
 	}
-	if bash && r.Reading == permission.Unasked {
+	if bash && r.Reading == permission.Unasked && !r.Confinement.Layer {
 		free = append(free, "reading commands in the project (ls, grep, git diff …)")
 	}
 	if edits && r.Edits == permission.Unasked {
@@ -336,7 +336,10 @@ func (s settings) notFree() (that []string) {
 
 func (s settings) commands() string {
 	r := s.Rights
-	const most, held = "most other commands run in a sandbox", " (loopback only, no keys, no home)"
+	most, held := "most other commands run in a sandbox", " (loopback only, no keys, no home)"
+	if r.Confinement.Layer {
+		most = "commands run in a sandbox"
+	}
 	switch {
 	case !r.Confinement.Sandbox:
 		return "most other commands run on this machine as they are, and their changes stay"
