@@ -167,12 +167,13 @@ func (p *Policy) trusts() bool { return p.TrustsPrograms || p.Mode == ModeAuto }
 // decideLine decides over a line that runs in the decision's place.
 func (p *Policy) decideLine(d Decision, l parsed) Decision {
 	leaves, allowed := d.Place == PlaceHost && p.Confinement.Sandbox, p.findAllow(l)
+	inside := d.Place == PlaceLayer || l.reads && !leaves && d.Place != PlaceBackground
 	switch {
 	case l.denies != nil:
 		return Decision{}.by(Refuse, RuleDenies, *l.denies)
 	case leaves && p.Confinement.Inside():
 		return Decision{}.because(Refuse, append([]Reason{{Code: NothingOutside}}, d.Reasons...)...)
-	case p.Mode == ModePlan && (l.asks != nil || l.mayDeny != nil || d.Place != PlaceLayer && !l.reads):
+	case p.Mode == ModePlan && (l.asks != nil || l.mayDeny != nil || !inside):
 		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	case l.asks != nil && l.asks.Fixed:
 		return d.by(Ask, RuleAsks, *l.asks)

@@ -166,7 +166,7 @@ its whole line outside, and artoo asks before. ` + "`artoo rules explain 'LINE'`
 
 | line | answers |
 |---|---|
-| closed: every command and option stands below | ` + "`y`; `a` and `A` for this very line, in this directory" + ` |
+| closed: every command and option stands below, or only [reads](reading.md) | ` + "`y`; `a` and `A` for this very line, in this directory" + ` |
 | open: anything else (` + "`make`, `npm`, `docker`, `curl`" + `, scripts) | ` + "`y`" + ` |
 
 A closed line obeys fixed files only: git's configuration with what it includes, attributes, and the files of ` + "`gh` and `ssh`" + ` in your home. A lasting

@@ -254,6 +254,18 @@ func TestPlanModeRefusesWhatARuleAsksAbout(t *testing.T) {
 	}
 }
 
+// Plan mode refuses what leaves the sandbox or goes on, also where it only reads.
+func TestPlanModeRefusesWhatLeavesOrGoesOn(t *testing.T) {
+	t.Parallel()
+	root, p := confinedPolicy(t, ModePlan, "bash!")
+	for name, access := range map[string]tool.Access{"unconfined": {Unconfined: "needs it"}, "in the background": {Background: true}} {
+		access.Kind, access.Command, access.Dir = tool.KindRun, "cat a.txt", root
+		if d := p.Decide("bash", access); d.Verdict != Refuse {
+			t.Errorf("%s: %s on %q", name, d.Verdict, d.Place)
+		}
+	}
+}
+
 func TestAnUnconfinedRunIsAskedWithTheModelsReason(t *testing.T) {
 	t.Parallel()
 	root, p := confinedPolicy(t, ModeAuto, "bash")
