@@ -129,7 +129,7 @@ func (a *Agent) Close() error {
 // HiddenTracked names the files of the project that git tracks and that commands cannot see: none where that takes longer than
 // within, or where commands see them.
 func (a *Agent) HiddenTracked(within time.Duration) []string {
-	if can := a.session.opt.Policy.Confinement; !can.Sandbox || can.Shows {
+	if can := a.session.opt.Policy.Confinement; !can.Layer && !can.ByEntry {
 		return nil
 	}
 	found := make(chan []string, 1)

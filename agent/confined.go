@@ -508,7 +508,7 @@ func (c *calls) nameDenials(p *pending, result *tool.Result) {
 		words = append(words, sandbox.LeaksOff)
 	}
 	words = append(words, c.session.hiddenFrom(p.confined, p.call.Access.Dir, p.call.Access.Command, result.Text, result.IsError)...)
-	if can := c.session.opt.Policy.Confinement; p.decision.Git && (!can.Layer || p.decision.Place == permission.PlaceBackground) && !can.Shows {
+	if can := c.session.opt.Policy.Confinement; p.decision.Git && (can.Layer && p.decision.Place == permission.PlaceBackground || !can.Layer && can.ByEntry) {
 		if tracked := c.session.hiddenTracked(); len(tracked) > 0 {
 			words = append(words, "hidden here, not deleted: "+text.UpTo(mostHidden, c.session.namesOf(tracked)))
 		}

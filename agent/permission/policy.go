@@ -61,7 +61,6 @@ type Confinement struct {
 	Layer    bool // and every foreground line runs on a throwaway layer
 	ByEntry  bool // without layers it holds writes entry by entry: guarded files are read-only in it
 	External bool // the user says that the machine is the sandbox: lines run unconfined, where no layer is there
-	Shows    bool // confined commands can read denied files
 	Network  bool // confined commands reach the network, unless they are read-only
 	Required bool // calls that cannot be confined are refused
 	// Layered means that artoo itself works on a layer over the project, and with Layer alone: writes need no

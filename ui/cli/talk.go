@@ -148,7 +148,7 @@ func (a *app) offerNotify(profile screen.Profile, notify **ui.Notifier) *ui.Noti
 }
 
 // longestHidden is how long the banner waits for the hidden files that git tracks.
-const longestHidden = 300 * time.Millisecond
+const longestHidden = 3 * time.Second
 
 // notes are shown before the first message.
 func (a *app) notes() []string {
