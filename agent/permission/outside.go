@@ -2,6 +2,7 @@ package permission
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,21 +85,30 @@ func (p *Policy) coversAlone(r Rule, l parsed) bool {
 	}
 	s := l.parts[0].Command
 	fixed := line.Texts(r.fixedWords())
-	free := slices.DeleteFunc(slices.Clone(s.Words), func(w line.Word) bool { return slices.Contains(fixed, w.Text) })
-	return plain(s) == "" && len(s.Wrappers) == 0 && r.begins(s.Words, s.Dir, p.Root) &&
-		!slices.ContainsFunc(free, func(w line.Word) bool { return !w.Known || w.Glob || line.IsOption(w.Text) }) &&
+	if plain(s) != "" || fed(s) || len(s.Wrappers) > 0 || !r.begins(s.Words, s.Dir, p.Root) {
+		return false
+	}
+	free := s.Words[len(fixed):]
+	return !slices.ContainsFunc(free, func(w line.Word) bool { return !w.Known || w.Glob || line.IsOption(w.Text) }) &&
 		(s.Base() != "git" || p.namesRefs(line.Texts(free)))
 }
 
-// closed reports whether each command of a line that does more than read is one of closedCommands.
+// fed reports whether the line gives a command a text or a file to read, which may say what it does.
+func fed(s line.Command) bool {
+	return len(s.Texts) > 0 || slices.ContainsFunc(s.Inputs, func(w line.Word) bool { return w.Text != os.DevNull })
+}
+
+// closed reports whether each command of a line that does more than read is one of closedCommands, and reads nothing but
+// the files that it obeys.
 func (p *Policy) closed(l parsed) bool {
-	return l.problem == "" && len(l.parts) > 0 && !slices.ContainsFunc(l.parts, func(s *part) bool {
+	pipes := strings.Contains(strings.ReplaceAll(l.text, "||", ""), "|")
+	return l.problem == "" && len(l.parts) > 0 && !pipes && !slices.ContainsFunc(l.parts, func(s *part) bool {
 		return !s.reads && !p.closedCommand(s.Command)
 	})
 }
 
 func (p *Policy) closedCommand(s line.Command) bool {
-	if plain(s) != "" || len(s.Wrappers) > 0 || !s.Known() || s.Globs() || len(s.Words) < 2 || s.Name() != s.Base() {
+	if plain(s) != "" || fed(s) || len(s.Wrappers) > 0 || !s.Known() || s.Globs() || len(s.Words) < 2 || s.Name() != s.Base() {
 		return false
 	}
 	words := s.Args()

@@ -26,7 +26,9 @@ func outsidePolicy(t *testing.T, allow ...string) (string, *Policy) {
 func TestAWrittenRuleForOutsideHoldsForItsCommandAlone(t *testing.T) {
 	t.Parallel()
 	root, p := outsidePolicy(t, "bash!(git push:*)", "bash!(docker compose up:*)", "bash!(npm ci)")
-	gitIn(t, root, "init", "-q", "--bare", "docs.git")
+	for _, bare := range []string{"docs.git", "push", "git"} {
+		gitIn(t, root, "init", "-q", "--bare", bare)
+	}
 	for line, want := range map[string]Verdict{
 		"git push": Run, "git push origin v1": Run, "git push origin HEAD": Run, "npm ci": Run, "docker compose up": Run, "docker compose up db": Run,
 		"git push --receive-pack='touch x' .": Ask, "git push --force": Ask, "git push evil v1": Ask, "git push origin nobranch": Ask,
@@ -34,6 +36,8 @@ func TestAWrittenRuleForOutsideHoldsForItsCommandAlone(t *testing.T) {
 		"cd docs.git && git push": Ask, "cd sub && npm ci": Ask, "(cd sub; npm ci)": Ask, "npm ci && ls": Ask, "X=1 npm ci": Ask,
 		"npm ci > log": Ask, "npm ci; docker compose up": Ask, "docker compose up --build": Ask, "docker compose up $x": Ask, "docker compose up *": Ask,
 		"env npm ci": Ask, "sh -c 'npm ci'": Ask, "npm ci --prefix sub": Ask, "git push & ls": Ask,
+		"git push push": Ask, "git push git": Ask, "git push git push": Ask, "npm ci < a.txt": Ask, "npm ci <<< x": Ask, "npm ci <<E\nx\nE": Ask,
+		"npm ci < /dev/null": Run, "npm ci 2>&1": Run,
 	} {
 		if d := decideIn(p, root, line); d.Verdict != want {
 			t.Errorf("%s: %s (%s), expected %s", line, d.Verdict, d.Reason(), want)
@@ -79,7 +83,8 @@ func TestALastingYesForOutsideIsBoundToWhatTheLineObeys(t *testing.T) {
 	root, p := outsidePolicy(t)
 	push := tool.Access{Kind: tool.KindRun, Command: "git push origin v1", Dir: root}
 	for _, open := range []string{"npm ci", "docker compose up", "git push --receive-pack=x origin", "git push https://x.example/y", "ssh -o ProxyCommand=x host",
-		"curl https://x.example", "gh api /user", "gh alias set x y", "git push origin v1 && make", "git -c x=y push"} {
+		"curl https://x.example", "gh api /user", "gh alias set x y", "git push origin v1 && make", "git -c x=y push",
+		"cat a.txt | ssh host sh", "ssh host sh < a.txt", "ssh host sh <<E\nx\nE", "gh issue view 1 | ssh host sh"} {
 		d := decideIn(p, root, open)
 		if d.Verdict != Ask || d.Narrow != "" {
 			t.Errorf("%s: %s, offers %q", open, d.Verdict, d.Narrow)
@@ -178,7 +183,8 @@ answer ends when one of them changes. git counts as closed while neither hooks n
 
 A rule ` + "`bash!(…)`" + ` that you write holds
 
-- where the command is all of its line, in the project's root or where you started artoo, and for git in the project's own repository;
+- where the command is all of its line and is fed no file or text, in the project's root or where you started artoo, and for git in the project's own
+  repository;
 - without further options: its ` + "`:*` and `*`" + ` stand for no word that begins with ` + "`-`" + `, and in git's commands only for configured remotes and refs of the project;
 - for an open line until artoo or its commands change a file, in this session or an earlier one that is kept; then it asks once in each session. A rule
   of a flag is new at each start.
