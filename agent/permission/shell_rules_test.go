@@ -274,3 +274,27 @@ func TestWithoutAProjectNothingIsFree(t *testing.T) {
 		lineIs(t, p, line, want)
 	}
 }
+
+// A deny rule for a command of git covers the plumbing that does its work, and aliases that the line defines.
+func TestADenyRuleCoversPlumbingAndAliasesOfGit(t *testing.T) {
+	t.Parallel()
+	root, p := confinedPolicy(t, ModeAuto)
+	for _, text := range []string{"bash(git push:*)", "bash(rm:*)"} {
+		r, err := ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.DenyRules = append(p.DenyRules, r)
+	}
+	for _, text := range []string{"git send-pack origin", "git -C sub http-push x", "git-send-pack origin", "/usr/lib/git-core/git-push origin", "git -c alias.p=push p",
+		"git -c Alias.p='push origin' p", "git config alias.p push; git p", "git config alias.x '!rm a.txt' && git x"} {
+		if d := decideIn(p, root, text); d.Verdict != Refuse {
+			t.Errorf("%s: %s (%s)", text, d.Verdict, d.Reason())
+		}
+	}
+	for _, text := range []string{"git stash push", "git config alias.co checkout", "git log --grep=push"} {
+		if d := decideIn(p, root, text); d.Verdict != Run {
+			t.Errorf("%s: %s (%s)", text, d.Verdict, d.Reason())
+		}
+	}
+}

@@ -471,10 +471,9 @@ func (w *walker) given(c Command) {
 			alias, value, _ := strings.Cut(word, "=")
 			w.aliases[alias] = value
 		}
-	case name == "git":
+	case name == "git", strings.HasPrefix(name, "git-"):
+		w.inGit(c, words)
 		for i, word := range words {
-			_, alias, _ := strings.Cut(word, "=!") // -c alias.x='!line'
-			w.unlike(alias, c)
 			if In("foreach run", word) {
 				w.unlike(behind(i+1), c)
 			} else if HasOption(word, "--exec -x") {
@@ -494,6 +493,40 @@ func (w *walker) given(c Command) {
 		w.commands[last].Compound, w.commands[last].RunsUnknown = true, true
 		for _, text := range c.Texts {
 			w.unlike(text, c)
+		}
+	}
+}
+
+// plumbing are commands of git that do the work of another one.
+var plumbing = []struct{ commands, does string }{
+	{"send-pack http-push", "push"}, {"fetch-pack http-fetch", "fetch"}, {"commit-tree", "commit"},
+}
+
+// inGit collects the commands for which those of a git command are other words: an alias that the line defines, a
+// program of git named by itself, and plumbing.
+func (w *walker) inGit(c Command, words []string) {
+	for i, word := range words {
+		name, alias, given := strings.Cut(word, "=") // -c alias.x='!line'
+		if !given && i+1 < len(words) {
+			alias = words[i+1] // config alias.x '!line'
+		}
+		if !strings.HasPrefix(strings.ToLower(name), "alias.") {
+			continue
+		}
+		line, shell := strings.CutPrefix(alias, "!")
+		if !shell {
+			line = "git " + alias
+		}
+		w.unlike(line, c)
+	}
+	rest := Texts(GitWords(c.Words[1:]))
+	if own, named := strings.CutPrefix(c.Base(), "git-"); named {
+		rest = append([]string{own}, words[1:]...)
+		w.unlike("git "+strings.Join(rest, " "), c)
+	}
+	for _, row := range plumbing {
+		if len(rest) > 0 && In(row.commands, rest[0]) {
+			w.unlike("git "+row.does+" "+strings.Join(rest[1:], " "), c)
 		}
 	}
 }
