@@ -215,7 +215,7 @@ func (s settings) String() string {
 	}
 	row("Not offered here", strings.Join(s.Without, ", "))
 	if can := s.Rights.Confinement; can.Sandbox && (can.Layer || can.ByEntry) && s.offers("bash") {
-		row("Hidden from commands", "denied files, such as .env and keys: they look absent there, but exist; git takes those that it tracks for unchanged")
+		row("Hidden from commands", "files such as .env and keys look absent there, but exist; git takes those that it tracks for unchanged")
 	}
 	row("Approval", s.approval())
 	if s.Rights.Confinement.Layered {

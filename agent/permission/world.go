@@ -69,7 +69,7 @@ func (w World) mayRead(dir, arg string, recursive bool) (why string) {
 	return ""
 }
 
-// deniedName reports whether a file at an absolute path would be on the deny list.
+// deniedName reports whether a file at an absolute path would be hidden by its name.
 func (w World) deniedName(path string) bool {
 	if w.Files == nil {
 		return false
