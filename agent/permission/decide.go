@@ -158,6 +158,9 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 	for _, s := range l.parts {
 		why = cmp.Or(why, s.why)
 	}
+	if can.External {
+		why = cmp.Or(why, "the machine is the sandbox, and a yes covers what it does")
+	}
 	return d.because(Ask, Reason{Code: MoreThanReading, Object: why})
 }
 

@@ -128,8 +128,8 @@ func (p *Policy) closedCommand(s line.Command) bool {
 				names = append(names, w)
 			}
 		}
-		return (row.program != "git" || p.inProject(s) && p.gitRuns(s.Dir) == nil && len(p.gitHooks(s.Dir)) == 0) &&
-			(!row.refs || p.namesRefs(names)) && (row.program != "ssh" || !line.IsOption(words[0]))
+		runsNothing := row.program == "ssh" || p.gitRuns(s.Dir) == nil && len(p.gitHooks(s.Dir)) == 0 // gh runs git
+		return runsNothing && (row.program != "git" || p.inProject(s)) && (!row.refs || p.namesRefs(names))
 	}
 	return false
 }

@@ -93,6 +93,17 @@ func TestALastingYesForOutsideIsBoundToWhatTheLineObeys(t *testing.T) {
 			t.Errorf("%s: a rule is taken", open)
 		}
 	}
+	hook := filepath.Join(root, ".git", "hooks", "pre-push")
+	putFile(t, hook, "#!/bin/sh\n")
+	if err := os.Chmod(hook, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if d := decideIn(p, root, "gh pr create --fill"); d.Narrow != "" {
+		t.Errorf("gh beside a hook offers %q", d.Narrow)
+	}
+	if err := os.Remove(hook); err != nil {
+		t.Fatal(err)
+	}
 	for _, closed := range []string{"git push", "git push -u origin HEAD", "git pull --ff-only", "gh pr view 12", "ssh host uptime"} {
 		if d := decideIn(p, root, closed); d.Narrow != "bash!("+closed+")" {
 			t.Errorf("%s offers %q (%s)", closed, d.Narrow, d.Reason())

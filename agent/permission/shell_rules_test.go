@@ -287,7 +287,8 @@ func TestADenyRuleCoversPlumbingAndAliasesOfGit(t *testing.T) {
 		p.DenyRules = append(p.DenyRules, r)
 	}
 	for _, text := range []string{"git send-pack origin", "git -C sub http-push x", "git-send-pack origin", "/usr/lib/git-core/git-push origin", "git -c alias.p=push p",
-		"git -c Alias.p='push origin' p", "git config alias.p push; git p", "git config alias.x '!rm a.txt' && git x"} {
+		"git -c Alias.p='push origin' p", "git config alias.p push; git p", "git config alias.x '!rm a.txt' && git x",
+		"git -c core.pager='rm a.txt' log", "git filter-branch --tree-filter 'rm a.txt'"} {
 		if d := decideIn(p, root, text); d.Verdict != Refuse {
 			t.Errorf("%s: %s (%s)", text, d.Verdict, d.Reason())
 		}

@@ -510,6 +510,9 @@ func (w *walker) inGit(c Command, words []string) {
 		if !given && i+1 < len(words) {
 			alias = words[i+1] // config alias.x '!line'
 		}
+		if i > 0 && words[i-1] == "-c" || strings.HasSuffix(name, "-filter") { // core.pager='line', --tree-filter 'line'
+			w.unlike(alias, c)
+		}
 		if !strings.HasPrefix(strings.ToLower(name), "alias.") {
 			continue
 		}
