@@ -254,9 +254,8 @@ func TestUnknownKeysWarn(t *testing.T) {
 }
 
 func TestReadableKeysWarn(t *testing.T) {
-	home := world(t)
+	path := writeFile(t, 0o600, "[provider.openai]\napi_key = \"sk-x\"\n", world(t), ".config", "artoo", "config.toml")
 	for mode, want := range map[os.FileMode]int{0o644: 1, 0o640: 1, 0o604: 1, 0o600: 0, 0o400: 0} {
-		path := writeFile(t, 0o600, "[provider.openai]\napi_key = \"sk-x\"\n", home, ".config", "artoo", "config.toml")
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
