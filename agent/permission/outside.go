@@ -77,8 +77,8 @@ func (p *Policy) allowsOutside(l parsed, rules []Rule) (Rule, bool) {
 	})
 }
 
-// coversAlone reports whether a rule covers the only command of a line. Its * stands for no option, and in git's commands
-// for nothing but a configured remote and refs.
+// coversAlone reports whether a rule covers the only command of a line. A * in the rule never stands for an option, and in
+// a command of git's only for a configured remote and refs.
 func (p *Policy) coversAlone(r Rule, l parsed) bool {
 	if l.problem != "" || len(l.parts) != 1 || l.dir != p.Root && l.dir != p.Dir {
 		return false

@@ -37,7 +37,8 @@ type Policy struct {
 	// without a question: the user trusts the project for it, or said so in this session.
 	TrustsPrograms bool
 	Ceiling
-	Seen *Seen // for rules for outside; may be nil
+	// Seen knows when a rule for outside has to ask again. nil means that nothing has changed.
+	Seen *Seen
 
 	session []Rule
 	guarded func(path string, link bool) string // why a file is guarded; set during one decision
@@ -394,7 +395,7 @@ func (s *Seen) stale(r Rule) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	then, said := s.yes[r.String()]
-	if !said && s.Earlier && !strings.HasPrefix(r.Origin, "--") { // that of a flag was given at this start
+	if !said && s.Earlier && !strings.HasPrefix(r.Origin, "--") { // A flag was given after those changes.
 		return true
 	}
 	return then != s.changes

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/git"
 	"artoo/tool/names"
@@ -120,39 +119,6 @@ func (p Project) IgnoredSince(ctx context.Context, environ []string, since time.
 	return ignored
 }
 
-// Uncommitted returns those of the absolute paths whose content no commit has, those
-// that git ignores and those of other repositories among them. Without an answer of
-// git's that is each of them.
-func (p Project) Uncommitted(ctx context.Context, environ []string, paths []string) map[string]bool {
-	found := map[string]bool{}
-	all := func() map[string]bool {
-		for _, path := range paths {
-			found[path] = true
-		}
-		return found
-	}
-	if !p.Git || p.GitRuns() != nil {
-		return all()
-	}
-	var dirs []string
-	if err := inParts(p.relative(paths), func(part []string) error {
-		return p.status(ctx, environ, func(_, name string) {
-			path := filepath.Join(p.Root, filepath.FromSlash(name))
-			if found[path] = true; strings.HasSuffix(name, "/") {
-				dirs = append(dirs, path)
-			}
-		}, slices.Concat([]string{"--ignored", "--untracked-files=all", "--no-renames", "--"}, part)...)
-	}); err != nil {
-		return all()
-	}
-	for _, path := range paths {
-		if _, inside := names.Relative(p.Root, path); !inside || slices.ContainsFunc(dirs, func(dir string) bool { _, in := names.Relative(dir, path); return in }) {
-			found[path] = true
-		}
-	}
-	return found
-}
-
 // held returns the hashes that lists of git's have of paths below the root, by their
 // absolute paths.
 func (p Project) held(ctx context.Context, environ, rel []string, lists [][]string) map[string][]string {
@@ -183,9 +149,9 @@ func isHash(text string) bool {
 // mostHashed is how many bytes of a file are read to compare it with git's content.
 const mostHashed = 64 << 20
 
-// IsBlob reports whether git would hold a file's content by one of these names. The error
+// isFileOf reports whether git would hold a file's content by one of these names. The error
 // says that it is too long to check, or that ctx ended.
-func IsBlob(ctx context.Context, file *os.File, blobs []string) (bool, error) {
+func isFileOf(ctx context.Context, file *os.File, blobs []string) (bool, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return false, err
@@ -256,7 +222,7 @@ func (p Project) Committed(ctx context.Context, environ []string, path string) b
 	return err == nil && found
 }
 
-// isHeld is IsBlob for the file at a path.
+// isHeld is isFileOf for the file at a path.
 func isHeld(ctx context.Context, path string, kind fs.FileMode, blobs []string) (bool, error) {
 	switch {
 	case kind&fs.ModeSymlink != 0:
@@ -273,25 +239,7 @@ func isHeld(ctx context.Context, path string, kind fs.FileMode, blobs []string) 
 		return false, err
 	}
 	defer file.Close()
-	return IsBlob(ctx, file, blobs)
-}
-
-// Loses describes the loss if the file at an absolute path is replaced: it exists, and no commit has its content. ""
-// for none. own are artoo's variables, environ is the environment that commands get. Git is asked only where its own programs are off; a file that
-// it cannot judge within two seconds counts as lost.
-func Loses(own environ.Vars, environ []string, path string) string {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return "" // nothing there, or a device, or a directory that is not replaced
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	repository, err := Repository(filepath.Dir(path), own)
-	real := filepath.Join(repository.Dir, filepath.Base(path))
-	if err == nil && !repository.Uncommitted(ctx, environ, []string{real})[real] {
-		return ""
-	}
-	return "it replaces " + path + ", which is not committed"
+	return isFileOf(ctx, file, blobs)
 }
 
 // status hands each the two letters and the path, with slashes, of a line of git status;

@@ -2,46 +2,13 @@ package project
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
-	"artoo/tool/git"
 	"artoo/tool/needs"
 )
 
 // TestOnlyWhatIsCommittedIsNotLost asks git itself, where there is one.
-func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
-	t.Parallel()
-	root := realTemp(t)
-	environ := append(git.SafeEnviron(os.Environ()), "HOME="+root)
-	for _, name := range []string{"committed", "changed", "untracked", "ignored"} {
-		mkfile(t, filepath.Join(root, name), "x")
-	}
-	mkfile(t, filepath.Join(root, "empty"), "")
-	if Loses(nil, environ, filepath.Join(root, "committed")) == "" || Loses(nil, environ, filepath.Join(root, "none")) != "" ||
-		Loses(nil, environ, root) != "" {
-		t.Error("without a repository every file that is there is lost")
-	}
-	program := needs.Git(t)
-	mkfile(t, filepath.Join(root, ".gitignore"), "ignored\n")
-	for _, args := range [][]string{{"init", "-q"}, {"add", "committed", "changed"},
-		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"}} {
-		cmd := exec.Command(program, args...)
-		cmd.Dir, cmd.Env = root, environ
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
-	mkfile(t, filepath.Join(root, "changed"), "y")
-	for name, lost := range map[string]bool{"committed": false, "changed": true, "untracked": true, "ignored": true,
-		"empty": false, "none": false} {
-		if got := Loses(nil, environ, filepath.Join(root, name)); (got != "") != lost {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
 // TestGitDoesNotFollowWhatLeadsElsewhere has repositories that show another one.
 func TestGitDoesNotFollowWhatLeadsElsewhere(t *testing.T) {
 	t.Parallel()

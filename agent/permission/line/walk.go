@@ -81,8 +81,8 @@ func (w *walker) statement(s *syntax.Stmt, dir string) (end string) {
 	return end
 }
 
-// around is where the commands within a construct run, and where the shell is after it: both are not known where one
-// of them moves the shell.
+// around is where the commands within a construct run, and where the shell is after it. Neither is known where one of the
+// commands may take the shell to another directory.
 func (w *walker) around(s *syntax.Stmt, dir string) (inner, end string) {
 	if moves(s) {
 		return "", ""
