@@ -8,7 +8,6 @@ import (
 	"artoo/tool/needs"
 )
 
-// TestOnlyWhatIsCommittedIsNotLost asks git itself, where there is one.
 // TestGitDoesNotFollowWhatLeadsElsewhere has repositories that show another one.
 func TestGitDoesNotFollowWhatLeadsElsewhere(t *testing.T) {
 	t.Parallel()
