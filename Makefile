@@ -158,13 +158,13 @@ check-format:
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 
 check-vet:
-	@echo "$(GO) vet ./..."; $(GO) vet $(FLAGS) -tags tmux,integration,fleet,macos ./...
+	@echo "$(GO) vet ./..."; $(GO) vet $(FLAGS) -tags tmux,integration,fleet ./...
 
 check-static: $(STATICCHECK)
 	@echo "$(STATICCHECK) ./..."; GOFLAGS="$(FLAGS)" $(STATICCHECK) ./...
 
 check-imports:
-	@echo "$(GO) test -tags macos -run 'TestImports|TestMacOS' ."; $(GO) test $(FLAGS) $(FAST) -tags macos -run 'TestImports|TestMacOS' .
+	@echo "$(GO) test . -strict"; $(GO) test $(FLAGS) $(FAST) . -strict
 
 # It makes every byte of work several times slower, and finds nothing in what runs in one
 # goroutine: with -short, tests that try many seeds or much text try a smaller part of them here,
