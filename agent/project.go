@@ -160,11 +160,19 @@ func (p *projectParts) makePolicy() {
 		p.opt.Policy.Shell.Name, p.opt.Policy.Shell.Locale = filepath.Base(shell.Find(at.Environ)), environ.ShellLocale(p.opt.Env.Environ)
 	}
 	p.opt.Guard = p.opt.Policy.World.Guard
-	p.opt.Policy.Seen = &permission.Seen{}
-	if slices.ContainsFunc(p.opt.Policy.AllowRules, func(r permission.Rule) bool { return r.Outside }) && p.opt.State != "" {
-		sessions, err := journal.Sessions(p.opt.State, at.Root)
-		changed := func(s journal.Session) bool { return len(s.Turns) > 0 }
-		p.opt.Policy.Seen.Earlier = err != nil || slices.ContainsFunc(sessions, changed)
+}
+
+// CompletePolicy adds to the policy how lines are confined, and whether an earlier session changed files of the project: a
+// rule for outside that was written before may then ask once.
+func (o *ProjectOptions) CompletePolicy() {
+	p, layered := o.Policy, o.Layered != ""
+	p.Confinement = o.Workspace.Confinement(*o.Confinement, o.Required || layered)
+	p.Confinement.Layered, p.Confinement.Capped = layered, o.Limits.Effects.Any()
+	p.Seen = &permission.Seen{}
+	if slices.ContainsFunc(p.AllowRules, func(r permission.Rule) bool { return r.Outside }) && o.State != "" {
+		sessions, err := journal.Sessions(o.State, p.Root)
+		p.Seen.Earlier = err != nil ||
+			slices.ContainsFunc(sessions, func(s journal.Session) bool { return len(s.Turns) > 0 })
 	}
 }
 
@@ -172,12 +180,11 @@ func (p *projectParts) makePolicy() {
 func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 	at := p.workspace.Project
 	p.workspace.unseen = &unseen{Unseen: git.Unseen{Own: at.Environ, Admitted: at.GitDirs}}
-	facts := p.opt.Confinement
-	if facts == nil {
-		facts = new(sandbox.Probe(context.Background(), "").For(p.workspace.Project.Root))
+	if p.opt.Confinement == nil {
+		p.opt.Confinement = new(sandbox.Probe(context.Background(), "").For(p.workspace.Project.Root))
 	}
-	p.opt.Policy.Confinement = p.workspace.Confinement(*facts, p.opt.Required || p.opt.Layered != "")
-	p.opt.Policy.Confinement.Layered, p.opt.Policy.Confinement.Capped = p.opt.Layered != "", p.opt.Limits.Effects.Any()
+	facts := p.opt.Confinement
+	p.opt.CompletePolicy()
 	if facts.Mechanism == sandbox.None {
 		return nil, nil
 	}

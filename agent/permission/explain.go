@@ -111,6 +111,9 @@ func (p *Policy) Explain(name string, access tool.Access) Explanation {
 	d := p.Decide(name, access)
 	e := Explanation{Tool: name, Call: access.Object, Mode: p.Mode, Verdict: d.Verdict, Rule: d.Rule, Narrow: d.Narrow,
 		Suggested: d.Suggested, Reason: cmp.Or(d.Reason(), "mode "+string(p.Mode)), Reasons: d.Reasons, Parts: d.Parts, Missed: d.Missed}
+	if len(d.Keep) > 0 {
+		e.Reason += ", unless undo would restore all of it"
+	}
 	if access.Kind == tool.KindRun && p.Confinement.Sandbox && d.Verdict != Refuse {
 		e.Place = cmp.Or(string(d.Place), "host")
 	}

@@ -290,26 +290,23 @@ func (x *extensions) saveRule(rule string) error {
 
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
 func (c rulesCommand) explain(ctx context.Context, call string) (e permission.Explanation, err error) {
-	files, err := c.app.workspace.forAgent().OpenFiles(nil)
+	opt, err := c.app.workspace.options(ctx)
+	if err != nil {
+		return e, err
+	}
+	files, err := opt.Workspace.OpenFiles(nil)
 	if err != nil {
 		return e, err
 	}
 	defer files.Close()
-	environ, _ := c.app.childEnviron()
-	policy, err := c.app.extensions.policy(&tool.Env{Files: files, Environ: environ})
-	if err != nil {
-		return e, err
-	}
-	if c.app.facts, err = c.app.workspace.findSandbox(ctx); err != nil {
-		return e, err
-	}
-	policy.Confinement = c.app.workspace.forAgent().Confinement(c.app.facts, c.app.cfg.Sandbox == "on")
+	opt.CompletePolicy()
+	opt.Policy.World.Files = files
 	name, access, err := permission.CallFor(call, files)
 	if err != nil {
 		return e, fail(agent.KindUsage, "rules explain", err, "artoo rules explain 'read(PATH)'")
 	}
-	e = policy.Explain(name, access)
-	asked, err := agent.HooksBefore(c.app.extensions.hooks().List, policy, name, access)
+	e = opt.Policy.Explain(name, access)
+	asked, err := agent.HooksBefore(c.app.extensions.hooks().List, opt.Policy, name, access)
 	for _, h := range asked {
 		e.Hooks = append(e.Hooks, h.String()+" ("+h.Place+")")
 	}
