@@ -65,15 +65,17 @@ func (p *Policy) decideOutside(d Decision, l parsed) Decision {
 	return d
 }
 
-// allowsOutside finds a rule that lets a line run outside: one for this very line in its directory, or one whose command
-// stands alone in the line, in the project's root or where artoo was started.
+// allowsOutside finds a rule that lets a line run outside: one for this very line in its directory, which holds only
+// while the line is closed if it was given, or one that the user wrote, whose command stands alone in the line, in the
+// project's root or where artoo was started.
 func (p *Policy) allowsOutside(l parsed, rules []Rule) (Rule, bool) {
 	ours := !slices.ContainsFunc(l.parts, func(s *part) bool { return s.Base() == "git" && !p.inProject(s.Command) })
 	return find(rules, func(r Rule) bool {
 		if !r.Outside || !r.names(l.tool, tool.KindRun) || r.changed() != "" || !ours {
 			return false
 		}
-		return !r.HasArg || r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(p.Root)) || p.coversAlone(r, l)
+		return !r.HasArg || !r.given && p.coversAlone(r, l) ||
+			r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(p.Root)) && (!r.given || p.closed(l))
 	})
 }
 
@@ -158,7 +160,7 @@ func (p *Policy) namesRefs(words []string) bool {
 // gh and ssh.
 func (p *Policy) obeyed() (paths []string) {
 	home := p.own().Home()
-	for _, name := range []string{".ssh/config", ".config/gh/config.yml", ".config/gh/hosts.yml"} {
+	for name := range strings.FieldsSeq(".ssh/config .gitconfig .config/git/config .config/gh/config.yml .config/gh/hosts.yml") {
 		paths = append(paths, filepath.Join(home, name))
 	}
 	if p.Guard == nil {

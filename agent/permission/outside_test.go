@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/tool"
+	"artoo/tool/environ"
 )
 
 // outsidePolicy is the policy of a repository with the remote origin and the tag v1.
@@ -138,6 +139,46 @@ func TestALastingYesForOutsideIsBoundToWhatTheLineObeys(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A saved yes holds in later sessions, in its directory alone, until a file appears that the line would obey.
+func TestASavedYesForOutsideEndsWithAFileThatTheLineObeys(t *testing.T) {
+	t.Parallel()
+	root, p := outsidePolicy(t)
+	tracked := &p.Files.Tracked
+	tracked.Environ = environ.Vars{"HOME=" + filepath.Join(root, "home")}
+	push := tool.Access{Kind: tool.KindRun, Command: "git push origin v1", Dir: root}
+	rule := Rule{Tool: "bash", Arg: push.Command, HasArg: true, Outside: true}
+	if err := p.AllowInSession(rule.String(), "bash", push); err != nil {
+		t.Fatal(err)
+	}
+	saved := p.Approved(rule.String())
+	later := *p
+	later.session, later.AllowRules = nil, []Rule{rule}
+	later.Bind(func(string) *Approval { return saved })
+	is := func(after string, want Verdict) {
+		t.Helper()
+		for _, p := range []*Policy{p, &later} {
+			if d := p.Decide("bash", push); d.Verdict != want {
+				t.Errorf("%s: %s (%s)", after, d.Verdict, d.Reason())
+			}
+		}
+	}
+	is("at first", Run)
+	for _, name := range []string{".git/hooks/pre-push", "home/.gitconfig", "home/.config/git/config"} {
+		path := filepath.Join(root, name)
+		putFile(t, path, "# new\n")
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		is(name, Ask)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		is("without "+name, Run)
+	}
+	push.Dir = filepath.Join(root, "sub")
+	is("in another directory", Ask)
 }
 
 // TestOutsideDoc keeps docs/outside.md in line with the table.

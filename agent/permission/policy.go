@@ -426,8 +426,8 @@ type Rule struct {
 	// 4"); "" where that is not known.
 	Origin string
 	// Fixed means that a rule which asks stands in the system's policy: no rule of this session
-	// answers it.
-	Fixed bool
+	// answers it. A rule that was given is the answer to a question.
+	Fixed, given bool
 
 	base  string            // directory its paths are seen from; "" is the working directory
 	bound map[string]string // content of the scripts it names, by path; see bind

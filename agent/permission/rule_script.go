@@ -51,7 +51,7 @@ func (r Rule) bind(dir string, known map[string]string) Rule {
 		return r
 	}
 	if known != nil {
-		r.bound = maps.Clone(known)
+		r.bound, r.given = maps.Clone(known), true
 		return r
 	}
 	r.bound = map[string]string{}

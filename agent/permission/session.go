@@ -59,7 +59,7 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	if err != nil {
 		return Rule{}, err
 	}
-	r.Origin = ofSession
+	r.Origin, r.given = ofSession, true
 	r = r.bind(cmp.Or(access.Dir, p.Dir, p.Root), nil) // it speaks of the files as the call sees them
 	if r.Outside && r.HasArg {
 		for _, at := range p.obeyed() {
