@@ -86,7 +86,10 @@ func scriptParams(dir, server string) testscript.Params {
 			return err
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "layer" {
+			switch cond {
+			case "shipped":
+				return *shippedOnly, nil
+			case "layer":
 				return layersHere(filepath.Join(dir, "artoo"), environ)
 			}
 			return condition(cond)
@@ -183,7 +186,7 @@ func setUpScript(env *testscript.Env) error {
 }
 
 // condition adds [root] and [full]: the user is root; there is a device that is
-// always full. [layer] is that commands run on layers here.
+// always full. [layer] is that commands run on layers here, [shipped] that the script runs with -shipped.
 func condition(cond string) (bool, error) {
 	switch cond {
 	case "root":
