@@ -125,9 +125,10 @@ func (p Project) HostPath(path, home string, writable, programs []string) (kept 
 	for _, dir := range writable {
 		roots = append(roots, names.Real(dir))
 	}
-	var leads func(path string, links int) bool
-	leads = func(path string, links int) bool {
-		for at := filepath.Clean(path); ; at = filepath.Dir(at) {
+	const top = string(filepath.Separator)
+	var leads func(path, above string, links int) bool
+	leads = func(path, above string, links int) bool {
+		for at := filepath.Clean(path); at != above; at = filepath.Dir(at) {
 			real := names.Real(at)
 			if slices.ContainsFunc(roots, func(root string) bool { _, in := names.Relative(root, real); return in }) {
 				return true
@@ -136,20 +137,18 @@ func (p Project) HostPath(path, home string, writable, programs []string) (kept 
 				if !filepath.IsAbs(to) {
 					to = filepath.Join(names.Real(filepath.Dir(at)), to)
 				}
-				if leads(to, links-1) {
+				if leads(to, top, links-1) {
 					return true
 				}
 			}
-			if at == filepath.Dir(at) {
-				return false
-			}
 		}
+		return false
 	}
 	holds := func(dir string) bool {
-		return slices.ContainsFunc(programs, func(name string) bool { return leads(filepath.Join(dir, name), mostLinks) })
+		return slices.ContainsFunc(programs, func(name string) bool { return leads(dir+top+name, dir, mostLinks) })
 	}
 	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) || leads(dir, mostLinks) || holds(dir) {
+		if !filepath.IsAbs(dir) || leads(dir, top, mostLinks) || holds(filepath.Clean(dir)) {
 			left = append(left, dir)
 		} else {
 			dirs = append(dirs, dir)
