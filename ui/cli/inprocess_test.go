@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +15,10 @@ import (
 	"sync"
 	"testing"
 
+	"artoo/config"
 	"artoo/provider/providertest"
 	"artoo/tool/environ"
+	"artoo/tool/sandbox"
 )
 
 // ran runs artoo in this process, or as it is shipped with -shipped, and returns its exit status and outputs together.
@@ -38,6 +43,9 @@ func ran(t testing.TB, dir string, vars []string, stdin string, args ...string) 
 // runHere runs Main in this process, with pipes for its streams as a script's program has them, and returns its exit
 // status and outputs.
 func runHere(dir string, vars environ.Vars, stdin string, args ...string) (code int, stdout, stderr string, err error) {
+	if err := knowSandbox(vars); err != nil {
+		return 0, "", "", err
+	}
 	var files [3][2]*os.File // the reading and the writing end
 	for i := range files {
 		if files[i][0], files[i][1], err = os.Pipe(); err != nil {
@@ -52,8 +60,7 @@ func runHere(dir string, vars environ.Vars, stdin string, args ...string) (code 
 	})
 	copying.Go(func() { _, _ = io.Copy(&out, files[1][0]) })
 	copying.Go(func() { _, _ = io.Copy(&errs, files[2][0]) })
-	code = Main(Process{Args: args, In: files[0][0], Out: files[1][1], Err: files[2][1], Environ: vars, Dir: dir,
-		Exit: os.Exit, Docs: os.DirFS(moduleDir)})
+	code = Main(processHere(dir, vars, files[0][0], files[1][1], files[2][1], args...))
 	for _, f := range []*os.File{files[0][0], files[1][1], files[2][1]} {
 		_ = f.Close()
 	}
@@ -61,6 +68,45 @@ func runHere(dir string, vars environ.Vars, stdin string, args ...string) (code 
 	_, _ = files[1][0].Close(), files[2][0].Close()
 	return code, out.String(), errs.String(), nil
 }
+
+// processHere is the Process of a run in this process.
+func processHere(dir string, vars environ.Vars, in, out, errs *os.File, args ...string) Process {
+	return Process{Args: args, In: in, Out: out, Err: errs, Environ: vars, Dir: dir, Exit: os.Exit,
+		Docs: os.DirFS(moduleDir)}
+}
+
+// knowSandbox has the run with these variables find in its cache what artoo in this process knows of the machine's
+// sandbox: to try it takes longer than most runs.
+func knowSandbox(vars environ.Vars) error {
+	dir, err := config.FindPaths(vars).CacheDir()
+	if err != nil || vars.Get("ARTOO_SANDBOX") == "off" {
+		return nil
+	}
+	facts, err := factsHere()
+	if err != nil || facts == nil {
+		return err
+	}
+	file := filepath.Join(dir, "sandbox.json")
+	if known, err := os.ReadFile(file); err == nil && bytes.Equal(known, facts) {
+		return nil
+	}
+	return errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(file, facts, 0o600))
+}
+
+// factsHere is the file that sandbox.Probe keeps, nil where it keeps none: each run then tries the sandbox.
+var factsHere = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "artoo-facts-")
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "sandbox.json")
+	sandbox.Probe(context.Background(), file)
+	facts, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return facts, errors.Join(err, os.RemoveAll(dir))
+})
 
 // Each has a home, a directory, variables and a provider of its own, and sees nothing of the others.
 func TestSeveralRunsFitIntoOneProcess(t *testing.T) {

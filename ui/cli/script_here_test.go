@@ -58,26 +58,35 @@ func cmdHere(ts *testscript.TestScript, neg bool, args []string) {
 // here runs artoo with the environment, directory and input of the script, and returns its exit status and stderr.
 // testscript gives its commands no other way to the first and the last than to look.
 func here(ts *testscript.TestScript, args []string) (code int, stderr string) {
-	script := reflect.ValueOf(ts).Elem()
-	if slices.ContainsFunc(ofTheProcess, func(name string) bool { return ts.Getenv(name) != "" }) {
+	if needsProcess(ts) {
 		return itself(ts, args)
 	}
-	var vars environ.Vars
-	for _, kv := range script.FieldByName("env").Seq2() {
-		name, value, _ := strings.Cut(kv.String(), "=")
-		vars = vars.With(name, value)
-	}
-	dir, stdin := ts.MkAbs("."), script.FieldByName("stdin").String()
+	stdin := reflect.ValueOf(ts).Elem().FieldByName("stdin").String()
 	if stdin != "" {
 		ts.Check(ts.Exec("true")) // takes the input, as every program does
 	}
-	code, stdout, stderr, err := runHere(dir, vars.With("PWD", dir), stdin, args...)
+	code, stdout, stderr, err := runHere(ts.MkAbs("."), scriptVars(ts), stdin, args...)
 	ts.Check(err)
 	_, err = ts.Stdout().Write([]byte(stdout))
 	ts.Check(err)
 	_, err = ts.Stderr().Write([]byte(stderr))
 	ts.Check(err)
 	return code, stderr
+}
+
+// needsProcess reports whether artoo runs in a process of its own, as the script has set its variables.
+func needsProcess(ts *testscript.TestScript) bool {
+	set := func(name string) bool { return ts.Getenv(name) != "" }
+	return !worldOf(ts).here || slices.ContainsFunc(ofTheProcess, set)
+}
+
+// scriptVars are the variables of a script.
+func scriptVars(ts *testscript.TestScript) (vars environ.Vars) {
+	for _, kv := range reflect.ValueOf(ts).Elem().FieldByName("env").Seq2() {
+		name, value, _ := strings.Cut(kv.String(), "=")
+		vars = vars.With(name, value)
+	}
+	return vars.With("PWD", ts.MkAbs("."))
 }
 
 // itself runs artoo as it is shipped.

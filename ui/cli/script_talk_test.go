@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"artoo/config"
 )
 
 // cmdTalk is `talk HOW FILE program args…`: a conversation over pipes. Each line of
@@ -27,38 +27,77 @@ func cmdTalk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: talk HOW FILE program args...")
 	}
-	var path string
-	for _, dir := range strings.Split(ts.Getenv("PATH"), ":") {
-		if p, err := exec.LookPath(dir + "/" + args[2]); err == nil {
-			path = p
-			break
-		}
-	}
-	cmd := exec.Command(path, args[3:]...)
-	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = scriptEnviron(ts)
 	heard := &transcript{grew: make(chan struct{}, 1)}
 	both := &stream{t: heard} // one pipe: the prompt never comes before the answer
-	cmd.Stdout, cmd.Stderr = both, both
-	in, err := cmd.StdinPipe()
-	ts.Check(err)
-	ts.Check(cmd.Start())
-	talkErr := talk(in, heard, strings.Split(strings.TrimSpace(ts.ReadFile(args[1])), "\n"))
-	if talkErr != nil {
-		ts.Check(cmd.Process.Kill())
+	start := startProgram
+	if args[2] == "artoo" && !needsProcess(ts) {
+		start = startHere
 	}
-	closeErr := in.Close()
-	err = cmd.Wait()
-	_, e1 := io.WriteString(ts.Stdout(), both.text.String())
-	_, e2 := io.WriteString(ts.Stderr(), both.text.String())
-	ts.Check(errors.Join(talkErr, closeErr, e1, e2))
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	in, wait, kill := start(ts, both, args[2:])
+	if err := talk(in, heard, strings.Split(strings.TrimSpace(ts.ReadFile(args[1])), "\n")); err != nil {
+		kill()
 		ts.Fatalf("%v", err)
 	}
-	if got := howEnded(cmd.ProcessState); got != args[0] {
+	closeErr := in.Close()
+	got := wait()
+	_, e1 := io.WriteString(ts.Stdout(), both.text.String())
+	_, e2 := io.WriteString(ts.Stderr(), both.text.String())
+	ts.Check(errors.Join(closeErr, e1, e2))
+	if got != args[0] {
 		ts.Fatalf("%s ended with %s, want %s", args[2], got, args[0])
 	}
+}
+
+// startProgram starts a program that a script talks to. wait waits for its end and says how it ended.
+func startProgram(ts *testscript.TestScript, both *stream, args []string) (in io.WriteCloser, wait func() string,
+	kill func()) {
+	vars := scriptVars(ts)
+	path, err := vars.LookPath(args[0])
+	ts.Check(err)
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), vars
+	cmd.Stdout, cmd.Stderr = both, both
+	in, err = cmd.StdinPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	end := func() string {
+		if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
+			ts.Fatalf("%v", err)
+		}
+		return howEnded(cmd.ProcessState)
+	}
+	return in, end, func() {
+		ts.Check(cmd.Process.Kill())
+		end()
+	}
+}
+
+// startHere is startProgram for artoo in this process. There is no way to kill it: it ends with its input.
+func startHere(ts *testscript.TestScript, both *stream, args []string) (in io.WriteCloser, wait func() string,
+	kill func()) {
+	vars := scriptVars(ts)
+	ts.Check(knowSandbox(vars))
+	from, in, err := os.Pipe()
+	ts.Check(err)
+	out, to, err := os.Pipe()
+	ts.Check(err)
+	process := processHere(ts.MkAbs("."), vars, from, to, to, args[1:]...)
+	ended := make(chan int, 1)
+	go func() {
+		code := Main(process)
+		_, _ = from.Close(), to.Close()
+		ended <- code
+	}()
+	copied := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(both, out)
+		copied <- errors.Join(err, out.Close())
+	}()
+	return in, func() string {
+		code := <-ended
+		ts.Check(<-copied)
+		return strconv.Itoa(code)
+	}, func() { ts.Check(in.Close()) }
 }
 
 func talk(in io.Writer, heard *transcript, lines []string) error {
@@ -78,24 +117,6 @@ func talk(in io.Writer, heard *transcript, lines []string) error {
 		}
 	}
 	return nil
-}
-
-// scriptEnviron is the script's environment, as far as artoo reads it.
-func scriptEnviron(ts *testscript.TestScript) []string {
-	names := []string{"WORK", "GOCACHE", "GOFLAGS", "GORACE", "GOCOVERDIR"}
-	for _, v := range config.ForeignVariables() {
-		names = append(names, v.Name)
-	}
-	for _, o := range config.Options() {
-		names = append(names, o.Env)
-	}
-	var environ []string
-	for _, name := range names {
-		if value := ts.Getenv(name); name != "" && value != "" {
-			environ = append(environ, name+"="+value)
-		}
-	}
-	return environ
 }
 
 // transcript is the output of a program so far, both streams in one.
