@@ -3,6 +3,9 @@ package agent_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -11,13 +14,16 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool/builtin"
 	"artoo/tool/files"
+	"artoo/tool/needs"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
+	"artoo/tool/sweep"
 )
 
 // Calls run as the session's rights say, of which the prompt is made.
-func TestTheRightsAreWhatHappens(t *testing.T) {
+func TestTheRightsAreWhatHappensInAnySituation(t *testing.T) {
 	t.Parallel()
+	all := map[string]situation{}
 	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan} {
 		for name, can := range confinements {
 			for n := range 5 {
@@ -26,9 +32,13 @@ func TestTheRightsAreWhatHappens(t *testing.T) {
 				}
 				s := situation{mode: mode, can: can, trusted: n&1 != 0, headless: n&2 != 0, sub: n == 4,
 					shown: name == "Landlock beside hidden files"}
-				t.Run(fmt.Sprintf("%s, %s, trusted %t, headless %t, sub-agent %t", mode, name, s.trusted, s.headless, s.sub), s.compare)
+				all[fmt.Sprintf("%s, %s, trusted %t, headless %t, sub-agent %t", mode, name, s.trusted, s.headless, s.sub)] = s
 			}
 		}
+	}
+	names := slices.Sorted(maps.Keys(all))
+	for _, i := range sweep.Cases(t, 40, len(names)) {
+		t.Run(names[i], all[names[i]].compare)
 	}
 }
 
@@ -50,6 +60,9 @@ type situation struct {
 
 	shown bool // commands could read a denied file
 	sub   bool // a sub-agent works
+
+	// programs is the directory of the programs that lines run.
+	programs string
 }
 
 // restrict puts the situation in force for a policy.
@@ -66,6 +79,10 @@ func (s situation) restrict(t *testing.T, p *permission.Policy) {
 }
 
 func (s situation) compare(t *testing.T) {
+	s.programs = t.TempDir()
+	for _, name := range []string{"cat", "npm", "sh", "uniq"} {
+		must(t, os.Symlink(needs.Program(t, "true"), filepath.Join(s.programs, name)))
+	}
 	policy := &permission.Policy{Mode: s.mode, TrustsPrograms: s.trusted}
 	s.restrict(t, policy)
 	if s.sub {
@@ -119,6 +136,7 @@ func (s situation) play(t *testing.T, name, input, changes string) permission.Fa
 	a := c.scripted(t, s.mode, steps...)
 	all := builtin.Tools(builtin.BashOptions{Path: shell.Find(nil), Confined: true, Ask: true})
 	a.Opt().Tools = append(builtin.Pick(all, []string{"bash", "shell", "write"}), agent.OwnTools(nil)...)
+	a.Env().Environ = []string{"PATH=" + s.programs}
 	s.restrict(t, a.Policy())
 	if !s.can.Sandbox {
 		a.Confine(nil)

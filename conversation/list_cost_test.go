@@ -161,9 +161,10 @@ func TestAnAppendCostsTheSameHoweverLongTheSessionIs(t *testing.T) {
 		}
 		return c
 	}
-	lines, more := 100_000, 1.0
+	const lines = 20_000
+	more := 1.0
 	if testing.Short() { // under the race detector, where pools forget at random
-		lines, more = 20_000, 5
+		more = 5
 	}
 	short, long := measured(10), measured(lines)
 	if long.allocs > short.allocs+more || long.bytes != short.bytes {

@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"artoo/provider"
+	"artoo/tool/sweep"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCutAnywhere cuts a session file at every byte: it loads, it holds a prefix of the messages, and it can be
+// TestCutAnywhere cuts a session file at any byte: it loads, it holds a prefix of the messages, and it can be
 // continued.
 func TestCutAnywhere(t *testing.T) {
 	t.Parallel()
@@ -33,7 +34,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 	all := messages(full)
 	most := 0
-	for cut := range len(whole) + 1 {
+	for _, cut := range append(sweep.Cases(t, 400, len(whole)), len(whole)) {
 		l, err := Store{}.load(strings.NewReader(whole[:cut]), true, 0)
 		must(t, err)
 		got := messages(l)

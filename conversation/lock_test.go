@@ -16,10 +16,7 @@ func TestALockHasOneHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	var all sync.WaitGroup
 	var holders, held atomic.Int32
-	turns := int32(400)
-	if testing.Short() { // as under the race detector, where they wait for each other much longer
-		turns = 100
-	}
+	const turns = 100
 	for range 8 {
 		all.Go(func() {
 			for held.Load() < turns && !t.Failed() {

@@ -163,12 +163,7 @@ func (k *talk) answerLine(text string) {
 	k.clock.advance(quiet)
 	before := k.term.prompt.Taken()
 	k.send(text)
-	deadline := time.Now().Add(waitLimit)
-	for k.term.prompt.Taken() < before+len(text) {
-		if time.Now().After(deadline) {
-			k.Fatalf("%q is no answer; the terminal shows %q", text, k.status)
-		}
-	}
+	k.took(before + len(text))
 	k.clock.advance(20 * time.Millisecond)
 }
 

@@ -323,15 +323,20 @@ func (k *talk) enter(text string) {
 	k.expect(pasteOff)
 }
 
-// settle waits until all keys sent so far were dealt with. The kernel hands
-// them over in its own time, so there is no other way to know.
+// settle waits until all keys sent so far were dealt with.
 func (k *talk) settle() {
 	k.Helper()
-	deadline := time.Now().Add(waitLimit)
-	for taken := -1; taken < int(k.sent.Load()); {
-		taken = k.term.prompt.Taken()
-		if time.Now().After(deadline) {
-			k.Fatalf("%d of %d bytes were taken", taken, k.sent.Load())
+	k.took(int(k.sent.Load()))
+}
+
+// took waits until so many bytes of input were dealt with. The kernel hands them over in its own time, so there is no
+// other way to know than to ask.
+func (k *talk) took(want int) {
+	k.Helper()
+	late := time.Now().Add(waitLimit)
+	for again := time.Tick(time.Millisecond); k.term.prompt.Taken() < want; <-again {
+		if time.Now().After(late) {
+			k.Fatalf("%d of %d bytes were taken; the terminal shows %q", k.term.prompt.Taken(), want, k.status)
 		}
 	}
 }

@@ -2,12 +2,16 @@ package permission
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"artoo/tool/needs"
 	facts "artoo/tool/project"
+	"artoo/tool/sweep"
 )
 
 func writeTree(t *testing.T, dir string, tree map[string]string) {
@@ -23,6 +27,7 @@ func writeTree(t *testing.T, dir string, tree map[string]string) {
 // configured is a policy for a repository with a configuration of its own, and one of the user's.
 func configured(t *testing.T, own, users string, tree map[string]string) (*Policy, string) {
 	t.Helper()
+	needs.Git(t)
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -31,57 +36,63 @@ func configured(t *testing.T, own, users string, tree map[string]string) (*Polic
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	gitIn(t, root, "init", "-q")
 	writeTree(t, root, tree)
+	writeTree(t, root, map[string]string{
+		".git/HEAD": "ref: refs/heads/main\n", ".git/objects/info/none": "", ".git/refs/heads/none": ""})
 	placed := strings.NewReplacer("ROOT", root, "BASE", filepath.Base(root))
 	writeTree(t, home, map[string]string{".gitconfig": placed.Replace(users)})
 	writeTree(t, root, map[string]string{".git/config": placed.Replace(own)})
 	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: NewGuard(facts.Project{Root: root, Git: true, Environ: os.Environ()})}}, root
 }
 
-func TestFilesThatGitsConfigurationNamesAreGuarded(t *testing.T) {
-	for config, guarded := range map[string]string{
-		"[include]\npath = ../team.ini":                            "team.ini",
-		"[include]\npath = ROOT/conf/team.ini":                     "conf/team.ini",
-		"[includeIf \"gitdir:/nowhere/\"]\npath = ../later.ini":    "later.ini",
-		"[includeIf \"onbranch:x\"]\npath = ../a.ini":              "a.ini b.ini run/it.sh",
-		"[filter \"x\"]\nclean = ./tools/clean %f":                 "tools/clean tools/other",
-		"[filter \"x\"]\nsmudge = sh clean.sh":                     "clean.sh",
-		"[filter \"x\"]\nprocess = python3 tools/p.py --mode=x":    "tools/p.py tools/lib.py",
-		"[filter \"x\"]\nclean = python3 -m tools.clean":           "tools/clean.py tools/lib.py tools/clean/__main__.py",
-		"[core]\nfsmonitor = .tools/watch":                         ".tools/watch",
-		"[core]\nsshCommand = \"ssh -F keys/ssh.conf\"":            "keys/ssh.conf",
-		"[core]\neditor = \"bash -c 'exec ./ed.sh \\\"$@\\\"' -\"": "ed.sh",
-		"[sequence]\neditor = node seq/index.js":                   "seq/index.js seq/b.js",
-		"[core]\npager = \"cd bin && ./page\"":                     "bin/page",
-		"[core]\npager = \"bash -c 'cd bin && ./page'\"":           "bin/page",
-		"[core]\naskpass = \"sh -c 'cd bin && exec ./page'\"":      "bin/page",
-		"[filter \"y\"]\nclean = $GIT_DIR/../tools/y %f":           "tools/y",
-		"[alias]\nt = \"!$(git rev-parse --git-dir)/../bin/t\"":    "bin/t",
-		"[alias]\nt = -c core.fsmonitor=./bin/t status":            "bin/t",
-		"[core]\neditor = \"vim -S./ed/x\"":                        "ed/x",
-		"[core]\neditor = $HOME/../BASE/ed/x":                      "ed/x",
-		"[core]\neditor = ~/../BASE/ed/x":                          "ed/x",
-		"[url \"ext::sh ./ext/run\"]\ninsteadOf = x:":              "ext/run",
-		"[pager]\nlog = scripts/pager":                             "scripts/pager",
-		"[diff]\nexternal = difftool/x":                            "difftool/x",
-		"[diff \"p\"]\ntextconv = conv/pdf":                        "conv/pdf",
-		"[merge \"m\"]\ndriver = merge/m %O %A %B":                 "merge/m",
-		"[alias]\nst = \"!f() { ./bin/st; }; f\"":                  "bin/st",
-		"[alias]\nt = bisect run ./check.sh":                       "check.sh",
-		"[alias]\nt = \"!$(git rev-parse --show-toplevel)/bin/t\"": "bin/t",
-		"[gpg]\nprogram = sign/gpg":                                "sign/gpg",
-		"[gpg \"ssh\"]\ndefaultKeyCommand = \"cat keys/k\"":        "keys/k",
-		"[credential]\nhelper = \"!./cred\"":                       "cred",
-		"[credential \"https://x.example\"]\nhelper = ROOT/cred/h": "cred/h",
-		"[remote \"o\"]\nuploadpack = up/pack":                     "up/pack",
-		"[remote \"o\"]\nurl = ext::sh ext/run":                    "ext/run",
-		"[mergetool \"m\"]\ncmd = mt/run":                          "mt/run",
-		"[trailer \"x\"]\ncmd = tr/run":                            "tr/run",
-		"[core]\nhooksPath = tools/hooks":                          "tools/hooks/pre-commit",
-		"[core]\nattributesFile = ROOT/conf/attributes":            "conf/attributes",
-		"[init]\ntemplateDir = ROOT/template":                      "template/hooks/x",
-	} {
+// namedFiles has the files that each configuration of git names.
+var namedFiles = map[string]string{
+	"[include]\npath = ../team.ini":                            "team.ini",
+	"[include]\npath = ROOT/conf/team.ini":                     "conf/team.ini",
+	"[includeIf \"gitdir:/nowhere/\"]\npath = ../later.ini":    "later.ini",
+	"[includeIf \"onbranch:x\"]\npath = ../a.ini":              "a.ini b.ini run/it.sh",
+	"[filter \"x\"]\nclean = ./tools/clean %f":                 "tools/clean tools/other",
+	"[filter \"x\"]\nsmudge = sh clean.sh":                     "clean.sh",
+	"[filter \"x\"]\nprocess = python3 tools/p.py --mode=x":    "tools/p.py tools/lib.py",
+	"[filter \"x\"]\nclean = python3 -m tools.clean":           "tools/clean.py tools/lib.py tools/clean/__main__.py",
+	"[core]\nfsmonitor = .tools/watch":                         ".tools/watch",
+	"[core]\nsshCommand = \"ssh -F keys/ssh.conf\"":            "keys/ssh.conf",
+	"[core]\neditor = \"bash -c 'exec ./ed.sh \\\"$@\\\"' -\"": "ed.sh",
+	"[sequence]\neditor = node seq/index.js":                   "seq/index.js seq/b.js",
+	"[core]\npager = \"cd bin && ./page\"":                     "bin/page",
+	"[core]\npager = \"bash -c 'cd bin && ./page'\"":           "bin/page",
+	"[core]\naskpass = \"sh -c 'cd bin && exec ./page'\"":      "bin/page",
+	"[filter \"y\"]\nclean = $GIT_DIR/../tools/y %f":           "tools/y",
+	"[alias]\nt = \"!$(git rev-parse --git-dir)/../bin/t\"":    "bin/t",
+	"[alias]\nt = -c core.fsmonitor=./bin/t status":            "bin/t",
+	"[core]\neditor = \"vim -S./ed/x\"":                        "ed/x",
+	"[core]\neditor = $HOME/../BASE/ed/x":                      "ed/x",
+	"[core]\neditor = ~/../BASE/ed/x":                          "ed/x",
+	"[url \"ext::sh ./ext/run\"]\ninsteadOf = x:":              "ext/run",
+	"[pager]\nlog = scripts/pager":                             "scripts/pager",
+	"[diff]\nexternal = difftool/x":                            "difftool/x",
+	"[diff \"p\"]\ntextconv = conv/pdf":                        "conv/pdf",
+	"[merge \"m\"]\ndriver = merge/m %O %A %B":                 "merge/m",
+	"[alias]\nst = \"!f() { ./bin/st; }; f\"":                  "bin/st",
+	"[alias]\nt = bisect run ./check.sh":                       "check.sh",
+	"[alias]\nt = \"!$(git rev-parse --show-toplevel)/bin/t\"": "bin/t",
+	"[gpg]\nprogram = sign/gpg":                                "sign/gpg",
+	"[gpg \"ssh\"]\ndefaultKeyCommand = \"cat keys/k\"":        "keys/k",
+	"[credential]\nhelper = \"!./cred\"":                       "cred",
+	"[credential \"https://x.example\"]\nhelper = ROOT/cred/h": "cred/h",
+	"[remote \"o\"]\nuploadpack = up/pack":                     "up/pack",
+	"[remote \"o\"]\nurl = ext::sh ext/run":                    "ext/run",
+	"[mergetool \"m\"]\ncmd = mt/run":                          "mt/run",
+	"[trailer \"x\"]\ncmd = tr/run":                            "tr/run",
+	"[core]\nhooksPath = tools/hooks":                          "tools/hooks/pre-commit",
+	"[core]\nattributesFile = ROOT/conf/attributes":            "conf/attributes",
+	"[init]\ntemplateDir = ROOT/template":                      "template/hooks/x",
+}
+
+func TestFilesThatAnyConfigurationOfGitNamesAreGuarded(t *testing.T) {
+	configs := slices.Sorted(maps.Keys(namedFiles))
+	for _, n := range sweep.Cases(t, 14, len(configs)) {
+		config, guarded := configs[n], namedFiles[configs[n]]
 		for _, where := range []string{"own", "user's"} {
 			own, users := config, ""
 			if where == "user's" {

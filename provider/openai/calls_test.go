@@ -34,10 +34,10 @@ func TestManyFragmentsCostInProportion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := cpuTime(t)
 			var c calls
-			for i := range 300_000 {
+			for i := range 100_000 {
 				add(&c, i)
 			}
-			if took := cpuTime(t) - start; took > 20*time.Second { // quadratic, it takes minutes
+			if took := cpuTime(t) - start; took > 7*time.Second { // quadratic, it takes far longer
 				t.Errorf("took %s of a processor", took)
 			}
 		})

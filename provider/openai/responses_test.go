@@ -191,14 +191,11 @@ func TestWhatWasNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestTwoHundredTurns: the requests of a long session with reasoning and calls
+// TestALongSession: the requests of a long session with reasoning and calls
 // are each a prefix of the next, all good, and grow by the same for each turn.
-func TestTwoHundredTurns(t *testing.T) {
+func TestALongSession(t *testing.T) {
 	t.Parallel()
-	turns := 200
-	if testing.Short() { // half of them cost a quarter
-		turns = 100
-	}
+	const turns = 80
 	s := providertest.Serve(t, &providertest.Handler{Next: func(n int, _ providertest.Request) providertest.Reply {
 		return providertest.Responses(providertest.Reason("Let me see."), providertest.Text("I look."),
 			providertest.Call(fmt.Sprintf("call_%03d", 2*n), "read", `{"path":"a"}`),

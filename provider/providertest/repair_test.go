@@ -117,8 +117,8 @@ func checkTaken(t *testing.T, h []provider.Message) {
 func TestAnyHistoryIsTaken(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
-	random := rand.New(rand.NewSource(4))
-	for range sweep.Less(600) {
+	for _, seed := range sweep.Cases(t, 120, 600) {
+		random := rand.New(rand.NewSource(int64(seed)))
 		script := make([]byte, random.Intn(80))
 		random.Read(script)
 		checkTaken(t, p.history(script))

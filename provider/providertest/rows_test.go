@@ -12,22 +12,7 @@ import (
 	"time"
 
 	"artoo/provider"
-	"artoo/tool/sweep"
 )
-
-// TestALineOfMegabytes comes through every wire, since one reader serves
-// them all.
-func TestALineOfMegabytes(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w Wire) {
-		long := strings.Repeat("0123456789 ", sweep.Less(150_000))
-		b := newBench(t, w, Config{}, w.Build(Text(long), Call("c1", "read", `{"path":`+quote(long)+`}`)))
-		_, done := b.done(t, question())
-		if got := done.Message.Text(); got != long || len(done.Message.Calls()[0].Input) < len(long) {
-			t.Errorf("%d bytes of text, %d of input", len(got), len(done.Message.Calls()[0].Input))
-		}
-	})
-}
 
 // TestFramingOfEveryKindIsRead: comments, blank lines, carriage returns, an event
 // without data, and runes that two reads share.

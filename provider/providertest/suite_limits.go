@@ -51,13 +51,10 @@ func testLeaks(t *testing.T, w Wire) {
 	}
 }
 
-// testLong plays a task of 200 steps, of 100 with -short. Each request begins with the one
+// testLong plays a task of 80 steps. Each request begins with the one
 // before, grows by no more than the step, and costs in proportion to its size.
 func testLong(t *testing.T, w Wire) {
-	steps := 200
-	if testing.Short() {
-		steps = 100
-	}
+	const steps = 80
 	s := Serve(t, ToolLoop(w.Build, steps, "read", `{"path":"go.mod"}`, "Done."))
 	p := s.connect(w, Config{})
 	req := question()

@@ -24,7 +24,7 @@ func testFraming(t *testing.T, w Wire) {
 		r.Body = bytes.ReplaceAll(r.Body, []byte(old), []byte(new))
 		return r
 	}
-	whole, words := strings.Repeat(`{"k":"0123456789"},`, sweep.Less(60000)), strings.Repeat("a 漢 ", sweep.Less(1<<18))
+	whole, words := strings.Repeat(`{"k":"0123456789"},`, sweep.Less(30_000)), strings.Repeat("a 漢 ", sweep.Less(1<<17))
 	long := w.Build(Text(words),
 		Call("c1", "read", `{"list":[`+strings.TrimSuffix(whole, ",")+`]}`))
 	tests := map[string]Reply{

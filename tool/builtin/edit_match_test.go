@@ -195,10 +195,10 @@ func TestAnEditChangesNoByteOutsideOfItsPlace(t *testing.T) {
 		now, err := after.Encode()
 		return err == nil && f.inPlace(string(now))
 	}
-	if err := quick.Check(holds, &quick.Config{MaxCount: 20_000, Rand: rand.New(rand.NewSource(1))}); err != nil {
+	if err := quick.Check(holds, &quick.Config{MaxCount: 5_000, Rand: rand.New(rand.NewSource(1))}); err != nil {
 		t.Error(err)
 	}
-	if done < 5000 {
+	if done < 1250 {
 		t.Errorf("only %d edits were done", done)
 	}
 }

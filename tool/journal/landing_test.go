@@ -464,7 +464,7 @@ func TestDeepDirectoriesLandAndGo(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "a\n"})
 	start := p.look()
 	var changes []layerChange
-	for n := 1; n <= 1500; n++ {
+	for n := 1; n <= 700; n++ {
 		changes = append(changes, layerChange{Path: strings.Repeat("z/", n-1) + "z", After: State{Kind: Folder, Mode: 0o755}})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

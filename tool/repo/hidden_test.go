@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"artoo/tool/repo"
+	"artoo/tool/sweep"
 )
 
 // hiddenFiles is a repository with two tracked files that lines do not see: .env has the lines A and B, and
@@ -22,13 +23,13 @@ git switch -qc more main; mkdir n; echo N >n/.env; git add -f n; git commit -qm 
 git switch -q main; printf 'A=5\n\nB=1\n' >.env; git stash -q
 `
 
-// TestGitKeepsTrackedFilesThatALineCannotSee has lines, and then the .env of the project, "-" for none, with git's status
-// of it where the file is as committed, and where the user has changed it.
-func TestGitKeepsTrackedFilesThatALineCannotSee(t *testing.T) {
+// TestGitKeepsTrackedFilesThatAnyLineCannotSee has lines, and then the .env of the project, "-" for none, with git's
+// status of it where the file is as committed, and where the user has changed it.
+func TestGitKeepsTrackedFilesThatAnyLineCannotSee(t *testing.T) {
 	t.Parallel()
 	made := newBench(t, hiddenFiles, ":")
 	const same, conflict, refused = "A=1 B=1", "conflict", "refused"
-	for _, c := range []struct{ line, clean, changed string }{
+	lines := []struct{ line, clean, changed string }{
 		{"git add -A; git commit -q --allow-empty -am x; git stash -q; git checkout -q .; git reset -q --hard", same, "U M"},
 		{"echo 3 >a; git commit -qam x; git mv .env y; git rm -r d; git clean -fdxq; git add -f .env", same, "U M"},
 		{"echo 3 >.env; git add -f .env; git commit -qam x", same, "U M"},
@@ -63,19 +64,23 @@ func TestGitKeepsTrackedFilesThatALineCannotSee(t *testing.T) {
 		{"git switch -q other; echo 3 >.env; git commit -qam x", "A=2 B=1", conflict},
 		{"git cherry-pick -n none", refused, refused},
 		{"mkdir z; echo 3 >z/.env; git add -f z; git commit -qm x", refused, refused},
-	} {
-		for change, want := range map[string]string{"": c.clean, "echo U >.env\n": c.changed} {
-			t.Run(c.line+change, func(t *testing.T) {
-				t.Parallel()
-				dir := t.TempDir()
-				b := &bench{t: t, top: filepath.Join(dir, "project"), layer: filepath.Join(dir, "layer"), dir: dir, env: made.env, git: ".git", common: ".git"}
-				b.sh(dir, "cp -a "+made.top+" project; cd project\n"+change)
-				b.line("git update-index --skip-worktree .env d/.env; rm .env d/.env\n{ " + c.line + "; } >/dev/null 2>&1 || true")
-				if got := b.landHidden(); got != want {
-					t.Errorf("%q, want %q", got, want)
-				}
-			})
+	}
+	for _, n := range sweep.Cases(t, 20, 2*len(lines)) {
+		line, change, want := lines[n/2].line, "", lines[n/2].clean
+		if n%2 == 1 {
+			change, want = "echo U >.env\n", lines[n/2].changed
 		}
+		t.Run(line+change, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			b := &bench{t: t, top: filepath.Join(dir, "project"), layer: filepath.Join(dir, "layer"), dir: dir, env: made.env,
+				git: ".git", common: ".git"}
+			b.sh(dir, "cp -a "+made.top+" project; cd project\n"+change)
+			b.line("git update-index --skip-worktree .env d/.env; rm .env d/.env\n{ " + line + "; } >/dev/null 2>&1 || true")
+			if got := b.landHidden(); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -362,7 +362,7 @@ func texts(e repo.Effects) string {
 func TestAnyUsualLine(t *testing.T) {
 	t.Parallel()
 	topic := first + "git switch -qc topic; echo 2 > c; git add c; git commit -qm second; git switch -q main\n"
-	for i, c := range []struct{ name, before, line, want string }{
+	lines := []struct{ name, before, line, want string }{
 		{"nothing", first, "git status; git log; git diff", ""},
 		{"add", first, "echo 2 > a; echo 1 > c; git add a c", "bookkeeping: staged a|bookkeeping: staged c"},
 		{"add -A", first, "rm b; echo 1 > c; mkdir d; echo 1 > d/e; git add -A",
@@ -434,24 +434,22 @@ func TestAnyUsualLine(t *testing.T) {
 		{"detached commits", first + "git switch -q --detach", "echo 2 > a; git commit -qam second",
 			"content: commit HEAD|content: head HEAD"},
 		{"another version of the index", first, "git update-index --index-version 4; echo 2 > a; git add a", "bookkeeping: staged a"},
-	} {
-		for j, format := range []string{"sha1", "sha256"} {
-			if !sweep.Whole(t) && j != i%2 {
-				continue
+	}
+	for _, n := range sweep.Cases(t, 24, 2*len(lines)) {
+		c, format := lines[n/2], []string{"sha1", "sha256"}[n%2]
+		t.Run(c.name+" "+format, func(t *testing.T) {
+			t.Parallel()
+			before := c.before
+			if format == "sha256" {
+				before = "rm -rf .git; git init -q -b main --object-format=sha256 .\n" +
+					"git config user.name a; git config user.email a@example.org\n" + before
 			}
-			t.Run(c.name+" "+format, func(t *testing.T) {
-				t.Parallel()
-				before := c.before
-				if format == "sha256" {
-					before = "rm -rf .git; git init -q -b main --object-format=sha256 .; git config user.name a; git config user.email a@example.org\n" + before
-				}
-				b := newBench(t, before, c.line)
-				view, e := b.effects()
-				saysWords(t, e, c.want)
-				b.land(view)
-				b.same()
-			})
-		}
+			b := newBench(t, before, c.line)
+			view, e := b.effects()
+			saysWords(t, e, c.want)
+			b.land(view)
+			b.same()
+		})
 	}
 }
 

@@ -93,7 +93,8 @@ var tested = []struct {
 // escapeLimit is how long an attempt may take.
 const escapeLimit = 2 * time.Minute
 
-func TestNothingGetsOut(t *testing.T) {
+// TestNothingGetsOutOfAnyPlace tries other attempts in each place.
+func TestNothingGetsOutOfAnyPlace(t *testing.T) {
 	attempts := readAttempts(t)
 	if n := len(attempts) + len(escapeCalls); n < 120 {
 		t.Errorf("there are %d attempts", n)
@@ -109,7 +110,11 @@ func TestNothingGetsOut(t *testing.T) {
 				here := slices.DeleteFunc(slices.Clone(attempts), func(a attempt) bool {
 					return !a.within(place) || !a.found()
 				})
-				w.tryAll(t, s, options, string(mechanism.facts.Mechanism), here)
+				var tried []attempt
+				for _, i := range sweep.Cases(t, 60, len(here)) {
+					tried = append(tried, here[i])
+				}
+				w.tryAll(t, s, options, string(mechanism.facts.Mechanism), tried)
 				w.tryCalls(t, s, options, string(mechanism.facts.Mechanism))
 			})
 		}
@@ -259,7 +264,7 @@ func TestNothingGetsOutAsAnyOrdinaryUser(t *testing.T) {
 	var all, tried []string
 	for _, mechanism := range tested {
 		for _, place := range slices.Sorted(maps.Keys(mechanism.places)) {
-			all = append(all, fmt.Sprintf("^TestNothingGetsOut$/^%s$/^%s$", mechanism.facts.Mechanism, place))
+			all = append(all, fmt.Sprintf("^TestNothingGetsOutOfAnyPlace$/^%s$/^%s$", mechanism.facts.Mechanism, place))
 		}
 	}
 	for _, i := range sweep.Cases(t, 2, len(all)) {

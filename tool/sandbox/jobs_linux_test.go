@@ -499,7 +499,7 @@ func TestAJobIsGuardedWhileTheUserSaves(t *testing.T) {
 // that may write its results only, and, whenever artoo has looked, one that may write the
 // whole project.
 func TestNoAttemptOfAnyJobReachesWhatOthersRun(t *testing.T) {
-	tries := 20
+	tries := 6
 	if sweep.Whole(t) {
 		tries = 200
 	}

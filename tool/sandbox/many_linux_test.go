@@ -21,7 +21,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 			write(t, root, "a", "text\n")
 			round := func(layers bool) {
 				var group sync.WaitGroup
-				for i := range 12 {
+				for i := range 8 {
 					options := Options{Layer: facts.Layer && layers && i%2 == 0, ReadOnly: facts.Layer && i%2 == 1}
 					group.Go(func() {
 						out, exit, p := run(t, s, options, fmt.Sprintf("cat a; echo %d; exit %d", i, i))
@@ -42,7 +42,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 				round(i%2 == 0)
 			}
 			files, threads := s.uses(t)
-			for i := range 4 {
+			for i := range 2 {
 				round(i%2 == 0)
 			}
 			nowFiles, nowThreads := s.uses(t)

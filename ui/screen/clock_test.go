@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/briandowns/spinner"
 
@@ -259,14 +260,14 @@ func (v *vt) write(s string) {
 		case s[i] < ' ' && s[i] != '\t', s[i] == 0x7f:
 			v.bad = fmt.Sprintf("%q at %d", s[i:min(i+8, len(s))], i)
 		default:
-			r := []rune(s[i:])[0]
+			r, size := utf8.DecodeRuneInString(s[i:])
 			w := max(cells(string(r)), 1) // a tab moves further, which does not matter here
 			for len(v.row) < v.col+w {
 				v.row = append(v.row, 0)
 			}
 			v.row[v.col] = r
 			v.col += w
-			i += len(string(r))
+			i += size
 			continue
 		}
 		i++
