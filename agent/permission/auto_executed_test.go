@@ -213,8 +213,10 @@ func TestEveryGuardedNameIsFound(t *testing.T) {
 // TestLookalikesOfGuardedNames asks about names that a file system may take for guarded ones.
 func TestLookalikesOfGuardedNames(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{".ｇｉｔ/config", "．git/config", ".g\u00adit/x", ".git\u2060/x", ".gi\ufe0ft/x", "ＡGENTS.md", ".ｅnvrc",
-		".vscode\u180e/x", ".\U0001d420it/x", ".git\u034f/x", "WARP\u3164.md", ".gⁱt/x", ".envrc\U000e0001", "JenKinsﬁle", "agentſ.md"} {
+	for _, name := range []string{".ｇｉｔ/config", "．git/config", ".g\u00adit/x", ".git\u2060/x", ".gi\ufe0ft/x",
+		"ＡGENTS.md", ".ｅnvrc",
+		".vscode\u180e/x", ".\U0001d420it/x", ".git\u034f/x", "WARP\u3164.md", ".gⁱt/x", ".envrc\U000e0001",
+		"JenKinsﬁle", "agentſ.md"} {
 		if by, _ := autoExecutedBy(name); by == "" {
 			t.Errorf("%q is not guarded", name)
 		}

@@ -47,7 +47,8 @@ func TestSessionsDoNotLoosenThePolicy(t *testing.T) {
 		for _, mode := range []Mode{ModeAsk, ModeEdits, ModeAuto} {
 			p := &Policy{Mode: mode, Root: root, TrustsPrograms: true,
 				DenyRules: []Rule{fixed("bash(curl:*)", "1")},
-				AskRules:  []Rule{{Tool: "bash"}, fixed("bash(make deploy:*)", "2"), fixed("write(infra/**)", "2"), fixed("web_fetch", "2")}}
+				AskRules: []Rule{{Tool: "bash"}, fixed("bash(make deploy:*)", "2"), fixed("write(infra/**)", "2"),
+					fixed("web_fetch", "2")}}
 			if row.name != "bash" {
 				p.AskRules = p.AskRules[1:]
 			}
@@ -58,7 +59,8 @@ func TestSessionsDoNotLoosenThePolicy(t *testing.T) {
 			r, _ := ParseRule(row.rule)
 			p.session = append(p.session, r) // as if an earlier call had been allowed with it
 			for _, p := range []*Policy{p, p.ForSubAgent()} {
-				if d := p.Decide(row.name, row.access); d.Verdict == Run || len(d.Reasons) == 0 || d.Reasons[0].Policy == "" {
+				if d := p.Decide(row.name, row.access); d.Verdict == Run || len(d.Reasons) == 0 ||
+					d.Reasons[0].Policy == "" {
 					t.Errorf("%s with %s, mode %s: %+v", row.access.Object, row.rule, mode, d)
 				}
 			}

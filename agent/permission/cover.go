@@ -16,83 +16,46 @@ import (
 	facts "artoo/tool/project"
 )
 
-// exactly finds a rule for this very line, in its directory and with unchanged scripts.
-func exactly(rules []Rule, l parsed, root string) (Rule, bool) {
-	return find(rules, func(r Rule) bool {
-		return r.names(l.tool, tool.KindRun) && r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(root)) && r.changed() == ""
+// exactly finds a rule for this very line, in its directory and with unchanged scripts; nil for none.
+func exactly(rules []Rule, l parsed, root string) *Rule {
+	return findRule(rules, func(r Rule) bool {
+		return r.names(l.tool, tool.KindRun) && r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(root)) &&
+			r.changed() == ""
 	})
 }
 
 // literal is a line as the argument of the rule for this very line.
 func literal(line string) string { return strings.ReplaceAll(line, "*", `\*`) }
 
-func find[T any](list []T, fits func(T) bool) (found T, ok bool) {
-	if i := slices.IndexFunc(list, fits); i >= 0 {
-		return list[i], true
+// speaker reports whether a deny or ask rule speaks, or may speak, of a command that the tool runs.
+func (p *Policy) speaker(r Rule, name string) func(line.Command) (yes, maybe bool) {
+	if r.names(name, tool.KindRun) {
+		return r.speaker()
 	}
-	return found, false
-}
-
-// speaksOf reports whether a deny or ask rule for commands speaks, or may speak, of a command.
-func (p *Policy) speaksOf(r Rule, name string, s line.Command) (hit, maybe bool) {
-	if r.namesWidely(name, tool.KindRun) {
-		return r.speaksOf(s)
+	return func(c line.Command) (yes, maybe bool) {
+		row, _, _ := readerOf(c)
+		return row.names != "" && !row.pathless && !r.HasArg && r.names("read", tool.KindRead), false
 	}
-	row, reads := readOnlyRow(s.Name())
-	return reads && !row.has(pathless) && len(s.Words) > 0 && !r.HasArg && r.names("read", tool.KindRead), false
 }
 
 func (p *Policy) commandCovered(rules []Rule, name string, s line.Command) bool {
-	return slices.ContainsFunc(rules, func(r Rule) bool { yes, _ := p.coversCommand(r, name, s); return yes })
+	return slices.ContainsFunc(rules, func(r Rule) bool { return p.coversCommand(r, name, s) })
 }
 
-// coversCommand reports whether an allow rule covers a command; why is for a rule that nearly does.
+// coversCommand reports whether an allow rule covers a command.
 // Rights raised by sudo, redirections, variables and commands that change the shell are covered only by a
 // rule for the whole tool or line, or one that names the wrapper.
-func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, why string) {
-	switch {
-	case !r.names(name, tool.KindRun):
-		return false, ""
-	case !r.HasArg:
-		return true, ""
+func (p *Policy) coversCommand(r Rule, name string, s line.Command) bool {
+	if !r.HasArg || !r.names(name, tool.KindRun) {
+		return r.names(name, tool.KindRun)
+	}
+	begins := func(words []line.Word) bool { return r.begins(words, s.Dir, p.Root) }
+	hidden := func(in line.Word) bool { return !in.Known || s.Dir == "" || p.mayRead(s.Dir, in.Text, false) != "" }
+	if around(s) != "" || s.SetsVariables || slices.ContainsFunc(s.Inputs, hidden) || r.changed() != "" {
+		return false
 	}
 	_, wild := r.line()
-	expected, open := r.command()
-	why = cmp.Or(around(s), p.inputs(s))
-	if at := r.changed(); why == "" && at != "" {
-		why = below(p.Root, at) + " has changed since it was allowed"
-	}
-	switch {
-	case why != "":
-	case slices.ContainsFunc(s.Wrappers, func(w line.Wrapper) bool { return !w.SetsVariables && r.begins(w.Words, s.Dir, p.Root) }):
-		return true, ""
-	case s.Elevated:
-		why = "it runs with more rights (sudo, doas)"
-	case s.SetsVariables:
-		why = "variables are set for it"
-	case wild && s.ChangesShell():
-		why = "it changes the meaning of later commands"
-	case r.begins(s.Words, s.Dir, p.Root):
-		return true, ""
-	case open:
-		why = "it names other words"
-	default:
-		why = "it names other words; with :* at its end it would take further ones"
-	}
-	if len(expected) == 0 || len(s.Words) == 0 || !expected[0].matches(s.Words[0].Text, true) {
-		return false, ""
-	}
-	return false, why
-}
-
-// inputs names a file that a command reads through redirection and that may be hidden, "" for none.
-func (p *Policy) inputs(s line.Command) string {
-	for _, in := range s.Inputs {
-		if !in.Known || s.Dir == "" || p.mayRead(s.Dir, in.Text, false) != "" {
-			return "it reads " + in.Text + ", which may be hidden"
-		}
-	}
-	return ""
+	return slices.ContainsFunc(s.Wrappers, begins) || !s.Elevated && !(wild && s.ChangesShell()) && begins(s.Words)
 }
 
 // namedExactly reports whether an allow rule says by its own words that the command throws work away.
@@ -119,40 +82,31 @@ func (p *Policy) changedScript(l parsed) (rule, at string) {
 			continue
 		}
 		r.bound = nil
-		_, covers := exactly([]Rule{r}, l, p.Root)
-		if covers || slices.ContainsFunc(l.parts, func(s *part) bool { return p.commandCovered([]Rule{r}, l.tool, s.Command) }) {
+		if exactly([]Rule{r}, l, p.Root) != nil || slices.ContainsFunc(l.parts,
+			func(s *part) bool { return p.commandCovered([]Rule{r}, l.tool, s.Command) }) {
 			return r.String(), below(p.Root, changed)
 		}
 	}
 	return "", ""
 }
 
-// covered finds a rule for a call's paths or host: an allow rule (all) for every path, another for any.
-func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
-	for _, r := range rules {
-		if !r.namesWidely(name, access.Kind) || all && (!r.names(name, access.Kind) || !p.coversGuarded(r, access)) {
-			continue
+// covered finds a rule for a call's paths or host, nil for none: an allow rule (all) for every path, another for any.
+func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) *Rule {
+	return findRule(rules, func(r Rule) bool {
+		matches := func(path string) bool { return r.matchesPath(p.Root, p.own().Home(), path, !all) }
+		switch {
+		case !r.namesWidely(name, access.Kind), all && (!r.names(name, access.Kind) || !p.coversGuarded(r, access)):
+			return false
+		case access.Host != "":
+			return r.matchesHost(access.Host, !all)
+		case !r.HasArg:
+			return true
+		case all:
+			return len(access.Paths) > 0 && !slices.ContainsFunc(access.Paths,
+				func(path string) bool { return !matches(path) })
 		}
-		if access.Host != "" {
-			if r.matchesHost(access.Host, !all) {
-				return r, true
-			}
-			continue
-		}
-		if !r.HasArg {
-			return r, true
-		}
-		hits := 0
-		for _, path := range access.Paths {
-			if r.matchesPath(p.Root, p.own().Home(), path, !all) {
-				hits++
-			}
-		}
-		if hits > 0 && (!all || hits == len(access.Paths)) {
-			return r, true
-		}
-	}
-	return Rule{}, false
+		return slices.ContainsFunc(access.Paths, matches)
+	})
 }
 
 // rulesFor are the narrowest rule for a call on files or hosts and a wider one.
@@ -178,41 +132,18 @@ func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested st
 	return narrow, Rule{Tool: name, Arg: files.EscapeGlob(dir) + "/**", HasArg: true}.String()
 }
 
-func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
-	switch {
-	case p.Mode == ModePlan:
-		return "plan mode only reads, whatever the rules"
-	case !p.coversGuarded(r, access):
-		return p.guardedWrite(access)
-	case access.Kind == tool.KindNetwork:
-		return "it names other hosts"
-	case access.Changed != "":
-		return "the tool's definition has changed"
-	}
-	return "it names other files"
-}
-
 // parsed is a shell line, parsed once for a decision.
 type parsed struct {
 	tool string // the tool that runs it
 	text string // the line without blank space around it
 	dir  string // where it runs
 
-	parts   []*part // its commands
-	problem string  // why the shell may take the line in another way; "" for nothing
-	reads   bool    // the line does nothing but read
+	parts   []*part        // its commands
+	problem string         // why the shell may take the line in another way; "" for nothing
+	reads   bool           // the line does nothing but read
+	guesses []line.Command // those that it may hide, where its commands are not all seen
 
-	denies, mayDeny, asks *Rule // the first rule that denies the line, may deny it, or asks about it
-}
-
-// guesses are the commands that a line may hide whose commands are not all seen; none of a plain line.
-func (l parsed) guesses() []line.Command {
-	if l.problem == "" && !slices.ContainsFunc(l.parts, func(s *part) bool {
-		return s.Compound || s.RunsUnknown || s.SetsVariables || s.ChangesShell()
-	}) {
-		return nil
-	}
-	return line.Guesses(l.text)
+	spoken // the first rules that deny the line, may deny it, or ask about it
 }
 
 // A part is one simple command of a line with the verdicts of the lists and the rules.
@@ -221,9 +152,10 @@ type part struct {
 	reads bool   // it is a command of the reading table, and only reads
 	why   string // why a command of that table does more than read
 
+	open bool // it may run commands that are not seen
+
 	denies, asks, allows *Rule
-	missed               []MissedRule // rules that nearly allow or deny it
-	destroys             string       // the act that every mode asks about; set by alwaysAsked
+	destroys             string // the act that every mode asks about; set by alwaysAsked
 }
 
 // alwaysAsked gives the reasons to ask about a line in every mode where nothing judges its effects: nil for none. keep
@@ -241,7 +173,7 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 		curable = curable && kept && !s.Compound && !s.RunsUnknown && !s.Elevated && !s.TakesArgs
 		keep = append(keep, p.couldLose(s.Command)...)
 	}
-	for _, c := range l.guesses() {
+	for _, c := range l.guesses {
 		if what, _ := c.Destroys(); what != "" && reasons == nil && !p.namedExactly(l.tool, c) {
 			return []Reason{{Code: AlwaysAsked, Object: what, Part: c.String()}}, nil
 		}
@@ -335,7 +267,7 @@ func (p *Policy) ownProgram(s *part) string {
 			return strings.TrimSpace(program + " " + sub)
 		}
 	}
-	if ok, _ := p.inspector().trusted(base, false); !ok {
+	if p.system(base) != nil {
 		return base
 	}
 	words = line.Texts(s.Words[1:])
@@ -398,10 +330,9 @@ func (p *Policy) destroys(s *part) (what string, kept bool) {
 		return "", false
 	}
 	written, words := s.Outputs, line.Texts(s.Git())
-	_, looks := readOnlyRow(s.Name())
+	row, _, _ := readerOf(s.Command)
 	interprets := line.Interprets(s.Base()) || line.In("sed awk gawk mawk jq", s.Base())
-	looks = looks || interprets && !line.HaveOption(s.Args(), "-i --in-place")
-	if !looks {
+	if row.names == "" && s.Base() != "git" && (!interprets || line.HaveOption(s.Args(), "-i --in-place")) {
 		written = slices.Concat(s.Words[min(1, len(s.Words)):], written)
 	}
 	for _, w := range written {

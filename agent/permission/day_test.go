@@ -127,7 +127,8 @@ func TestTheRightsHoldForAnyLineOfADay(t *testing.T) {
 					}
 					d := p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: p.Root})
 					for headless, r := range rights {
-						want := map[string]Fate{"reading": r.Reading, "system": r.Commands, "loss": r.Commands, "outside": r.Outside, "": r.Own}[kind]
+						want := map[string]Fate{"reading": r.Reading, "system": r.Commands, "loss": r.Commands,
+							"outside": r.Outside, "": r.Own}[kind]
 						if kind == "loss" && !can.Layer && want == Unasked && mode != ModePlan {
 							want = r.fate(Ask)
 						}

@@ -22,47 +22,35 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 	case access.Kind == tool.KindRun:
 		return p.decideRun(name, access)
 	}
-	d := p.decideFile(name, access)
-	for _, r := range p.allowing() {
-		if r.names(name, access.Kind) && r.String() != d.Rule {
-			d.Missed = append(d.Missed, MissedRule{r.String(), r.Origin, p.whyNotFile(r, access)})
-		}
-	}
-	return d
+	return p.decideFile(name, access)
 }
 
 // decideFile decides over a call on files or hosts.
 func (p *Policy) decideFile(name string, access tool.Access) Decision {
+	reads := access.Kind == tool.KindRead || access.Kind == tool.KindNone || access.Kind == tool.KindServer &&
+		access.Reads
 	d := Decision{}
 	d.Narrow, d.Suggested = p.rulesFor(name, access)
-	if r, ok := p.covered(p.DenyRules, name, access, false); ok {
-		return Decision{}.by(Refuse, RuleDenies, r)
-	}
-	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone &&
-		!(access.Kind == tool.KindServer && access.Reads) {
-		return Decision{}.because(Refuse, Reason{Code: PlanMode})
-	}
-	if at := slices.IndexFunc(access.Paths, func(path string) bool { return access.Kind == tool.KindWrite && p.fixed(path) }); at >= 0 {
+	d, decided := d.byRules(spoken{
+		denies: p.covered(p.DenyRules, name, access, false), asks: p.covered(p.AskRules, name, access, false),
+		session: p.covered(p.session, name, access, true), allows: p.covered(p.AllowRules, name, access, true),
+		plan: p.Mode == ModePlan && !reads,
+	})
+	at := slices.IndexFunc(access.Paths, func(path string) bool {
+		return access.Kind == tool.KindWrite &&
+			p.fixed(path)
+	})
+	switch {
+	case d.Verdict == Refuse:
+		return d
+	case at >= 0:
 		return Decision{}.because(Refuse, Reason{Code: FixedHere, Object: below(p.Root, access.Paths[at])})
-	}
-	if access.MovesSecret != "" {
+	case access.MovesSecret != "":
 		return Decision{}.because(Ask, Reason{Code: MovesSecret, Object: access.MovesSecret})
-	}
-	if access.Changed != "" {
+	case access.Changed != "":
 		return Decision{}.because(Ask, Reason{Code: ToolChanged, Object: access.Server})
-	}
-	asks, asked := p.covered(p.AskRules, name, access, false)
-	if asked && asks.Fixed {
-		return d.by(Ask, RuleAsks, asks)
-	}
-	if r, ok := p.covered(p.session, name, access, true); ok {
-		return d.by(Run, SessionAllows, r)
-	}
-	if asked {
-		return d.by(Ask, RuleAsks, asks)
-	}
-	if r, ok := p.covered(p.AllowRules, name, access, true); ok {
-		return d.by(Run, RuleAllows, r)
+	case decided:
+		return d
 	}
 	return p.byMode(d, access)
 }
@@ -113,10 +101,9 @@ func (p *Policy) place(l parsed, access tool.Access) (d Decision) {
 	if !can.Sandbox {
 		return d
 	}
-	_, ruled := p.allowsOutside(l, p.allowing())
 	d.Needs, d.Reasons = p.leaves(l, access)
 	switch {
-	case len(d.Reasons) > 0, ruled && !can.Inside():
+	case len(d.Reasons) > 0, !can.Inside() && p.allowsOutside(l, p.allowing()) != nil:
 		d.Narrow = ""
 		return d
 	case access.Background && !can.Capped:
@@ -147,12 +134,14 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 		return d.because(Run, Reason{Code: OnLayer})
 	case l.reads && d.Place != PlaceBackground:
 		return d.because(Run, Reason{Code: ReadsOnly})
-	case d.Place == PlaceBackground && free, d.Place == PlaceSandbox && free && can.ByEntry, can.External && p.writesFreely():
+	case d.Place == PlaceBackground && free, d.Place == PlaceSandbox && free && can.ByEntry, can.External &&
+		p.writesFreely():
 		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
 	case d.Place == PlaceBackground:
 		return d.because(Ask, Reason{Code: GoesOn})
 	case len(d.Own) > 0:
-		return d.because(Ask, Reason{Code: MoreThanReading, Object: "it runs the project's own programs: " + strings.Join(d.Own, ", ")})
+		return d.because(Ask, Reason{Code: MoreThanReading,
+			Object: "it runs the project's own programs: " + strings.Join(d.Own, ", ")})
 	}
 	why := ""
 	for _, s := range l.parts {
@@ -169,48 +158,46 @@ func (p *Policy) trusts() bool { return p.TrustsPrograms || p.Mode == ModeAuto }
 
 // decideLine decides over a line that runs in the decision's place.
 func (p *Policy) decideLine(d Decision, l parsed) Decision {
-	leaves, allowed := d.Place == PlaceHost && p.Confinement.Sandbox, p.findAllow(l)
-	inside := d.Place == PlaceLayer || l.reads && !leaves && d.Place != PlaceBackground
-	switch {
-	case l.denies != nil:
-		return Decision{}.by(Refuse, RuleDenies, *l.denies)
-	case leaves && p.Confinement.Inside():
-		return Decision{}.because(Refuse, append([]Reason{{Code: NothingOutside}}, d.Reasons...)...)
-	case p.Mode == ModePlan && (l.asks != nil || l.mayDeny != nil || !inside):
-		return Decision{}.because(Refuse, Reason{Code: PlanMode})
-	case l.asks != nil && l.asks.Fixed:
-		return d.by(Ask, RuleAsks, *l.asks)
-	case l.mayDeny != nil && l.mayDeny.Fixed:
-		return d.by(Ask, RuleMayDeny, *l.mayDeny)
+	leaves, allowed, outside := d.Place == PlaceHost && p.Confinement.Sandbox, p.findAllow(l), d.Reasons
+	if leaves && p.Confinement.Inside() && l.denies == nil {
+		return Decision{}.because(Refuse, append([]Reason{{Code: NothingOutside}}, outside...)...)
 	}
+	said := l.spoken
+	said.session, said.allows = exactly(p.session, l, p.Root), exactly(p.AllowRules, l, p.Root)
 	if leaves {
-		return p.decideOutside(d, l)
+		said.session, said.allows = p.allowsOutside(l, p.session), p.allowsOutside(l, p.AllowRules)
+		if said.mayDeny != nil {
+			said.allows = nil
+		}
+		if p.closed(l) {
+			d.Narrow = Rule{Tool: l.tool, Arg: literal(l.text), HasArg: true, Outside: true}.String()
+		}
 	}
-	if r, ok := exactly(p.session, l, p.Root); ok {
-		return d.by(Run, SessionAllows, r).covering(Content)
-	}
-	if l.asks != nil {
-		return d.by(Ask, RuleAsks, *l.asks)
-	}
-	if r, ok := exactly(p.AllowRules, l, p.Root); ok {
-		return d.by(Run, RuleAllows, r).covering(Content)
-	}
-	if l.mayDeny != nil {
-		return d.by(Ask, RuleMayDeny, *l.mayDeny)
-	}
+	inside := d.Place == PlaceLayer || l.reads && !leaves && d.Place != PlaceBackground
+	said.plan = p.Mode == ModePlan && (said.asks != nil || said.mayDeny != nil || !inside)
 	var always []Reason
 	var keep []string
-	if !p.Confinement.Layer {
+	if leaves || !p.Confinement.Layer {
 		always, keep = p.alwaysAsked(l)
 	}
-	switch r, every := find(p.allowing(), func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }); {
-	case always != nil && keep == nil:
-		return d.because(Ask, always...)
+	every := findRule(p.allowing(), func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) })
+	d, decided := d.byRules(said)
+	switch r := cmp.Or(said.session, said.allows); {
+	case d.Verdict == Refuse, d.Verdict == Ask, decided && !leaves:
+		return d
+	case leaves && !decided, always != nil && keep == nil && (r == nil || !r.is(l.text)):
+		return d.because(Ask, append(always, outside...)...)
+	case leaves && !p.closed(l) && p.Seen.stale(*r):
+		return d.because(Ask, append([]Reason{{Code: FilesChanged, Rule: r.String()}}, append(always,
+			outside...)...)...)
+	case leaves && r.is(l.text):
+		return d
+	case leaves:
 	case allowed:
 		d = d.because(Run, Reason{Code: RulesAllow}).covering(Content)
-	case every && !p.hides(l):
-		d = d.by(Run, RuleAllows, r).covering(Content)
-	case l.problem != "" && (d.Place != PlaceLayer || p.hides(l)):
+	case every != nil:
+		d = d.by(Run, RuleAllows, *every).covering(Content)
+	case l.problem != "" && d.Place != PlaceLayer:
 		return d.because(Ask, Reason{Code: NotParsed, Object: l.problem})
 	default:
 		d = p.byPlace(d, l)
@@ -221,40 +208,29 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 	return d
 }
 
-// hides reports whether a line that the shell may take in another way could hide something that a rule refuses or asks
-// about.
-func (p *Policy) hides(l parsed) bool {
-	narrows := func(r Rule) bool { return r.HasArg && r.names(l.tool, tool.KindRun) }
-	return l.problem != "" && (slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows))
-}
-
 // decideInput decides over text typed to a background command, which may be a shell: rules for some
 // commands do not allow it, but deny and ask rules hold.
 func (p *Policy) decideInput(name string, access tool.Access) Decision {
-	d := Decision{Narrow: name, Suggested: name}
-	if r, ok := p.covered(p.DenyRules, name, tool.Access{Kind: tool.KindNone}, false); ok {
-		return Decision{}.by(Refuse, RuleDenies, r)
-	}
 	l := p.parse("bash", access)
-	if l.denies != nil {
-		return Decision{}.by(Refuse, RuleDenies, *l.denies)
-	}
-	if p.Mode == ModePlan {
-		return Decision{}.because(Refuse, Reason{Code: PlanMode})
-	}
-	if l.asks != nil {
-		return d.by(Ask, RuleAsks, *l.asks)
-	}
-	if p.Confinement.Sandbox && access.ToConfined {
-		d.Place = PlaceBackground
-	} else if always, _ := p.alwaysAsked(l); always != nil {
-		return d.because(Ask, always...)
-	}
 	covers := func(r Rule) bool { return !r.HasArg && (r.names(name, tool.KindRun) || r.names("bash", tool.KindRun)) }
-	if r, ok := find(p.allowing(), covers); ok {
-		return d.by(Run, RuleAllows, r)
+	said := l.spoken
+	said.denies, said.plan = cmp.Or(p.covered(p.DenyRules, name, tool.Access{Kind: tool.KindNone}, false),
+		l.denies), p.Mode == ModePlan
+	said.allows = findRule(p.allowing(), covers)
+	d, decided := Decision{Narrow: name, Suggested: name}.byRules(said)
+	always, _ := p.alwaysAsked(l)
+	confined := p.Confinement.Sandbox && access.ToConfined
+	if confined && d.Verdict != Refuse {
+		d.Place = PlaceBackground
 	}
-	if d.Place == PlaceBackground && p.trusts() && p.writesFreely() {
+	switch {
+	case d.Verdict == Refuse, d.Verdict == Ask:
+		return d
+	case always != nil && !confined:
+		return d.because(Ask, always...)
+	case decided:
+		return d
+	case confined && p.trusts() && p.writesFreely():
 		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
 	}
 	return d.because(Ask, Reason{Code: TypedInput})
@@ -263,7 +239,8 @@ func (p *Policy) decideInput(name string, access tool.Access) Decision {
 // Hosts reports whether the present rules let calls of a tool reach a further host unasked, and
 // whether one allows it at a private address. The func may be called from any goroutine.
 func (p *Policy) Hosts(name string) func(host string) (unasked, own bool) {
-	rules := &Policy{Mode: p.Mode, Root: p.Root, AllowRules: slices.Clone(p.AllowRules), AskRules: slices.Clone(p.AskRules),
+	rules := &Policy{Mode: p.Mode, Root: p.Root, AllowRules: slices.Clone(p.AllowRules),
+		AskRules:  slices.Clone(p.AskRules),
 		DenyRules: slices.Clone(p.DenyRules), session: p.SessionRules()}
 	return func(host string) (unasked, own bool) {
 		d := rules.Decide(name, tool.Access{Kind: tool.KindNetwork, Host: host})
@@ -295,7 +272,10 @@ func (d Decision) Heeding(o Opinion, mode Mode) Decision {
 		code = HookFailed
 	}
 	reason := Reason{Code: code, Object: o.Object}
-	asks := d.Verdict == Ask && slices.ContainsFunc(d.Reasons, func(r Reason) bool { return slices.Contains(firm, r.Code) })
+	asks := d.Verdict == Ask && slices.ContainsFunc(d.Reasons, func(r Reason) bool {
+		return slices.Contains(firm,
+			r.Code)
+	})
 	switch {
 	case o.Verdict == "" || d.Verdict == Refuse:
 	case o.Verdict == Refuse:
@@ -313,74 +293,66 @@ func (d Decision) Heeding(o Opinion, mode Mode) Decision {
 // Concerns reports whether one of the rules speaks, or may speak, of a call, as a deny rule would.
 // No rules speak of every call.
 func (p *Policy) Concerns(rules []Rule, name string, access tool.Access) bool {
-	if len(rules) == 0 {
-		return true
-	}
 	own := p.deciding()
 	own.DenyRules = rules
-	if access.Kind != tool.KindRun {
-		_, speaks := own.covered(rules, name, access, false)
-		return speaks
+	if access.Kind == tool.KindRun && own.covered(rules, name, tool.Access{Kind: tool.KindNone}, false) == nil &&
+		len(rules) > 0 {
+		l := own.parse("bash", access)
+		return l.denies != nil || l.mayDeny != nil
 	}
-	if _, speaks := own.covered(rules, name, tool.Access{Kind: tool.KindNone}, false); speaks {
-		return true
-	}
-	l := own.parse("bash", access)
-	return l.denies != nil || l.mayDeny != nil ||
-		l.problem != "" && slices.ContainsFunc(rules, func(r Rule) bool { return r.namesWidely("bash", tool.KindRun) })
+	return len(rules) == 0 || access.Kind == tool.KindRun || own.covered(rules, name, access, false) != nil
 }
 
+// parse reads a line, and finds the rules that refuse it or ask about it.
 func (p *Policy) parse(name string, access tool.Access) parsed {
-	l := parsed{tool: name, text: trimLine(access.Command), dir: access.Dir}
 	read := line.Parse(access.Command, access.Dir, p.Shell)
-	l.problem, l.reads = read.Problem, read.Problem == "" && len(read.Commands) > 0
+	l := parsed{tool: name, text: trimLine(access.Command), dir: access.Dir, problem: read.Problem}
+	open := read.Problem != ""
+	l.reads = !open && len(read.Commands) > 0
 	for _, c := range read.Commands {
-		s := &part{Command: c}
-		s.reads, s.why = p.inspector().check(c)
-		l.parts, l.reads = append(l.parts, s), l.reads && s.reads
+		s := &part{Command: c, open: c.Compound || c.RunsUnknown || c.SetsVariables || c.ChangesShell()}
+		s.reads, s.why = p.reading(c)
+		l.parts, l.reads, open = append(l.parts, s), l.reads && s.reads, open || s.open
 	}
-	p.findDeny(&l)
-	p.findAsk(&l)
+	if open {
+		l.guesses = line.Guesses(l.text)
+	}
+	for _, r := range p.DenyRules {
+		p.heed(&l, r, true)
+	}
+	for _, r := range p.AskRules {
+		p.heed(&l, r, false)
+	}
 	return l
 }
 
-// findDeny notes which rules deny or may deny the line, and which of its commands. A line whose commands are not all
-// seen counts as if it ran whatever words it holds.
-func (p *Policy) findDeny(l *parsed) {
-	guesses := l.guesses()
-	for _, r := range p.DenyRules {
-		if r.namesWidely(l.tool, tool.KindRun) && (!r.HasArg || r.is(l.text)) {
-			l.denies = first(l.denies, r)
-		}
-		if slices.ContainsFunc(guesses, func(c line.Command) bool { hit, _ := p.speaksOf(r, l.tool, c); return hit }) {
-			l.denies = first(l.denies, r)
-		}
-		for _, s := range l.parts {
-			switch hit, unsure := p.speaksOf(r, l.tool, s.Command); {
-			case hit:
-				s.denies, l.denies = first(s.denies, r), first(l.denies, r)
-			case unsure:
-				l.mayDeny = first(l.mayDeny, r)
-				s.missed = append(s.missed, MissedRule{r.String(), r.Origin, "the deciding word is not known in advance"})
-			}
+// heed notes whether a rule denies or may deny the line, or asks about it, and which of its commands. A line whose
+// commands are not all seen counts as if it ran whatever words it holds, and one that the shell may take in another way
+// may run anything. A rule asks about commands that the user did not allow in this session.
+func (p *Policy) heed(l *parsed, r Rule, denies bool) {
+	speaks := p.speaker(r, l.tool)
+	whole := r.names(l.tool, tool.KindRun) && (!r.HasArg || r.is(l.text)) ||
+		slices.ContainsFunc(l.guesses, func(c line.Command) bool { yes, _ := speaks(c); return yes })
+	unclear := l.problem != "" && r.names(l.tool, tool.KindRun)
+	hit := whole
+	for _, s := range l.parts {
+		yes, maybe := speaks(s.Command)
+		switch {
+		case denies && (yes || whole && s.open):
+			hit, s.denies = true, first(s.denies, r)
+		case denies:
+			unclear = unclear || maybe
+		case (yes || maybe || whole) && (r.Fixed || !p.commandCovered(p.session, l.tool, s.Command)):
+			s.asks, l.asks = first(s.asks, r), first(l.asks, r)
 		}
 	}
-}
-
-// findAsk notes which rules ask about the line and its commands: those that speak, or may
-// speak, of a command which the user did not allow in this session.
-func (p *Policy) findAsk(l *parsed) {
-	for _, r := range p.AskRules {
-		all := r.names(l.tool, tool.KindRun) && (!r.HasArg || r.is(l.text))
-		if all && len(l.parts) == 0 {
-			l.asks = first(l.asks, r)
-		}
-		for _, s := range l.parts {
-			hit, unsure := p.speaksOf(r, l.tool, s.Command)
-			if (all || hit || unsure) && (r.Fixed || !p.commandCovered(p.session, l.tool, s.Command)) {
-				s.asks, l.asks = first(s.asks, r), first(l.asks, r)
-			}
-		}
+	switch {
+	case denies && hit:
+		l.denies = first(l.denies, r)
+	case denies && unclear:
+		l.mayDeny = first(l.mayDeny, r)
+	case !denies && (unclear || whole && len(l.parts) == 0):
+		l.asks = first(l.asks, r)
 	}
 }
 
@@ -397,16 +369,7 @@ func first(before *Rule, now Rule) *Rule {
 func (p *Policy) findAllow(l parsed) (all bool) {
 	all = l.problem == "" && !l.reads && len(l.parts) > 0
 	for _, s := range l.parts {
-		for _, r := range p.allowing() {
-			yes, why := p.coversCommand(r, l.tool, s.Command)
-			if yes {
-				s.allows = &r
-				break
-			}
-			if why != "" {
-				s.missed = append(s.missed, MissedRule{r.String(), r.Origin, why})
-			}
-		}
+		s.allows = findRule(p.allowing(), func(r Rule) bool { return p.coversCommand(r, l.tool, s.Command) })
 		all = all && (s.reads && p.NoProject == "" || s.allows != nil)
 	}
 	return all
@@ -414,34 +377,32 @@ func (p *Policy) findAllow(l parsed) (all bool) {
 
 // part is the part of the decision on one simple command of a line.
 func (d Decision) part(s *part, mode Mode) Part {
-	made := Part{Text: s.String(), Missed: s.missed}
-	is := func(verdict Verdict, rule *Rule, why string) Part {
-		made.Verdict, made.Why = verdict, why
-		if rule != nil {
-			made.Rule, made.Origin = rule.String(), rule.Origin
-		}
-		return made
-	}
+	var rule Rule
+	verdict, why := Ask, "no rule covers it"
 	switch {
 	case s.denies != nil:
-		return is(Refuse, s.denies, "a deny rule speaks of it")
+		verdict, why, rule = Refuse, "a deny rule speaks of it", *s.denies
 	case s.reads:
-		return is(Run, nil, "it only reads")
+		verdict, why = Run, "it only reads"
 	case mode == ModePlan && d.Verdict != Run:
-		return is(Refuse, nil, "plan mode only reads, whatever the rules")
+		verdict, why = Refuse, "plan mode only reads, whatever the rules"
 	case s.asks != nil && d.Verdict != Run:
-		return is(Ask, s.asks, "an ask rule speaks of it")
+		why, rule = "an ask rule speaks of it", *s.asks
 	case s.destroys != "" && d.Verdict != Run:
-		return is(Ask, nil, Reason{Code: AlwaysAsked, Object: s.destroys}.String())
+		why = Reason{Code: AlwaysAsked, Object: s.destroys}.String()
 	case s.allows != nil:
-		return is(Run, s.allows, "an allow rule covers it")
+		verdict, why, rule = Run, "an allow rule covers it", *s.allows
+	default:
+		if obstacle := cmp.Or(s.why, plain(s.Command)); obstacle != "" {
+			why += ": " + obstacle
+		}
+		if d.Verdict == Run { // the whole line may run
+			verdict, why = Run, strings.Trim(why+"; "+d.Reason(), "; ")
+		}
 	}
-	why := "no rule covers it"
-	if s.why != "" {
-		why += ", and it does more than read: " + s.why
+	made := Part{Text: s.String(), Verdict: verdict, Why: why, Origin: rule.Origin}
+	if rule.Tool != "" {
+		made.Rule = rule.String()
 	}
-	if d.Verdict == Run { // the whole line may run
-		return is(Run, nil, strings.Trim(why+"; "+d.Reason(), "; "))
-	}
-	return is(Ask, nil, why)
+	return made
 }

@@ -95,7 +95,7 @@ func (tr *trial) findShells(t testing.TB, base string) {
 			t.Fatal(err)
 		}
 		stub := "#!/bin/sh\nprintf '%s\\0' \"$PWD\" \"$#\" \"${0##*/}\" \"$@\" >>'" + tr.log + "'\n"
-		for _, name := range append(readOnlyNames(), "git", "go", "make", "npm", "uniq", "touch", "rm", "tee",
+		for _, name := range append(readerNames(), "git", "go", "make", "npm", "uniq", "touch", "rm", "tee",
 			"cp", "mv", "awk", "jq", "xargs",
 			"node", "python3", "yarn", "vi", "less", "ps", "env", "perl", "ln", "dd", "mkdir", "chmod", "busybox",
 			"dash", "zsh", "ksh", "x", "sudo") {
@@ -103,7 +103,8 @@ func (tr *trial) findShells(t testing.TB, base string) {
 				t.Fatal(err)
 			}
 		}
-		for _, name := range []string{"timeout", "nice", "nohup", "bash", s.as} { // A program that runs others is itself.
+		for _, name := range []string{"timeout", "nice", "nohup", "bash",
+			s.as} { // A program that runs others is itself.
 			if name == s.as {
 				link(t, real, filepath.Join(bin, name))
 			} else if path, err := exec.LookPath(name); err == nil {
@@ -217,7 +218,7 @@ func (tr *trial) run(t testing.TB, shell trialShell, text string) (ran []line.Co
 
 // mayRun judges a command as it was really run.
 func (tr *trial) mayRun(c line.Command) bool {
-	if ok, _ := tr.p.inspector().check(c); ok {
+	if ok, _ := tr.p.reading(c); ok {
 		return true
 	}
 	words := line.Texts(c.Words)
@@ -257,7 +258,7 @@ func (m *lineMaker) word() string {
 }
 
 func (m *lineMaker) name() string {
-	return m.pick(append(readOnlyNames(), "git", "go test", "make", "uniq", "touch", "rm", "env", "timeout 5",
+	return m.pick(append(readerNames(), "git", "go test", "make", "uniq", "touch", "rm", "env", "timeout 5",
 		"nice", "command", "eval", "exec", "bash -c",
 		"sh -c", "bash -euc", "bash -O dotglob -c", "dash -c", "x=1", "PATH=.", "time", "noglob", "builtin",
 		"busybox", "nohup")...)
@@ -363,10 +364,14 @@ func FuzzShellLines(f *testing.F) {
 	})
 }
 
-// readOnlyNames are the commands of the reading table except git.
-func readOnlyNames() (names []string) {
-	for _, r := range readOnlyCommands[:len(readOnlyCommands)-1] {
-		names = append(names, strings.Fields(r.names)...)
+// readerNames are the programs of the reading table except git.
+func readerNames() (names []string) {
+	for _, r := range readers {
+		for name := range strings.FieldsSeq(r.names) {
+			if !strings.HasPrefix(name, "git/") {
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }

@@ -32,7 +32,8 @@ func TestManyNamesAreSummedUpByDirectory(t *testing.T) {
 		{Deleted, some("a", "b/", "c/d", "c/e/"), []string{"deleted: ./ (2 paths)", "deleted: c/ (2 paths)"}},
 		{Linked, []Entry{{"x/a", "→ /etc"}, {"x/b → y/c", "→ z"}, {"x/y/d", "→ e"}, {"x/y/f", "→ g"}},
 			[]string{"linked: x/ (1 path)", "linked: x/b → y/ (1 path)", "linked: x/y/ (2 paths)"}},
-		{Deleted, some(deep...), []string{"deleted: a0/ (4000 paths)", "deleted: a1/ (4000 paths)", "deleted: a2/ (4000 paths)"}},
+		{Deleted, some(deep...), []string{"deleted: a0/ (4000 paths)", "deleted: a1/ (4000 paths)",
+			"deleted: a2/ (4000 paths)"}},
 		{Deleted, some("/a/b", "/c/d", "/e/f", "/g"), []string{"deleted: / (4 paths)"}},
 	} {
 		var got []string
@@ -90,22 +91,30 @@ func TestEachEffectHasOneRow(t *testing.T) {
 		summary string
 	}{
 		{change(".npmrc", sandbox.Created, 0o644, 0), nil,
-			[]string{"runs automatically: .npmrc (.npmrc, which a package manager or build runs or obeys)"}, "files: 1 created"},
+			[]string{"runs automatically: .npmrc (.npmrc, which a package manager or build runs or obeys)"},
+			"files: 1 created"},
 		{change(".npmrc", sandbox.Deleted, 0o644, 0o644), nil, []string{"deleted: .npmrc"}, "files: 1 deleted"},
 		{link, nil, []string{"runs automatically: hooks → .github/workflows (a link: " +
 			"it writes .github/workflows, which a build service runs or obeys)"}, "files: 1 linked"},
 		{change("notes", sandbox.Deleted, 0o644, 0o644), nil, []string{"deleted: notes"}, "files: 1 deleted"},
-		{change("a.txt", sandbox.Mode, 0o755, 0o644), nil, []string{"executable now: a.txt"}, "files: 1 with other permissions"},
-		{append(change("d", sandbox.Created, fs.ModeDir|0o755, 0), change("e", sandbox.Created, fs.ModeDir|0o755, 0)...), nil,
+		{change("a.txt", sandbox.Mode, 0o755, 0o644), nil, []string{"executable now: a.txt"},
+			"files: 1 with other permissions"},
+		{append(change("d", sandbox.Created, fs.ModeDir|0o755, 0), change("e", sandbox.Created, fs.ModeDir|0o755,
+			0)...), nil,
 			[]string{"new directory: d/", "new directory: e/"}, "files: 2 new directories"},
-		{change("d", sandbox.Created, fs.ModeDir|0o755, 0), nil, []string{"new directory: d/"}, "files: 1 new directory"},
-		{append(change("dist/a.o", sandbox.Deleted, 0o644, 0o644), change("dist/b.o", sandbox.Created, 0o644, 0)...), nil,
+		{change("d", sandbox.Created, fs.ModeDir|0o755, 0), nil, []string{"new directory: d/"},
+			"files: 1 new directory"},
+		{append(change("dist/a.o", sandbox.Deleted, 0o644, 0o644), change("dist/b.o", sandbox.Created, 0o644,
+			0)...), nil,
 			[]string{"build output: 1 deleted, 1 created"}, "build output: 1 deleted, 1 created"},
-		{append(change("dist/node_modules/x", sandbox.Created, 0o644, 0), change("x", sandbox.Created, 0o644, 0)...), nil,
+		{append(change("dist/node_modules/x", sandbox.Created, 0o644, 0), change("x", sandbox.Created, 0o644,
+			0)...), nil,
 			[]string{"created: dist/node_modules/x", "created: x"}, "files: 2 created (1 ignored by git)"},
-		{nil, []GitRow{{Class: Guarded, Text: "configuration: a.b = c"}, {Class: Loss, Text: "refs/heads/x: deleted, was 1"},
+		{nil, []GitRow{{Class: Guarded, Text: "configuration: a.b = c"}, {Class: Loss,
+			Text: "refs/heads/x: deleted, was 1"},
 			{Class: Content, Text: "refs/heads/main: commit 2 x"}},
-			[]string{"git itself: configuration: a.b = c", "git loses: refs/heads/x: deleted, was 1", "git: refs/heads/main: commit 2 x"},
+			[]string{"git itself: configuration: a.b = c", "git loses: refs/heads/x: deleted, was 1",
+				"git: refs/heads/main: commit 2 x"},
 			"git: 3 changed"},
 	} {
 		facts.Git = row.git
@@ -119,7 +128,8 @@ func TestEachEffectHasOneRow(t *testing.T) {
 // Reasons of one kind name their common part once.
 func TestReasonsOfOneKindAreSaidOnce(t *testing.T) {
 	t.Parallel()
-	d := Decision{Reasons: []Reason{{Code: Outside, Object: "it needs the network"}, {Code: Outside, Object: "it pushes"},
+	d := Decision{Reasons: []Reason{{Code: Outside, Object: "it needs the network"}, {Code: Outside,
+		Object: "it pushes"},
 		{Code: Outside, Object: "it needs the network"}}}
 	if got := d.Reason(); got != "runs outside the sandbox (network, keys, home): it needs the network; it pushes" {
 		t.Error(got)

@@ -13,16 +13,15 @@ import (
 
 // Explanation explains a policy's decision on a call, part by part.
 type Explanation struct {
-	Tool      string       `json:"tool"`
-	Call      string       `json:"call"` // the command, path or host
-	Mode      Mode         `json:"mode"`
-	Verdict   Verdict      `json:"effect"`
-	Reason    string       `json:"reason"`
-	Rule      string       `json:"rule"`      // the rule that decided, "" when the mode did
-	Narrow    string       `json:"narrow"`    // the narrowest rule that would allow this very call; "" when none can
-	Suggested string       `json:"suggested"` // a wider one; may equal Narrow
-	Parts     []Part       `json:"parts"`     // the simple commands of a line; nil for other tools
-	Missed    []MissedRule `json:"missed"`    // rules for the tool that do not cover the call
+	Tool      string  `json:"tool"`
+	Call      string  `json:"call"` // the command, path or host
+	Mode      Mode    `json:"mode"`
+	Verdict   Verdict `json:"effect"`
+	Reason    string  `json:"reason"`
+	Rule      string  `json:"rule"`      // the rule that decided, "" when the mode did
+	Narrow    string  `json:"narrow"`    // the narrowest rule that would allow this very call; "" when none can
+	Suggested string  `json:"suggested"` // a wider one; may equal Narrow
+	Parts     []Part  `json:"parts"`     // the simple commands of a line; nil for other tools
 	// Place is where a line runs when it may: "host", "layer", "background", "sandbox" or
 	// "read-only"; "" where nothing confines.
 	Place   string   `json:"place,omitempty"`
@@ -102,7 +101,8 @@ func CallFor(text string, files *files.Files) (name string, access tool.Access, 
 	if err != nil {
 		return "", access, err
 	}
-	access.Paths, access.Outside, access.Denied, access.Why = []string{place.Abs}, place.Outside, place.Denied, place.Why
+	access.Paths, access.Outside, access.Denied, access.Why = []string{place.Abs}, place.Outside, place.Denied,
+		place.Why
 	return r.Tool, access, nil
 }
 
@@ -110,7 +110,7 @@ func CallFor(text string, files *files.Files) (name string, access tool.Access, 
 func (p *Policy) Explain(name string, access tool.Access) Explanation {
 	d := p.Decide(name, access)
 	e := Explanation{Tool: name, Call: access.Object, Mode: p.Mode, Verdict: d.Verdict, Rule: d.Rule, Narrow: d.Narrow,
-		Suggested: d.Suggested, Reason: cmp.Or(d.Reason(), "mode "+string(p.Mode)), Reasons: d.Reasons, Parts: d.Parts, Missed: d.Missed}
+		Suggested: d.Suggested, Reason: cmp.Or(d.Reason(), "mode "+string(p.Mode)), Reasons: d.Reasons, Parts: d.Parts}
 	if len(d.Keep) > 0 {
 		e.Reason += ", unless undo would restore all of it"
 	}

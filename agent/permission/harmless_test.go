@@ -64,7 +64,8 @@ func putFile(t *testing.T, path, text string) {
 
 func gitIn(t *testing.T, root string, args ...string) {
 	t.Helper()
-	cmd := exec.Command(needs.Git(t), append([]string{"-C", root, "-c", "user.email=a@b", "-c", "user.name=a"}, args...)...)
+	cmd := exec.Command(needs.Git(t), append([]string{"-C", root, "-c", "user.email=a@b", "-c", "user.name=a"},
+		args...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)

@@ -15,8 +15,10 @@ func TestTheWeightOfWhatHooksSay(t *testing.T) {
 		want  Verdict
 		cause Code
 	}{
-		{"a deny rule and an allow", Decision{}.because(Refuse, Reason{Code: RuleDenies}), Run, ModeAsk, Refuse, RuleDenies},
-		{"a deny rule and a deny", Decision{}.because(Refuse, Reason{Code: RuleDenies}), Refuse, ModeAsk, Refuse, RuleDenies},
+		{"a deny rule and an allow", Decision{}.because(Refuse, Reason{Code: RuleDenies}), Run, ModeAsk, Refuse,
+			RuleDenies},
+		{"a deny rule and a deny", Decision{}.because(Refuse, Reason{Code: RuleDenies}), Refuse, ModeAsk, Refuse,
+			RuleDenies},
 		{"an allow rule and a deny", runs(RuleAllows), Refuse, ModeAuto, Refuse, HookDenies},
 		{"the session's rule and a deny", runs(SessionAllows), Refuse, ModeAsk, Refuse, HookDenies},
 		{"the session's rule and an ask", runs(SessionAllows), Ask, ModeAsk, Run, SessionAllows},

@@ -20,67 +20,38 @@ var closedCommands = []struct {
 	program, subcommands, options string
 	refs                          bool // The plain words are a configured remote and names of refs.
 }{
-	{"git", "push", "-u --set-upstream --tags --follow-tags --atomic -n --dry-run -q --quiet -v --verbose --porcelain --progress", true},
+	{"git", "push",
+		"-u --set-upstream --tags --follow-tags --atomic -n --dry-run -q --quiet -v --verbose --porcelain --progress", true},
 	{"git", "fetch pull", `--all --tags -t --no-tags -p --prune --ff-only --no-rebase --depth --unshallow -q --quiet -v --verbose
 		--progress`, true},
 	{"git", "ls-remote", "--heads --branches --tags -t -h --refs --symref --get-url -q --quiet", true},
-	{"git", "commit", `-S --gpg-sign -m --message -a --all -s --signoff --amend --no-edit --allow-empty -q --quiet -v --verbose`, false},
+	{"git", "commit",
+		`-S --gpg-sign -m --message -a --all -s --signoff --amend --no-edit --allow-empty -q --quiet -v --verbose`,
+		false},
 	{"git", "tag", "-s --sign -a --annotate -m --message", false},
 	{"gh", "pr/list pr/view pr/status pr/checks pr/diff issue/list issue/view issue/status", `-L --limit -s --state -l --label -a --assignee
 		-A --author -B --base -H --head -S --search --json -c --comments --name-only --required`, false},
 	{"gh", "run/list run/view repo/view release/list release/view auth/status", `-L --limit -b --branch -w --workflow -s --status
 		--json --log --log-failed -j --job -v --verbose --exit-status`, false},
-	{"gh", "pr/create issue/create pr/comment issue/comment", "-t --title -b --body -B --base -H --head -d --draft -l --label -f --fill", false},
+	{"gh", "pr/create issue/create pr/comment issue/comment",
+		"-t --title -b --body -B --base -H --head -d --draft -l --label -f --fill", false},
 	{"ssh", "", "", false},
 }
 
-// decideOutside decides over a line that leaves the sandbox: the only place that does. A rule answers for it, or the
-// user; mode and trust never do.
-func (p *Policy) decideOutside(d Decision, l parsed) Decision {
-	always, keep := p.alwaysAsked(l)
-	reasons := append(always, d.Reasons...)
-	if p.closed(l) {
-		d.Narrow = Rule{Tool: l.tool, Arg: literal(l.text), HasArg: true, Outside: true}.String()
-	}
-	allowed, ok := p.allowsOutside(l, p.session)
-	code := SessionAllows
-	if !ok && l.asks == nil && l.mayDeny == nil {
-		allowed, ok = p.allowsOutside(l, p.AllowRules)
-		code = RuleAllows
-	}
-	switch {
-	case l.asks != nil && !ok:
-		return d.by(Ask, RuleAsks, *l.asks)
-	case !ok:
-		return d.because(Ask, reasons...)
-	case always != nil && keep == nil && !allowed.is(l.text):
-		return d.because(Ask, reasons...)
-	case !p.closed(l) && p.Seen.stale(allowed):
-		return d.because(Ask, append([]Reason{{Code: FilesChanged, Rule: allowed.String()}}, reasons...)...)
-	}
-	d = d.by(Run, code, allowed).covering(Content)
-	if always != nil && !allowed.is(l.text) {
-		d.Verdict, d.Keep, d.Reasons = Ask, keep, always
-	}
-	return d
-}
-
-// allowsOutside finds a rule that lets a line run outside: one for this very line in its directory, which holds only
-// while the line is closed if it was given, or one that the user wrote, whose command stands alone in the line, in the
-// project's root or where artoo was started.
-func (p *Policy) allowsOutside(l parsed, rules []Rule) (Rule, bool) {
+// allowsOutside finds a rule that lets a line run outside, nil for none: one for this very line in its directory, which
+// holds only while the line is closed if it was given, or one that the user wrote, whose command stands alone in the
+// line, in the project's root or where artoo was started.
+func (p *Policy) allowsOutside(l parsed, rules []Rule) *Rule {
 	ours := !slices.ContainsFunc(l.parts, func(s *part) bool { return s.Base() == "git" && !p.inProject(s.Command) })
-	return find(rules, func(r Rule) bool {
-		if !r.Outside || !r.names(l.tool, tool.KindRun) || r.changed() != "" || !ours {
-			return false
-		}
-		return !r.HasArg || !r.given && p.coversAlone(r, l) ||
-			r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(p.Root)) && (!r.given || p.closed(l))
+	return findRule(rules, func(r Rule) bool {
+		return r.Outside && ours && r.names(l.tool, tool.KindRun) && r.changed() == "" && (!r.HasArg || !r.given &&
+			p.coversAlone(r, l) ||
+			r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(p.Root)) && (!r.given || p.closed(l)))
 	})
 }
 
-// coversAlone reports whether a rule covers the only command of a line. A * in the rule never stands for an option, and in
-// a command of git's only for a configured remote and refs.
+// coversAlone reports whether a rule covers the only command of a line. A * in the rule never stands for an option, and
+// in a command of git's only for a configured remote and refs.
 func (p *Policy) coversAlone(r Rule, l parsed) bool {
 	if l.problem != "" || len(l.parts) != 1 || l.dir != p.Root && l.dir != p.Dir {
 		return false
@@ -100,8 +71,8 @@ func fed(s line.Command) bool {
 	return len(s.Texts) > 0 || slices.ContainsFunc(s.Inputs, func(w line.Word) bool { return w.Text != os.DevNull })
 }
 
-// closed reports whether each command of a line that does more than read is one of closedCommands, and reads nothing but
-// the files that it obeys.
+// closed reports whether each command of a line that does more than read is one of closedCommands, and reads nothing
+// but the files that it obeys.
 func (p *Policy) closed(l parsed) bool {
 	pipes := strings.Contains(strings.ReplaceAll(l.text, "||", ""), "|")
 	return l.problem == "" && len(l.parts) > 0 && !pipes && !slices.ContainsFunc(l.parts, func(s *part) bool {
@@ -110,13 +81,15 @@ func (p *Policy) closed(l parsed) bool {
 }
 
 func (p *Policy) closedCommand(s line.Command) bool {
-	if plain(s) != "" || fed(s) || len(s.Wrappers) > 0 || !s.Known() || s.Globs() || len(s.Words) < 2 || s.Name() != s.Base() {
+	if plain(s) != "" || fed(s) || len(s.Wrappers) > 0 || !s.Known() || s.Globs() || len(s.Words) < 2 ||
+		s.Name() != s.Base() {
 		return false
 	}
 	words := s.Args()
 	sub, next := line.Subcommand(words)
 	for _, row := range closedCommands {
-		named := row.subcommands == "" || line.In(row.subcommands, sub) && words[0] == sub || line.In(row.subcommands, sub+"/"+next)
+		named := row.subcommands == "" || line.In(row.subcommands, sub) && words[0] == sub ||
+			line.In(row.subcommands, sub+"/"+next)
 		if row.program != s.Name() || !named {
 			continue
 		}
@@ -156,8 +129,8 @@ func (p *Policy) namesRefs(words []string) bool {
 	})
 }
 
-// obeyed are the files that closed commands obey: git's configuration with what it includes, attributes, and the user's of
-// gh and ssh.
+// obeyed are the files that closed commands obey: git's configuration with what it includes, attributes, and the user's
+// of gh and ssh.
 func (p *Policy) obeyed() (paths []string) {
 	home := p.own().Home()
 	for name := range strings.FieldsSeq(".ssh/config .gitconfig .config/git/config .config/gh/config.yml .config/gh/hosts.yml") {
@@ -167,7 +140,8 @@ func (p *Policy) obeyed() (paths []string) {
 		return paths
 	}
 	_, common := facts.NamedDirs(p.Root)
-	paths = append(paths, filepath.Join(common, "config"), filepath.Join(common, "info", "attributes"), filepath.Join(p.Root, ".gitattributes"))
+	paths = append(paths, filepath.Join(common, "config"), filepath.Join(common, "info", "attributes"),
+		filepath.Join(p.Root, ".gitattributes"))
 	for _, s := range p.Guard.settings() {
 		if s.From != "" {
 			paths = append(paths, s.From)
@@ -180,7 +154,8 @@ func (p *Policy) obeyed() (paths []string) {
 	return slices.Compact(paths)
 }
 
-// leaves names what of a line the sandbox does not meet, as the reasons of a question; none for a line that stays inside.
+// leaves names what of a line the sandbox does not meet, as the reasons of a question; none for a line that stays
+// inside.
 func (p *Policy) leaves(l parsed, access tool.Access) (needs []line.Need, reasons []Reason) {
 	if access.Unconfined != "" {
 		reasons = []Reason{{Code: Outside, Object: "the model says: " + access.Unconfined}}
@@ -208,7 +183,8 @@ func (p *Policy) needs(s *part) (need line.Need, why string) {
 	case need == "", run.Runner != "" && p.installed(s.Command, run.Program):
 		return "", ""
 	case run.Runner != "":
-		return need, strings.TrimSpace(run.Runner+" "+run.Program) + " is not installed in the project, so it needs the network"
+		return need,
+			strings.TrimSpace(run.Runner+" "+run.Program) + " is not installed in the project, so it needs the network"
 	}
 	return need, "it needs " + needWords[need]
 }
@@ -219,7 +195,8 @@ var needWords = map[line.Need]string{line.Network: "the network", line.Keys: "yo
 
 // signs names the program by which a git command would sign, "" for none.
 func (p *Policy) signs(s line.Command, sub string, words []string) string {
-	if !line.In("commit merge rebase cherry-pick revert am tag stash", sub) || line.HaveOption(words, "--no-gpg-sign --no-sign") {
+	if !line.In("commit merge rebase cherry-pick revert am tag stash", sub) || line.HaveOption(words,
+		"--no-gpg-sign --no-sign") {
 		return ""
 	}
 	if line.HaveOption(words, "-S --gpg-sign") || sub == "tag" && line.HaveOption(words, "-s -u --sign --local-user") {

@@ -26,7 +26,8 @@ func TestARuleForACallWithSeveralPaths(t *testing.T) {
 		{"none covers any", "write(lib/**)", "", "", both, Ask},
 	} {
 		p := &Policy{Mode: ModeAsk, Root: "/p"}
-		for text, rules := range map[string]*[]Rule{row.allow: &p.AllowRules, row.ask: &p.AskRules, row.deny: &p.DenyRules} {
+		for text, rules := range map[string]*[]Rule{row.allow: &p.AllowRules, row.ask: &p.AskRules,
+			row.deny: &p.DenyRules} {
 			if text == "" {
 				continue
 			}

@@ -272,8 +272,7 @@ type Decision struct {
 	// Keep are absolute paths. Once the journal holds them, a command whose verdict is Ask may run.
 	Keep []string
 
-	Parts  []Part       // the simple commands of a line; nil for other tools
-	Missed []MissedRule // allow rules for the tool that do not cover the call
+	Parts []Part // the simple commands of a line; nil for other tools
 
 	Rule      string // the rule that decided, "" when the mode did
 	Narrow    string // the narrowest rule that would allow this very call; "" when none can
@@ -282,19 +281,11 @@ type Decision struct {
 
 // Part is the part of a decision on one simple command of a line.
 type Part struct {
-	Text    string       `json:"text"`
-	Verdict Verdict      `json:"effect"`
-	Why     string       `json:"why"`
-	Rule    string       `json:"rule"`   // "" when no rule spoke
-	Origin  string       `json:"origin"` // where the rule stands
-	Missed  []MissedRule `json:"missed"`
-}
-
-// MissedRule is a rule that nearly speaks of a call, and why it does not.
-type MissedRule struct {
-	Rule   string `json:"rule"`
-	Origin string `json:"origin"`
-	Why    string `json:"why"`
+	Text    string  `json:"text"`
+	Verdict Verdict `json:"effect"`
+	Why     string  `json:"why"`
+	Rule    string  `json:"rule"`   // "" when no rule spoke
+	Origin  string  `json:"origin"` // where the rule stands
 }
 
 // Reason is all reasons in words; "" for none.
@@ -356,9 +347,8 @@ func (d Decision) by(v Verdict, code Code, r Rule) Decision {
 	return d.because(v, reason)
 }
 
-// Seen notes which rules for outside the user has said yes to since artoo or its lines last changed a file. A session and
-// its sub-agents share one; nil counts nothing as changed.
-// Any goroutine may call its methods.
+// Seen notes which rules for outside the user has said yes to since artoo or its lines last changed a file. A session
+// and its sub-agents share one; nil counts nothing as changed. Any goroutine may call its methods.
 type Seen struct {
 	// Earlier means that an earlier session changed files here: a rule that the user wrote before it is stale.
 	Earlier bool

@@ -33,23 +33,26 @@ func TestReadingDoc(t *testing.T) {
 
 // readingDoc lists the commands of the reading table as Markdown.
 func readingDoc() string {
-	var names []string // git and `TOOL --version` are lists of their own
-	var notes strings.Builder
-	for _, r := range readOnlyCommands[:len(readOnlyCommands)-1] {
-		names = append(names, r.names)
-		var limits []string
-		if r.not != "" {
-			limits = append(limits, "not `"+strings.Join(strings.Fields(r.not), " ")+"`")
+	var b strings.Builder
+	list := func(words string) string { return "`" + strings.Join(strings.Fields(words), " ") + "`" }
+	for _, r := range readers {
+		names := list(r.names)
+		if git, is := strings.CutPrefix(names, "`git/"); is {
+			names = "`git " + strings.ReplaceAll(strings.ReplaceAll(git, " git/", "|"), "/", " ")
 		}
-		if r.note != "" {
-			limits = append(limits, r.note)
+		b.WriteString("- " + names)
+		switch {
+		case r.not != "":
+			b.WriteString(": not " + strings.ReplaceAll(list(r.not), strings.Join(strings.Fields(gitOptions), " "),
+				"OPTIONS"))
+		case r.only == "-":
+			b.WriteString(": without words")
+		case r.only != "":
+			b.WriteString(": only " + list(r.only))
 		}
-		if len(limits) > 0 {
-			notes.WriteString("- `" + r.names + "`: " + strings.Join(limits, "; ") + "\n")
-		}
+		b.WriteString("\n")
 	}
-	text := "`" + strings.Join(names, " ") + "`\n\n`git " + strings.Join(gitCommands(), "|") + "`\n\n"
-	return text + "`TOOL --version` of tools that do not look into the project for it.\n\n" + notes.String()
+	return b.String() + "\nOPTIONS of git: " + list(gitOptions) + "\n"
 }
 
 // resultDoc lists the places of build output for the documentation.

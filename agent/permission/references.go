@@ -134,13 +134,14 @@ func (r *references) named(paths []string, by string, dirs bool) {
 	}
 }
 
-// modules are the words of a command with the files of each Python module that -m names: tools.clean is tools/clean.py, or
-// a directory.
+// modules are the words of a command with the files of each Python module that -m names: tools.clean is tools/clean.py,
+// or a directory.
 func modules(words []line.Word) []line.Word {
 	for i := 2; i < len(words); i++ {
 		if w := words[i]; words[i-1].Text == "-m" && w.Known {
 			for _, end := range []string{".py", "/__main__.py"} {
-				words = append(slices.Clip(words), line.Word{Text: strings.ReplaceAll(w.Text, ".", "/") + end, Known: true})
+				words = append(slices.Clip(words), line.Word{Text: strings.ReplaceAll(w.Text, ".", "/") + end,
+					Known: true})
 			}
 			return words
 		}

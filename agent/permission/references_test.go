@@ -18,7 +18,8 @@ func writeTree(t *testing.T, dir string, tree map[string]string) {
 	t.Helper()
 	for name, text := range tree {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text),
+			0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,7 +43,8 @@ func configured(t *testing.T, own, users string, tree map[string]string) (*Polic
 	placed := strings.NewReplacer("ROOT", root, "BASE", filepath.Base(root))
 	writeTree(t, home, map[string]string{".gitconfig": placed.Replace(users)})
 	writeTree(t, root, map[string]string{".git/config": placed.Replace(own)})
-	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: NewGuard(facts.Project{Root: root, Git: true, Environ: os.Environ()})}}, root
+	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: NewGuard(facts.Project{Root: root, Git: true,
+		Environ: os.Environ()})}}, root
 }
 
 // namedFiles has the files that each configuration of git names.
@@ -100,7 +102,8 @@ func TestFilesThatAnyConfigurationOfGitNamesAreGuarded(t *testing.T) {
 					continue
 				}
 			}
-			p, root := configured(t, own, users, map[string]string{"a.ini": "[include]\npath = b.ini\n", "b.ini": "[core]\nfsmonitor = run/it.sh\n",
+			p, root := configured(t, own, users, map[string]string{"a.ini": "[include]\npath = b.ini\n",
+				"b.ini":    "[core]\nfsmonitor = run/it.sh\n",
 				"clean.sh": "", "src/main.go": "", "tools/lib.py": ""})
 			for _, name := range strings.Fields(guarded + " ") {
 				if why := p.deciding().whyGuarded(filepath.Join(root, name)); why == "" {
@@ -141,7 +144,8 @@ func TestHooksThatAreLinksIntoTheProjectAreGuarded(t *testing.T) {
 		os.Symlink("../../ci/check", filepath.Join(root, ".git/hooks/pre-commit"))); err != nil {
 		t.Fatal(err)
 	}
-	if p.deciding().whyGuarded(filepath.Join(root, "ci/check")) == "" || p.deciding().whyGuarded(filepath.Join(root, "other")) != "" {
+	if p.deciding().whyGuarded(filepath.Join(root, "ci/check")) == "" || p.deciding().whyGuarded(filepath.Join(root,
+		"other")) != "" {
 		t.Error("ci/check is like any other, or other is not")
 	}
 }
@@ -176,14 +180,16 @@ template = src/template
 }
 
 func TestNamedFilesAreGuardedByOtherNamesAndWithinOtherRepositories(t *testing.T) {
-	p, root := configured(t, "[core]\nfsmonitor = ./watch\n[filter \"x\"]\nclean = \"a (b\"\n", "", map[string]string{"real": "", "hard": "", "vendor/run": ""})
+	p, root := configured(t, "[core]\nfsmonitor = ./watch\n[filter \"x\"]\nclean = \"a (b\"\n", "",
+		map[string]string{"real": "", "hard": "", "vendor/run": ""})
 	if err := errors.Join(os.Symlink("real", filepath.Join(root, "watch")),
 		os.Link(filepath.Join(root, "real"), filepath.Join(root, "twin"))); err != nil {
 		t.Fatal(err)
 	}
 	gitIn(t, filepath.Join(root, "vendor"), "init", "-q")
 	gitIn(t, filepath.Join(root, "vendor"), "config", "core.fsmonitor", "./run")
-	writeTree(t, root, map[string]string{".git/hooks/pre-push": "#!/bin/sh\nexec ./ci/push.sh\n. \"$(dirname \"$0\")/../../ci/lib.sh\"\n", ".pre-commit-config.yaml": "repos:\n- hooks:\n  - entry: ci/lint.py\n"})
+	writeTree(t, root,
+		map[string]string{".git/hooks/pre-push": "#!/bin/sh\nexec ./ci/push.sh\n. \"$(dirname \"$0\")/../../ci/lib.sh\"\n", ".pre-commit-config.yaml": "repos:\n- hooks:\n  - entry: ci/lint.py\n"})
 	for _, name := range []string{"watch", "real", "twin", "vendor/run", "ci/push.sh", "ci/lib.sh", "ci/lint.py"} {
 		if why := p.deciding().whyGuarded(filepath.Join(root, name)); why == "" {
 			t.Errorf("%s is like any other", name)

@@ -33,15 +33,16 @@ type Rights struct {
 	Own        Fate // those that run the project's own programs
 	Outside    Fate // those that leave the sandbox
 	Background Fate // those that go on after their call
-	// Lands is the strictest class of effects that land unasked on a layer, Beyond the fate of stricter ones; Nothing and
-	// "" without layers.
+	// Lands is the strictest class of effects that land unasked on a layer, Beyond the fate of stricter ones; Nothing
+	// and "" without layers.
 	Lands  Class
 	Beyond Fate
 }
 
 // Rights are those of a session; headless means that no one can answer.
 func (p *Policy) Rights(headless bool) Rights {
-	return Rights{Confinement: p.Confinement, Trusted: p.TrustsPrograms, NoProject: p.NoProject != "", Headless: headless}.In(p.Mode)
+	return Rights{Confinement: p.Confinement, Trusted: p.TrustsPrograms, NoProject: p.NoProject != "",
+		Headless: headless}.In(p.Mode)
 }
 
 // In are the same rights in another mode.
@@ -66,7 +67,8 @@ func (r Rights) In(mode Mode) Rights {
 	}
 	r.Reading, r.Commands, r.Own = line(foreground, true), line(foreground, false), line(foreground, false, unseen)
 	r.Background = line(background, false)
-	r.Edits, r.Guarded, r.Fetching, r.Servers, r.Outside = r.fate(Ask), r.fate(Ask), r.fate(Ask), r.fate(Ask), r.fate(Ask)
+	r.Edits, r.Guarded, r.Fetching, r.Servers, r.Outside = r.fate(Ask), r.fate(Ask), r.fate(Ask), r.fate(Ask),
+		r.fate(Ask)
 	switch {
 	case mode == ModePlan:
 		r.Edits, r.Guarded, r.Fetching, r.Outside = Refused, Refused, Refused, Refused

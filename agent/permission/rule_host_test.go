@@ -40,7 +40,8 @@ func TestRulesForHosts(t *testing.T) {
 		d := p.Decide("web_fetch", tool.Access{Kind: tool.KindNetwork, Host: c.host})
 		unasked, own := p.Hosts("web_fetch")(c.host)
 		if d.Verdict != c.want || unasked != (c.want == Run) || own != c.own {
-			t.Errorf("allow %q ask %q deny %q: %s is %s, own %v; want %s, %v", c.allow, c.ask, c.deny, c.host, d.Verdict, own, c.want, c.own)
+			t.Errorf("allow %q ask %q deny %q: %s is %s, own %v; want %s, %v", c.allow, c.ask, c.deny, c.host,
+				d.Verdict, own, c.want, c.own)
 		}
 	}
 }

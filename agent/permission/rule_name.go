@@ -40,17 +40,20 @@ type namedTool struct {
 var namedTools = []namedTool{
 	{name: "bash", arg: ruleCommand, others: "bash run_shell_command"},
 	{name: "read", arg: rulePath, others: "read notebookread read_file read_many_files"},
-	{name: "ls", arg: rulePath, others: "ls list list_directory", rule: "read"}, {name: "glob", arg: rulePath, others: "glob", rule: "read"},
+	{name: "ls", arg: rulePath, others: "ls list list_directory", rule: "read"}, {name: "glob", arg: rulePath,
+		others: "glob", rule: "read"},
 	{name: "grep", arg: rulePath, others: "grep search_file_content grep_search", rule: "read"},
 	{name: "lsp", arg: rulePath, others: "lsp"},
 	{name: "map", arg: rulePath},
 	{name: "write", arg: rulePath, others: "write write_file", writes: true},
 	{name: "edit", arg: rulePath, others: "edit multiedit replace", rule: "write", writes: true},
-	{name: "apply_patch", arg: rulePath, others: "patch edit multiedit replace write write_file", rule: "write", writes: true},
+	{name: "apply_patch", arg: rulePath, others: "patch edit multiedit replace write write_file", rule: "write",
+		writes: true},
 	{name: "notebook_edit", arg: rulePath, others: "notebookedit", rule: "write", writes: true},
 	{name: "web_fetch", arg: ruleHost, others: "webfetch"}, {name: "web_search", others: "websearch google_web_search"},
 	{name: "task", others: "agent task"}, {name: "shell", others: "bashoutput killshell killbash taskoutput taskstop"},
-	{name: "todo", others: "todowrite todoread write_todos taskcreate taskget tasklist taskupdate"}, {name: "enter_plan_mode", others: "enterplanmode"},
+	{name: "todo", others: "todowrite todoread write_todos taskcreate taskget tasklist taskupdate"},
+	{name: "enter_plan_mode", others: "enterplanmode"},
 	{name: "exit_plan_mode", others: "exitplanmode"}, {name: "ask_user", others: "askuserquestion question"},
 	{name: "random_number"}, {name: "mcp_find"}, {name: "skill", others: "skill activate_skill slashcommand"},
 	{name: "remember", others: "save_memory"},
@@ -156,7 +159,8 @@ func (r *Rule) impossibleCommand() (why, try string) {
 	case words == nil:
 		return "its quotes are not closed", ""
 	case !ok:
-		return "a pattern is for one simple command", "bash(" + strings.ReplaceAll(strings.Join(words, " "), wildcard, "*") + ":*)"
+		return "a pattern is for one simple command", "bash(" + strings.ReplaceAll(strings.Join(words, " "),
+			wildcard, "*") + ":*)"
 	default:
 		for _, w := range words {
 			if strings.Contains(w, "/"+wildcard+wildcard) || strings.HasPrefix(w, wildcard+wildcard+"/") {

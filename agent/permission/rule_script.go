@@ -80,10 +80,10 @@ func (r Rule) namesScripts() (paths []string) {
 func (r Rule) fixedWords() (fixed []line.Word) {
 	expected, _ := r.command()
 	for _, w := range expected {
-		if !w.plain() {
+		if strings.Contains(w, wildcard) {
 			break
 		}
-		fixed = append(fixed, line.Word{Text: string(w), Known: true})
+		fixed = append(fixed, line.Word{Text: w, Known: true})
 	}
 	return fixed
 }

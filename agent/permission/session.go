@@ -66,8 +66,10 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 			r.bound[at] = contentOf(at)
 		}
 	}
-	if d := p.Decide(name, access); d.Place == PlaceHost && p.Confinement.Sandbox && access.Kind == tool.KindRun && r.String() != d.Narrow {
-		return Rule{}, fmt.Errorf("a line outside the sandbox takes no such rule: %s", cmp.Or(d.Narrow, "a yes holds once"))
+	if d := p.Decide(name, access); d.Place == PlaceHost && p.Confinement.Sandbox && access.Kind == tool.KindRun &&
+		r.String() != d.Narrow {
+		return Rule{}, fmt.Errorf("a line outside the sandbox takes no such rule: %s", cmp.Or(d.Narrow,
+			"a yes holds once"))
 	}
 	with := *p
 	with.session = append(p.SessionRules(), r)

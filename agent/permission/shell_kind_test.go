@@ -86,7 +86,8 @@ func TestReasonsAreSentences(t *testing.T) {
 		"cat ../x":              testRoot + "/../x is outside the project " + testRoot + " (--add-dir opens further directories)",
 		"cd nowhere; rm -f $x":  "",
 	} {
-		if got := testPolicy(t, ModeAsk, "", "", "").Decide("bash", run(line)); got.Reason() != want || got.Verdict != Ask {
+		if got := testPolicy(t, ModeAsk, "", "", "").Decide("bash", run(line)); got.Reason() != want ||
+			got.Verdict != Ask {
 			t.Errorf("%s: %q, want %q", line, got.Reason(), want)
 		}
 	}

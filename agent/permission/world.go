@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"artoo/agent/permission/line"
 	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/names"
@@ -112,14 +111,6 @@ func (w World) gitHooks(dir string) []string {
 	}
 	project := w.Guard.git
 	return facts.HooksIn(dir, project.Environ, project.HookDirs(w.Guard.settings()), project.GitDirs)
-}
-
-// inspector finds out whether a command only reads.
-type inspector struct {
-	*World
-	Root  string
-	Shell line.Shell
-	Hides bool // commands do not see hidden files
 }
 
 // autoExecuted is the one list of files that something other than the user runs or obeys, so that the writer of one has
@@ -249,7 +240,8 @@ func (g *Guard) Guards(path string) bool {
 	return err != nil || g.is(path) || slices.ContainsFunc(found.Paths, within) || found.Why(path) != ""
 }
 
-// Imported tells the guard which files instruction files import, absolute: coding agents obey them as they do AGENTS.md.
+// Imported tells the guard which files instruction files import, absolute: coding agents obey them as they do
+// AGENTS.md.
 func (g *Guard) Imported(paths []string) {
 	if g == nil {
 		return
@@ -274,7 +266,10 @@ func (g *Guard) imports() []string {
 // NewGuard makes a Guard for the files below a project's root.
 func NewGuard(project facts.Project) *Guard {
 	g := &Guard{git: project, settings: project.SettingsFinder()}
-	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
+	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) {
+		return kind&fs.ModeSymlink != 0,
+			kind.IsDir()
+	})
 	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		if g.is(at) {
 			return true, false
@@ -323,7 +318,8 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 		}
 	}
 	found.Outside = g.gathered(names.Outside(found.Outside))
-	found.nested = g.nested(slices.DeleteFunc(slices.Clone(found.Paths), func(at string) bool { return filepath.Base(at) != ".git" }))
+	found.nested = g.nested(slices.DeleteFunc(slices.Clone(found.Paths),
+		func(at string) bool { return filepath.Base(at) != ".git" }))
 	for _, ref := range slices.Concat(g.references().found, found.nested) {
 		if names.Within(g.git.Root, ref.path) && names.Exists(ref.path) {
 			found.Paths = append(found.Paths, ref.path)
@@ -392,7 +388,8 @@ func (g *Guard) once() func(path string, link bool) string {
 		if err != nil {
 			return "it is not known whether programs run it automatically: " + err.Error()
 		}
-		return cmp.Or((&references{root: g.git.Root, home: g.git.Environ.Home(), found: found.nested}).why(path, link), found.Why(path))
+		return cmp.Or((&references{root: g.git.Root, home: g.git.Environ.Home(), found: found.nested}).why(path,
+			link), found.Why(path))
 	}
 }
 

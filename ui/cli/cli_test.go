@@ -131,7 +131,7 @@ func TestWhatIsListed(t *testing.T) {
 			"ask: why\nto allow just this: --allow 'bash(git push)'\na wider rule: --allow 'bash(git push:*)'\n" +
 				"this also covers --upload-pack and --receive-pack, which run a program\n",
 			`{"tool":"","call":"","mode":"","effect":"ask","reason":"why","rule":"","narrow":"bash(git push)",` +
-				`"suggested":"bash(git push:*)","parts":null,"missed":null}` + "\n",
+				`"suggested":"bash(git push:*)","parts":null}` + "\n",
 		},
 		{
 			"findings",

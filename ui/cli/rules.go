@@ -106,11 +106,6 @@ func explanation(e permission.Explanation) string {
 	if where := whereItRuns[e.Place]; where != "" {
 		fmt.Fprintf(&b, "  runs   %s\n", where)
 	}
-	missed := func(list []permission.MissedRule) {
-		for _, m := range list {
-			fmt.Fprintf(&b, "         not by %s%s: %s\n", safe(m.Rule), origin(safe(m.Origin)), safe(m.Why))
-		}
-	}
 	for _, part := range e.Parts {
 		fmt.Fprintf(&b, "  %-5s  %s\n", part.Verdict, safe(part.Text))
 		why := part.Why
@@ -118,9 +113,7 @@ func explanation(e permission.Explanation) string {
 			why += ", " + part.Rule + origin(part.Origin)
 		}
 		fmt.Fprintf(&b, "         %s\n", safe(why))
-		missed(part.Missed)
 	}
-	missed(e.Missed)
 	for _, hook := range e.Hooks {
 		fmt.Fprintf(&b, "  hook   %s is asked first\n", safe(hook))
 	}

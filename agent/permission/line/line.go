@@ -53,13 +53,10 @@ func (s Shell) Kind() string {
 
 // Parse reads a line that shell runs in dir, "" where that is not known.
 func Parse(text, dir string, shell Shell) Line {
-	kind := shell.Kind()
-	if languages(kind) == nil {
-		commands, _ := read(text, dir, walker{kind: "sh"})
-		return Line{commands, "how " + kind + " parses this line is not known"}
-	}
-	commands, ok := read(text, dir, walker{kind: kind})
+	commands, ok := read(text, dir, shell.Kind(), 0)
 	switch {
+	case !In("bash sh dash ash", shell.Kind()):
+		return Line{commands, "how " + shell.Kind() + " parses this line is not known"}
 	case !ok:
 		return Line{commands, "the line could not be parsed"}
 	case shell.Locale != "":
@@ -69,38 +66,25 @@ func Parse(text, dir string, shell Shell) Line {
 	return Line{commands, ""}
 }
 
-// languages are those that a shell may take a line for: a plain sh differs from system to system, so
-// the commands of any reading count.
-func languages(kind string) []syntax.LangVariant {
-	switch kind {
-	case "bash":
-		return []syntax.LangVariant{syntax.LangBash}
-	case "sh", "dash", "ash":
-		return []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash}
-	}
-	return nil
-}
-
-// read reads a line in the languages of its shell, with walkers like w. ok is false where the
-// shell may see other commands.
-func read(text, dir string, w walker) (commands []Command, ok bool) {
-	if w.depth > mostScripts || !legible(text) {
+// read reads a line for a kind of shell, which lies so deep in other scripts. ok is false where the shell may see other
+// commands: a plain sh differs from system to system, so it has to be the same line in both languages.
+func read(text, dir, kind string, depth int) (commands []Command, ok bool) {
+	if depth > mostScripts || !legible(text) {
 		return nil, false
 	}
-	w.text, ok = text, true
-	for i, variant := range languages(w.kind) {
-		file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(text), "")
+	in := func(language syntax.LangVariant) ([]Command, bool) {
+		w := walker{text: text, kind: kind, depth: depth, ok: true}
+		file, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(text), "")
 		if err != nil {
-			ok = false
-			continue
+			return nil, false
 		}
-		r := w
-		r.ok, r.aliases = true, map[string]string{}
-		r.list(file.Stmts, dir)
-		ok = ok && r.ok
-		if i == 0 || !reflect.DeepEqual(r.commands, commands) {
-			commands = append(commands, r.commands...)
-		}
+		w.list(file.Stmts, dir)
+		return w.commands, w.ok
+	}
+	commands, ok = in(syntax.LangBash)
+	if kind != "bash" {
+		others, same := in(syntax.LangPOSIX)
+		ok = ok && same && reflect.DeepEqual(commands, others)
 	}
 	return commands, ok
 }
@@ -138,9 +122,6 @@ type Word struct {
 	Text  string // its value; the source text of a word that is not known
 	Known bool   // it holds no expansion except globs
 	Glob  bool   // it holds an unquoted glob
-	// Harmless is set for a word that is not known, but made only of text, public
-	// variables and the output of commands that are looked at themselves.
-	Harmless bool
 }
 
 // Command is one simple command of a line, with wrappers such as env and timeout opened.
@@ -161,13 +142,7 @@ type Command struct {
 	Compound        bool // it is more than a simple command: no rule for its words covers it
 	RunsUnknown     bool // it runs a command that cannot be seen
 
-	Wrappers []Wrapper // the commands it was found in, outermost first
-}
-
-// Wrapper is a command that runs another one.
-type Wrapper struct {
-	Words         []Word
-	SetsVariables bool // variables are set for it
+	Wrappers [][]Word // the words of the commands it was found in, outermost first
 }
 
 // Name is the command's name, "" where it is not known.
@@ -221,7 +196,7 @@ func (c Command) String() string {
 		words = append(words, "> "+out.Text)
 	}
 	if n := len(c.Wrappers); n > 0 {
-		words = append(words, " (by "+c.Wrappers[n-1].Words[0].Text+")")
+		words = append(words, " (by "+c.Wrappers[n-1][0].Text+")")
 	}
 	return strings.Join(words, " ")
 }
@@ -237,8 +212,8 @@ func (c Command) Path(to string) string {
 	return filepath.Join(c.Dir, to)
 }
 
-// Words are the words of a text as a shell parts them, without their quotes: those of the first simple command in it. ok
-// means that it is all of the text; without words the text cannot be parsed.
+// Words are the words of a text as a shell parts them, without their quotes: those of the first simple command in it.
+// ok means that it is all of the text; without words the text cannot be parsed.
 func Words(text string) (words []string, ok bool) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
 	if err != nil {
@@ -248,7 +223,7 @@ func Words(text string) (words []string, ok bool) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		call, found := n.(*syntax.CallExpr)
 		if found && words == nil {
-			words = Each(call.Args, func(arg *syntax.Word) string { return w.literal(arg).Text })
+			words = Texts(Each(call.Args, w.literal))
 			ok = strings.TrimSpace(text[call.Pos().Offset():call.End().Offset()]) == strings.TrimSpace(text)
 		}
 		return words == nil
@@ -382,14 +357,22 @@ func destroysInGit(sub string, args []string) (what string) {
 	return ""
 }
 
-// Guesses are the commands that may be hidden in a text whose commands are not all seen: whatever words follow each other
-// in it, without their quotes.
+// Guesses are the commands that may be hidden in a text whose commands are not all seen: whatever words follow each
+// other in it, without their quotes. Git's plumbing counts as the command that it serves, and where an alias stands,
+// each word may be one of git's commands.
 func Guesses(text string) (commands []Command) {
-	text = strings.NewReplacer("\\", "", "'", "", `"`, "").Replace(text)
-	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(";|&\n<>(){}`=:,", c) }) {
+	text = strings.NewReplacer("\\", "", "'", "", `"`, "", "git-", "git ", "send-pack", "push", "http-push", "push",
+		"fetch-pack", "fetch",
+		"http-fetch", "fetch", "commit-tree", "commit").Replace(text)
+	aliases := strings.Contains(strings.ToLower(text), "alias")
+	ends := func(c rune) bool { return strings.ContainsRune(";|&\n<>(){}`=:,!", c) }
+	for part := range strings.FieldsFuncSeq(text, ends) {
 		words := Each(strings.Fields(part), func(w string) Word { return Word{Text: w, Known: true} })
 		for i := range words {
 			commands = append(commands, Command{Words: words[i:]})
+			if aliases {
+				commands = append(commands, Command{Words: append([]Word{{Text: "git", Known: true}}, words[i:]...)})
+			}
 		}
 	}
 	return commands
@@ -453,7 +436,8 @@ func (c Command) Needs() (need Need, run Package) {
 	}
 	switch {
 	case name == "yarn" && sub == "" && !slices.ContainsFunc(words, IsOption),
-		name == "go" && sub == "install" && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "@") }),
+		name == "go" && sub == "install" && slices.ContainsFunc(words,
+			func(w string) bool { return strings.Contains(w, "@") }),
 		In("curl wget http https xh nc ncat telnet ping", name) && !onlyLoopback(words):
 		return Network, run
 	}
@@ -575,147 +559,95 @@ const (
 	wrapsNothing wrapping = iota
 	wrapsCommand          // inner
 	wrapsScript           // a line for a shell; inner surrounds it
-	wrapsForeign          // a line for a shell that may take it in another way
+	wrapsText             // something that its words tell
 	wrapsUnseen           // something that cannot be seen
 )
 
 // unwrap opens one wrapper.
 func unwrap(s Command) (inner Command, script string, how wrapping) {
-	name := path.Base(s.Name())
-	if name == "." && s.Name() != "." { // path.Base of an unknown name
-		return s, "", wrapsNothing
-	}
-	inner = s
-	inner.Wrappers = append(slices.Clip(s.Wrappers), Wrapper{s.Words, s.SetsVariables})
-	if IsShell(name) {
+	inner, name := s, s.Base()
+	inner.Wrappers = append(slices.Clip(s.Wrappers), s.Words)
+	i := slices.IndexFunc(wrappers, func(w wrapper) bool { return In(w.names, name) })
+	switch {
+	case name == "command" && (slices.Contains(s.Args(), "-v") || slices.Contains(s.Args(),
+		"-V")): // It only prints where the command is.
+	case IsShell(name):
 		script, how = shellScript(s.Words[1:])
-		return inner, script, how
+	case name == "eval" && len(s.Words) > 1 && s.Known() && !s.Globs():
+		script, how = strings.Join(s.Args(), " "), wrapsScript
+	case name == "eval", i >= 0 && wrappers[i].skip < 0:
+		how = wrapsUnseen
+	case i >= 0:
+		inner.Compound = s.Compound || name == "busybox" // its commands are not those of the system
+		how = inner.open(s.Words[1:], wrappers[i])
 	}
-	if name == "eval" {
-		if len(s.Words) > 1 && s.Known() && !s.Globs() {
-			return inner, strings.Join(Texts(s.Words[1:]), " "), wrapsScript
-		}
-		return s, "", wrapsUnseen
-	}
-	inner.Compound = s.Compound || name == "busybox" // its commands are not those of the system
-	switch i := slices.IndexFunc(wrappers, func(w wrapper) bool { return In(w.names, name) }); {
-	case i < 0:
-		return s, "", wrapsNothing
-	case wrappers[i].skip < 0:
-		return s, "", wrapsUnseen
-	default:
-		return open(s, inner, wrappers[i])
-	}
+	return inner, script, how
 }
 
-// open finds the inner command behind a wrapper's own words.
-func open(s, inner Command, w wrapper) (Command, string, wrapping) {
-	inner.Elevated = s.Elevated || w.raises
-	inner.TakesArgs = s.TakesArgs || w.feeds
-	words, skip := s.Words[1:], w.skip
-	replace := "" // the text that xargs replaces by its input
+// open makes the command the inner one behind a wrapper's own words.
+func (c *Command) open(words []Word, w wrapper) wrapping {
+	skip, replaced := w.skip, "" // xargs replaces that text by its input
 	for i := 0; i < len(words); i++ {
-		at := words[i]
+		at := words[i].Text
+		option, value, valued := strings.Cut(at, "=")
+		if !strings.HasPrefix(at, "--") && len(at) > 2 && In(w.valued, at[:2]) {
+			option, value, valued = at[:2], at[2:], true
+		}
+		takes := In(w.valued, option)
 		switch {
-		case !at.Known || at.Glob:
-			return s, "", wrapsUnseen
-		case at.Text == "--":
-			continue
-		case strings.HasPrefix(at.Text, "-"):
-			option, value, valued := optionOf(at.Text, w)
-			inner.SetsVariables = inner.SetsVariables || w.env && !w.raises // -i, -u
-			switch {
-			case option == "":
-				if s.Name() == "command" && (at.Text == "-v" || at.Text == "-V") {
-					return s, "", wrapsNothing // it only prints where the command is
-				}
-				return s, "", wrapsUnseen
-			case valued && value == "":
+		case !words[i].Known || words[i].Glob:
+			return wrapsUnseen
+		case at == "--":
+		case strings.HasPrefix(at, "-"):
+			if !takes && (valued || slices.ContainsFunc(Letters(at), func(flag string) bool {
+				return !In(w.flags,
+					flag)
+			})) {
+				return wrapsUnseen
+			}
+			c.SetsVariables = c.SetsVariables || w.env && !w.raises // -i, -u
+			if takes && !valued && !In(w.flags, at) {
 				i++
-				if i < len(words) {
-					value = words[i].Text
-				}
+				value = words[min(i, len(words)-1)].Text
 			}
-			if option == "-I" || option == "-J" || option == "-R" {
-				replace = value
+			if In("-I -J -R", option) {
+				replaced = value
 			}
-		case w.env && strings.Contains(at.Text, "="):
-			inner.SetsVariables = true
+		case w.env && valued:
+			c.SetsVariables = true
 		case skip > 0:
 			skip--
 		default:
-			inner.Words = slices.Clone(words[i:])
-			for j := range inner.Words {
-				if replace != "" && strings.Contains(inner.Words[j].Text, replace) {
-					inner.Words[j].Known = false
-				}
-			}
-			return inner, "", wrapsCommand
+			c.Elevated, c.TakesArgs = c.Elevated || w.raises, c.TakesArgs || w.feeds
+			c.Words = Each(words[i:], func(w Word) Word {
+				w.Known = w.Known && (replaced == "" || !strings.Contains(w.Text, replaced))
+				return w
+			})
+			return wrapsCommand
 		}
 	}
-	return s, "", wrapsNothing // no inner command: judged by its own name
-}
-
-// optionOf reads an option word: its name, "" when it is none of the wrapper's, and its value.
-func optionOf(text string, w wrapper) (name, value string, valued bool) {
-	name, value, _ = strings.Cut(text, "=")
-	switch {
-	case In(w.flags, text):
-		return text, "", false
-	case In(w.valued, text):
-		return text, "", true
-	case strings.HasPrefix(text, "--"):
-		if In(w.valued, name) && value != "" {
-			return name, value, true
-		}
-	case len(text) > 2 && In(w.valued, text[:2]):
-		return text[:2], text[2:], true
-	case len(text) > 2 && !slices.ContainsFunc(Letters(text), func(flag string) bool { return !In(w.flags, flag) }):
-		return text[:2], "", false
-	}
-	return "", "", false
+	return wrapsNothing // no inner command: judged by its own name
 }
 
 // IsShell reports whether a program takes lines as shells do.
 func IsShell(name string) bool { return In("sh bash dash ash zsh ksh ksh93 mksh yash rbash", name) }
 
-// shellScript is the line of `sh -c 'line'`. With options that only say when
-// the shell gives up the line keeps its meaning; with others it may not.
+// shellScript is the line of sh -c 'line'. Options that only say when the shell gives up let it keep its meaning;
+// others may not. A script in a file is judged by its own name, also one in the home: no value of HOME makes an option
+// of it.
 func shellScript(words []Word) (script string, how wrapping) {
-	how = wrapsScript
-	for i := 0; i < len(words); i++ {
-		text, next := words[i].Text, Word{}
-		if i+1 < len(words) {
-			next = words[i+1]
-		}
-		switch letters := strings.TrimLeft(text, "-+"); {
-		case strings.HasPrefix(text, "~/"):
-			return "", wrapsNothing // a script in the home: no value of HOME makes an option of it
-		case !words[i].Known || words[i].Glob:
+	plain := true
+	for i, w := range words {
+		isLine := !strings.HasPrefix(w.Text, "--") && HasOption(w.Text, "-c")
+		plain = plain && In("--noprofile --norc -e -u -eu -o -eo -euo pipefail -c -ec -uc -euc", w.Text)
+		switch {
+		case isLine && plain && i+1 < len(words) && words[i+1].Known && !words[i+1].Glob && !IsOption(words[i+1].Text):
+			return words[i+1].Text, wrapsScript
+		case isLine, w.Glob, !w.Known && !strings.HasPrefix(w.Text, "~/"):
 			return "", wrapsUnseen
-		case text == "--noprofile", text == "--norc":
-		case strings.HasPrefix(text, "--"):
-			how = wrapsForeign
-		case letters == text:
-			return "", wrapsNothing // a script in a file, judged by its own name
-		case strings.Trim(letters, "ceuflxaBCEHPTbhkmnprtvoO") != "",
-			strings.Contains(letters, "c") && strings.ContainsAny(letters, "oO"):
-			return "", wrapsUnseen
-		case strings.ContainsAny(letters, "oO"):
-			if i++; text[0] == '+' || strings.Trim(letters, "eu") != "o" || !In("pipefail errexit nounset", next.Text) {
-				how = wrapsForeign
-			}
-		case strings.Contains(letters, "c"):
-			if strings.Trim(letters, "ceu") != "" || text[0] == '+' {
-				how = wrapsForeign
-			}
-			// Behind -c may stand more options before the line.
-			if next.Known && !next.Glob && !strings.HasPrefix(next.Text, "-") {
-				return next.Text, how
-			}
-			return "", wrapsUnseen
-		case strings.Trim(letters, "eu") != "" || text[0] == '+':
-			how = wrapsForeign
+		case !IsOption(w.Text) && !strings.HasPrefix(w.Text, "+") && (i == 0 || !In("o O",
+			strings.TrimLeft(words[i-1].Text, "-+eu"))):
+			return "", wrapsNothing
 		}
 	}
 	return "", wrapsNothing

@@ -15,109 +15,110 @@ type walker struct {
 	kind     string // the kind of shell that runs the line
 	depth    int    // how deep this script lies in other scripts
 	ok       bool
-	aliases  map[string]string
 }
 
-// list walks statements one after the other. It returns the directory in which the shell is after them, "" where that
-// is not known: behind a cd that may have failed, too.
-func (w *walker) list(stmts []*syntax.Stmt, dir string) (end string) {
-	for i, s := range stmts {
-		end = w.statement(s, dir)
-		if i < len(stmts)-1 && moves(s) {
-			end = ""
+// list walks statements one after the other. Behind a cd that may have failed no directory is known.
+func (w *walker) list(stmts []*syntax.Stmt, dir string) {
+	for _, s := range stmts {
+		w.statement(s, dir)
+		if moves(s) {
+			dir = ""
 		}
-		dir = end
 	}
-	return dir
 }
 
-// statement returns the directory in which the shell is where the statement succeeded.
+// statement returns the directory in which the shell is where the statement succeeded, "" where that is not known.
 func (w *walker) statement(s *syntax.Stmt, dir string) (end string) {
 	for _, r := range s.Redirs {
 		w.nested(r, dir)
 	}
 	call, isCall := s.Cmd.(*syntax.CallExpr)
-	if len(s.Redirs) > 0 && !isCall {
-		c := w.redirects(s.Redirs, dir)
-		if len(c.Outputs) > 0 || len(c.Inputs) > 0 || c.SetsVariables || c.UnsafeExpansion {
-			c.Words, c.Compound = []Word{{Text: w.source(s)}}, true
-			w.append(c)
-		}
+	around := w.redirects(s.Redirs, dir)
+	if !isCall && (len(around.Outputs) > 0 || len(around.Inputs) > 0 || around.SetsVariables ||
+		around.UnsafeExpansion) {
+		around.Words, around.Compound = []Word{{Text: w.source(s)}}, true
+		w.commands = append(w.commands, around)
 	}
-	inner := dir
+	chain, isBinary := s.Cmd.(*syntax.BinaryCmd)
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
-		end = w.call(call, s.Redirs, dir)
-	case *syntax.BinaryCmd:
-		if c.Op == syntax.AndStmt {
-			end = w.statement(c.Y, w.statement(c.X, dir))
-			break
-		}
-		inner, end = w.around(s, dir)
-		w.nested(c, inner)
-	case *syntax.Block:
-		end = w.list(c.Stmts, dir)
+		end = w.call(call, around)
 	case *syntax.Subshell:
 		w.list(c.Stmts, dir)
 		end = dir
-	case *syntax.TestClause:
-		w.test(c, dir)
-		end = dir
-	case *syntax.ForClause:
-		w.loop(c, dir)
-		inner, end = w.around(s, dir)
-		w.nested(c, inner)
-	case nil, *syntax.IfClause, *syntax.WhileClause, *syntax.TimeClause:
-		inner, end = w.around(s, dir)
-		w.nested(s.Cmd, inner)
-	default: // Arithmetic, declarations and functions can run commands or change the meaning of later ones.
-		w.compound(s.Cmd)
-		w.nested(s.Cmd, "")
-		end = ""
+	case *syntax.Block:
+		w.list(c.Stmts, dir)
+		end = after(s, dir)
+	default:
+		if isBinary && chain.Op == syntax.AndStmt {
+			end = w.statement(chain.Y, w.statement(chain.X, dir))
+			break
+		}
+		end = after(s, dir)
+		w.construct(s.Cmd, end)
 	}
-	if (s.Negated || s.Background || s.Coprocess) && moves(s) {
-		return ""
+	if s.Negated || s.Background || s.Coprocess {
+		return after(s, end)
 	}
 	return end
 }
 
-// around is where the commands within a construct run, and where the shell is after it. Neither is known where one of the
-// commands may take the shell to another directory.
-func (w *walker) around(s *syntax.Stmt, dir string) (inner, end string) {
-	if moves(s) {
-		return "", ""
+// construct walks a command that is not simple. Loops over variables that programs look at, arithmetic, declarations,
+// functions and the like can run commands or change the meaning of later ones: no rule for their words covers them.
+func (w *walker) construct(cmd syntax.Command, dir string) {
+	plain := true
+	switch c := cmd.(type) {
+	case nil, *syntax.BinaryCmd, *syntax.IfClause, *syntax.WhileClause, *syntax.TimeClause:
+	case *syntax.TestClause: // It only looks, unless it evaluates a word as arithmetic or as a variable's name.
+		evaluates := strings.FieldsFunc(w.source(c), func(c rune) bool { return strings.ContainsRune(" \t\n()!", c) })
+		w.commands = append(w.commands, Command{Words: []Word{{Text: "[[", Known: true}}, Dir: dir,
+			UnsafeExpansion: unsafeExpansion(c) ||
+				slices.ContainsFunc(evaluates, func(f string) bool { return In("-v -R -eq -ne -lt -le -gt -ge", f) })})
+	case *syntax.ForClause: // A loop over PATH decides which programs run.
+		words, ok := c.Loop.(*syntax.WordIter)
+		plain = ok && !c.Select && words.InPos.IsValid() && ownVariable(words.Name.Value) && !unsafeExpansion(words)
+	default:
+		plain, dir = false, ""
 	}
-	return dir, dir
+	if !plain {
+		w.compound(cmd)
+	}
+	if cmd != nil {
+		w.nested(cmd, dir)
+	}
 }
 
-// moves reports whether a command within the statement may take the shell to another directory.
-func moves(s *syntax.Stmt) (found bool) {
-	syntax.Walk(s, func(n syntax.Node) bool {
-		switch n.(type) {
+// after is a directory that is not known any more behind a node that may take the shell to another one.
+func after(node syntax.Node, dir string) string {
+	if moves(node) {
+		return ""
+	}
+	return dir
+}
+
+// moves reports whether a command within the node may take the shell to another directory.
+func moves(node syntax.Node) (found bool) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
 		case *syntax.Subshell, *syntax.CmdSubst, *syntax.ProcSubst:
 			return false // a shell of its own
+		case *syntax.CallExpr:
+			found = found || len(n.Args) > 0 && (n.Args[0].Lit() == "" || In("cd pushd popd eval source . trap",
+				n.Args[0].Lit()))
 		}
-		call, ok := n.(*syntax.CallExpr)
-		found = found || ok && len(call.Args) > 0 && In("cd pushd popd eval source . trap", call.Args[0].Lit()) ||
-			ok && len(call.Args) > 0 && call.Args[0].Lit() == ""
 		return !found
 	})
 	return found
 }
 
-func (w *walker) append(c Command) { w.commands = append(w.commands, c) }
-
 // compound adds a construct that is no simple command under its first word.
 func (w *walker) compound(node syntax.Node) {
 	text, _, _ := strings.Cut(strings.TrimSpace(w.source(node)), " ")
-	w.append(Command{Words: []Word{{Text: text, Known: true}}, Compound: true})
+	w.commands = append(w.commands, Command{Words: []Word{{Text: text, Known: true}}, Compound: true})
 }
 
 // nested walks the statements and substitutions in a node.
 func (w *walker) nested(node syntax.Node, dir string) {
-	if node == nil {
-		return
-	}
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
@@ -136,23 +137,16 @@ func (w *walker) nested(node syntax.Node, dir string) {
 	})
 }
 
-// call collects a simple command and the commands that its words start.
-func (w *walker) call(c *syntax.CallExpr, redirects []*syntax.Redirect, dir string) (end string) {
-	s := w.redirects(redirects, dir)
+// call collects a simple command and the commands that its words start. s holds its redirections.
+func (w *walker) call(c *syntax.CallExpr, s Command) (end string) {
+	w.nested(c, s.Dir)
 	s.SetsVariables = s.SetsVariables || len(c.Assigns) > 0
-	for _, a := range c.Assigns {
-		w.nested(a, dir)
-		s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(a)
-	}
-	for _, arg := range c.Args {
-		w.nested(arg, dir)
-		s.Words = append(s.Words, w.literal(arg))
-		s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(arg)
-	}
+	s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(c)
+	s.Words = Each(c.Args, w.literal)
 	if len(s.Words) == 0 {
 		s.Words, s.Compound = []Word{{Text: w.source(c)}}, true
-		w.append(s)
-		return dir
+		w.commands = append(w.commands, s)
+		return s.Dir
 	}
 	return w.add(s)
 }
@@ -172,12 +166,13 @@ func (w *walker) redirects(redirects []*syntax.Redirect, dir string) Command {
 		case syntax.DplIn:
 			c.UnsafeExpansion = c.UnsafeExpansion || !descriptor
 		case syntax.Hdoc, syntax.DashHdoc:
-			w.hereDocument(&c, r, target)
+			text := w.hereDocument(r, target)
+			c.Texts, c.UnknownText = append(c.Texts, text.Text), c.UnknownText || !text.Known
 		case syntax.WordHdoc:
-			c.UnknownText = c.UnknownText || !target.Known
-			c.Texts = append(c.Texts, target.Text)
+			c.Texts, c.UnknownText = append(c.Texts, target.Text), c.UnknownText || !target.Known
 		default:
-			if r.Op == syntax.DplOut && descriptor || target.Known && In("/dev/null /dev/stderr /dev/stdout", target.Text) {
+			if r.Op == syntax.DplOut && descriptor || target.Known && In("/dev/null /dev/stderr /dev/stdout",
+				target.Text) {
 				continue
 			}
 			c.Outputs = append(c.Outputs, target)
@@ -187,29 +182,22 @@ func (w *walker) redirects(redirects []*syntax.Redirect, dir string) Command {
 	return c
 }
 
-// hereDocument looks at a text that follows the line. Where it ends must be
-// plain, or the shell may find commands where the parser sees text.
-func (w *walker) hereDocument(c *Command, r *syntax.Redirect, end Word) {
-	quoted := len(r.Word.Parts) != 1
-	if !quoted {
-		_, bare := r.Word.Parts[0].(*syntax.Lit)
-		quoted = !bare || strings.Contains(w.source(r.Word), `\`)
+// hereDocument is a text that follows the line. Where it ends must be plain, or the shell may find commands where the
+// parser sees text; the shell joins continued lines of one that is not quoted before it looks for the end.
+func (w *walker) hereDocument(r *syntax.Redirect, end Word) Word {
+	text := Word{Known: true}
+	if r.Hdoc != nil {
+		text.Text = w.source(r.Hdoc)
+		text.Known = !slices.ContainsFunc(r.Hdoc.Parts, func(part syntax.WordPart) bool {
+			_,
+				plain := part.(*syntax.Lit)
+			return !plain
+		})
 	}
-	w.ok = w.ok && end.Known && !strings.ContainsAny(end.Text, "\n\\`$'\" ")
-	if r.Hdoc == nil {
-		return
-	}
-	text := w.source(r.Hdoc)
-	c.Texts = append(c.Texts, text)
-	if quoted {
-		return
-	}
-	// The shell joins such lines before it looks for the end.
-	w.ok = w.ok && !strings.Contains(text, "\\\n")
-	for _, part := range r.Hdoc.Parts {
-		_, plain := part.(*syntax.Lit)
-		c.UnknownText = c.UnknownText || !plain
-	}
+	quoted := w.source(r.Word) != end.Text
+	w.ok = w.ok && end.Known && !strings.ContainsAny(end.Text, "\n\\`$'\" ") &&
+		(quoted || !strings.Contains(text.Text, "\\\n"))
+	return text
 }
 
 // add adds a command, follows cd, and opens wrappers: the commands that they run count,
@@ -217,7 +205,7 @@ func (w *walker) hereDocument(c *Command, r *syntax.Redirect, end Word) {
 func (w *walker) add(c Command) (end string) {
 	inner, script, how := unwrap(c)
 	if how != wrapsNothing && !OfSystem(c.Name()) {
-		w.append(c) // ./sudo is a program of its own
+		w.commands = append(w.commands, c) // ./sudo is a program of its own
 	}
 	switch how {
 	case wrapsCommand:
@@ -225,21 +213,23 @@ func (w *walker) add(c Command) (end string) {
 			return end
 		}
 		return c.Dir
-	case wrapsScript, wrapsForeign:
-		w.script(c, inner, script, how)
-		return c.Dir
-	case wrapsUnseen:
-		c.Compound, c.RunsUnknown = true, true
+	case wrapsScript:
+		if how = w.script(inner, script); how == wrapsScript {
+			return c.Dir
+		}
+	case wrapsNothing:
+		how = given(c)
 	}
-	w.append(c)
-	w.given(c)
-	if value, named := w.aliases[c.Name()]; named {
-		w.unlike(value+" "+strings.Join(c.Args(), " "), c)
-	}
+	// Its text counts as a whole for rules that deny or ask.
+	unseen := how == wrapsUnseen
+	c.Compound, c.RunsUnknown = c.Compound || unseen || how == wrapsText, c.RunsUnknown || unseen
+	w.commands = append(w.commands, c)
+	w.found(c)
 	if c.Name() != "cd" {
 		return c.Dir
 	}
-	if !c.Known() || c.Globs() || c.SetsVariables || len(c.Words) != 2 || c.Words[1].Text == "" || c.Words[1].Text[0] == '-' {
+	if !c.Known() || c.Globs() || c.SetsVariables || len(c.Words) != 2 || c.Words[1].Text == "" ||
+		c.Words[1].Text[0] == '-' {
 		return ""
 	}
 	return c.Path(c.Words[1].Text)
@@ -250,76 +240,41 @@ func (w *walker) literal(source *syntax.Word) Word {
 	if source == nil {
 		return Word{}
 	}
-	var bare strings.Builder // its unquoted parts
-	out, unknown := Word{Known: true, Harmless: true}, Word{Text: w.source(source)}
-	for _, part := range source.Parts {
-		p := w.part(part, false)
-		out.Known, out.Harmless = out.Known && p.Known, out.Harmless && (p.Known || p.Harmless)
-		if _, plain := part.(*syntax.Lit); plain {
-			if tilde(p.Text) {
-				return unknown
-			}
-			bare.WriteString(p.Text)
-		}
-		out.Text += p.Text
-	}
-	b := bare.String()
-	out.Glob = strings.ContainsAny(b, "*?[") && b != "["
+	text, bare, known := w.parts(source.Parts, "")
 	// Braces and their commas may stand in different parts: {a,"b"}.
-	if strings.Contains(b, "{") && (strings.Contains(b, ",") || strings.Contains(b, "..")) {
-		return unknown
+	braces := strings.Contains(bare, "{") && (strings.Contains(bare, ",") || strings.Contains(bare, ".."))
+	// The shell expands a tilde at the start, and after = or : as in an assignment.
+	tilde := strings.HasPrefix(bare, "~") || strings.Contains(bare, "=~") || strings.Contains(bare, ":~")
+	if !known || braces || tilde {
+		return Word{Text: w.source(source)}
 	}
-	if out.Known {
-		out.Harmless = false
-		return out
-	}
-	unknown.Harmless = out.Harmless && !out.Glob
-	return unknown
+	return Word{Text: text, Known: true, Glob: strings.ContainsAny(bare, "*?[") && bare != "["}
 }
 
-// part is a part of a word, as far as it is known.
-func (w *walker) part(part syntax.WordPart, quoted bool) Word {
-	switch p := part.(type) {
-	case *syntax.Lit:
-		quotes := ""
-		if quoted {
-			quotes = "$`\"\\\n"
+// parts is the text of the parts of a word, and of those that are not quoted. quotes are the characters that a
+// backslash quotes, "" for all.
+func (w *walker) parts(parts []syntax.WordPart, quotes string) (text, bare string, known bool) {
+	known = true
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			plain := dropBackslashes(p.Value, quotes)
+			text, bare = text+plain, bare+plain
+		case *syntax.SglQuoted:
+			text, known = text+p.Value, known && !p.Dollar
+		case *syntax.DblQuoted:
+			inner, _, plain := w.parts(p.Parts, "$`\"\\\n")
+			text, known = text+inner, known && plain && !p.Dollar
+		default:
+			source := w.source(part)
+			text, known = text+source, known && source == "$?" // a number
 		}
-		return Word{Text: dropBackslashes(p.Value, quotes), Known: true}
-	case *syntax.SglQuoted:
-		return Word{Text: p.Value, Known: !p.Dollar}
-	case *syntax.DblQuoted:
-		out := Word{Known: !p.Dollar, Harmless: !p.Dollar}
-		for _, inner := range p.Parts {
-			i := w.part(inner, true)
-			out.Text += i.Text
-			out.Known = out.Known && i.Known
-			out.Harmless = out.Harmless && (i.Known || i.Harmless)
-		}
-		return out
-	case *syntax.ParamExp:
-		return Word{Harmless: p.Param != nil && plainParameter(p) && publicVariable(p.Param.Value)}
-	case *syntax.CmdSubst:
-		// Its output may be anything; the commands in it are looked at.
-		return Word{Harmless: quoted && !unsafeExpansion(p)}
 	}
-	return Word{}
+	return text, bare, known
 }
 
 // WordCharacters are those that the shell leaves as they are in the values that it expands.
 const WordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+@%:,"
-
-// plainParameter reports whether an expansion is just the value of a variable.
-func plainParameter(p *syntax.ParamExp) bool {
-	return !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Index == nil && p.Slice == nil && p.Repl == nil &&
-		p.Names == 0 && p.Exp == nil && p.Flags == nil && p.NestedParam == nil
-}
-
-// tilde reports whether an unquoted text may hold a tilde that the shell
-// expands: at the start, and after = or : as in an assignment.
-func tilde(text string) bool {
-	return strings.HasPrefix(text, "~") || strings.Contains(text, "=~") || strings.Contains(text, ":~")
-}
 
 // unsafeExpansion reports whether expansions in a node can set variables, or run commands that are not
 // seen: a subscript in arithmetic may hold one.
@@ -365,74 +320,31 @@ func dropBackslashes(s, quotes string) string {
 	return b.String()
 }
 
-// publicVariable reports whether the value of a variable of the environment may be
-// shown, and whether it never changes the meaning of a command.
-func publicVariable(name string) bool {
-	return In(`HOME PATH PWD OLDPWD USER LOGNAME SHELL LANG LC_ALL LC_CTYPE TERM EDITOR VISUAL PAGER TMPDIR
-		GOPATH GOROOT GOOS GOARCH GOBIN GOFLAGS CGO_ENABLED HOSTNAME HOSTTYPE OSTYPE MACHTYPE UID EUID PPID
-		RANDOM SECONDS LINENO BASH BASH_VERSION ZSH_VERSION SHLVL COLUMNS LINES NODE_ENV NODE_PATH PYTHONPATH
-		VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME CARGO_HOME RUSTUP_HOME XDG_CONFIG_HOME XDG_DATA_HOME
-		XDG_CACHE_HOME XDG_RUNTIME_DIR DISPLAY WAYLAND_DISPLAY TZ CI CC CXX CFLAGS CXXFLAGS LDFLAGS MAKEFLAGS
-		LD_LIBRARY_PATH PKG_CONFIG_PATH KUBECONFIG DOCKER_HOST ? $ # ! 0 -`, name)
-}
-
-// loop adds a for loop that may change the meaning of the commands in it: a loop over PATH decides which programs run.
-func (w *walker) loop(c *syntax.ForClause, dir string) {
-	words, ok := c.Loop.(*syntax.WordIter)
-	unsafe := !ok || c.Select || !words.InPos.IsValid() || !ownVariable(words.Name.Value)
-	if ok {
-		for _, item := range words.Items {
-			unsafe = unsafe || unsafeExpansion(item)
-		}
-	}
-	if unsafe {
-		w.compound(c)
-	}
-}
-
 // ownVariable reports whether no program looks at a variable of this name.
 func ownVariable(name string) bool {
 	const shells = `histchars auto_resume path cdpath fpath manpath mailpath module_path status argv prompt psvar fignore`
 	return name == strings.ToLower(name) && !strings.Contains(name, "proxy") && !In(shells, name)
 }
 
-// test adds a test of bash's own: it only looks, unless it evaluates a word as arithmetic or as a variable's name.
-func (w *walker) test(c *syntax.TestClause, dir string) {
-	w.nested(c, dir)
-	evaluates := unsafeExpansion(c)
-	syntax.Walk(c, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.UnaryTest:
-			evaluates = evaluates || n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
-		case *syntax.BinaryTest:
-			evaluates = evaluates || n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr
-		}
-		return true
-	})
-	w.append(Command{Words: []Word{{Text: "[[", Known: true}}, Dir: dir, UnsafeExpansion: evaluates})
-}
-
-// script walks the line that a shell is given.
-func (w *walker) script(c, inner Command, script string, how wrapping) {
-	kind := c.Base()
+// script walks the line that a shell is given, with the surroundings of inner. Another shell may take the line in
+// another way: no rule for its words covers it.
+func (w *walker) script(inner Command, script string) wrapping {
+	kind, how := path.Base(inner.Wrappers[len(inner.Wrappers)-1][0].Text), wrapsScript
 	if kind == "eval" {
 		kind = w.kind
 	}
-	if how == wrapsForeign || kind != w.kind || inner.SetsVariables {
-		// Another shell may take the line in another way: no rule for its words covers it.
-		w.unlike(script, inner)
-		c.Compound, c.RunsUnknown = true, true
-		w.append(c)
-		return
+	commands, ok := read(script, inner.Dir, kind, w.depth+1)
+	switch {
+	case kind != w.kind, inner.SetsVariables:
+		inner.Compound, how = true, wrapsUnseen
+	case len(commands) == 0:
+		how = wrapsNothing // nothing except its surroundings
 	}
-	commands, ok := read(script, inner.Dir, walker{kind: w.kind, depth: w.depth + 1})
-	w.ok = w.ok && ok
+	w.ok = w.ok && (ok || how == wrapsUnseen)
 	for _, found := range commands {
-		w.append(found.within(inner))
+		w.commands = append(w.commands, found.within(inner))
 	}
-	if len(commands) == 0 { // nothing in it, except its surroundings
-		w.append(c)
-	}
+	return how
 }
 
 // within is a command of a script with the script's surroundings.
@@ -447,106 +359,47 @@ func (c Command) within(outer Command) Command {
 	return c
 }
 
-// unlike collects the commands of a text that is not for this shell, or not for now: for
-// rules that deny or ask, and for commands that are always asked.
-func (w *walker) unlike(script string, outer Command) {
-	commands, _ := read(script, "", walker{kind: "sh", depth: w.depth + 1})
-	for _, found := range commands {
-		found = found.within(outer)
-		found.Compound = true
-		w.append(found)
-	}
-}
-
-// given collects the commands that a command makes the shell or git run later or by another name, those that find
-// starts, and those that a shell reads from its input.
-func (w *walker) given(c Command) {
-	last, words := len(w.commands)-1, Texts(c.Words)
-	behind := func(i int) string { return strings.Join(words[min(i, len(words)):], " ") }
+// given reports whether a command makes the shell or git run others that its own words do not show as commands: later,
+// by another name, from its input, or by git's plumbing.
+func given(c Command) wrapping {
+	words, git := Texts(c.Words), Texts(c.Git())
+	has := func(is func(w string) bool) bool { return slices.ContainsFunc(words, is) }
 	switch name := c.Base(); {
-	case name == "trap":
-		w.unlike(strings.Join(words[1:], "\n"), c)
-	case name == "alias":
-		for _, word := range words[1:] {
-			alias, value, _ := strings.Cut(word, "=")
-			w.aliases[alias] = value
-		}
-	case name == "git", strings.HasPrefix(name, "git-"):
-		w.inGit(c, words)
-		for i, word := range words {
-			if In("foreach run", word) {
-				w.unlike(behind(i+1), c)
-			} else if HasOption(word, "--exec -x") {
-				_, value, _ := strings.Cut(word, "=")
-				w.unlike(value+" "+behind(i+1), c)
-			}
-		}
-	case name == "find":
-		for i, word := range words {
-			if In("-exec -execdir -ok -okdir", word) {
-				w.found(c, c.Words[i+1:])
-			}
-		}
-	case name == "hash" && len(words) > 2, name == "enable" && slices.Contains(words, "-f"):
-		w.commands[last].RunsUnknown = true // names stand for other programs from now on
-	case IsShell(name) && !slices.ContainsFunc(words[1:], func(a string) bool { return !IsOption(a) }):
-		w.commands[last].Compound, w.commands[last].RunsUnknown = true, true
-		for _, text := range c.Texts {
-			w.unlike(text, c)
-		}
+	case name == "hash" && len(words) > 2, name == "enable" && slices.Contains(words, "-f"),
+		// Names stand for other programs from now on.
+		IsShell(name) && !has(func(w string) bool { return !IsOption(w) && w != c.Name() }):
+		return wrapsUnseen
+	case strings.HasPrefix(name, "git-"):
+		return wrapsText
+	case len(git) == 0:
+	case has(func(w string) bool { return In("foreach run", w) || strings.HasSuffix(w, "-filter") }),
+		git[0] == "rebase" && HaveOption(git, "--exec -x"):
+		return wrapsUnseen
+	case In("send-pack http-push fetch-pack http-fetch commit-tree", git[0]),
+		HaveOption(words[:len(words)-len(git)], "-c --config-env"),
+		has(func(w string) bool { return strings.HasPrefix(strings.ToLower(w), "alias.") }):
+		return wrapsText
 	}
+	return wrapsNothing
 }
 
-// plumbing are commands of git that do the work of another one.
-var plumbing = []struct{ commands, does string }{
-	{"send-pack http-push", "push"}, {"fetch-pack http-fetch", "fetch"}, {"commit-tree", "commit"},
-}
-
-// inGit collects the commands for which those of a git command are other words: an alias that the line defines, a
-// program of git named by itself, and plumbing.
-func (w *walker) inGit(c Command, words []string) {
-	for i, word := range words {
-		name, alias, given := strings.Cut(word, "=") // -c alias.x='!line'
-		if !given && i+1 < len(words) {
-			alias = words[i+1] // config alias.x '!line'
-		}
-		if i > 0 && words[i-1] == "-c" || strings.HasSuffix(name, "-filter") { // core.pager='line', --tree-filter 'line'
-			w.unlike(alias, c)
-		}
-		if !strings.HasPrefix(strings.ToLower(name), "alias.") {
+// found adds the commands that find starts, up to the end of their words.
+func (w *walker) found(c Command) {
+	for i, word := range c.Words {
+		if c.Base() != "find" || !In("-exec -execdir -ok -okdir", word.Text) {
 			continue
 		}
-		line, shell := strings.CutPrefix(alias, "!")
-		if !shell {
-			line = "git " + alias
+		inner := Command{TakesArgs: true}.within(c)
+		for _, word := range c.Words[i+1:] {
+			if word.Text == ";" || word.Text == "+" {
+				break
+			}
+			word.Known = word.Known && !strings.Contains(word.Text, "{}")
+			inner.Words = append(inner.Words, word)
 		}
-		w.unlike(line, c)
-	}
-	rest := Texts(GitWords(c.Words[1:]))
-	if own, named := strings.CutPrefix(c.Base(), "git-"); named {
-		rest = append([]string{own}, words[1:]...)
-		w.unlike("git "+strings.Join(rest, " "), c)
-	}
-	for _, row := range plumbing {
-		if len(rest) > 0 && In(row.commands, rest[0]) {
-			w.unlike("git "+row.does+" "+strings.Join(rest[1:], " "), c)
+		if len(inner.Words) > 0 {
+			w.add(inner)
 		}
-	}
-}
-
-// found adds the command that find starts, up to the end of its words.
-func (w *walker) found(c Command, words []Word) {
-	inner := Command{TakesArgs: true}
-	for _, word := range words {
-		if word.Text == ";" || word.Text == "+" {
-			break
-		}
-		word.Known = word.Known && !strings.Contains(word.Text, "{}")
-		inner.Words = append(inner.Words, word)
-	}
-	if len(inner.Words) > 0 {
-		c.Words = nil
-		w.add(inner.within(c))
 	}
 }
 

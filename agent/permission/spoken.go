@@ -1,0 +1,48 @@
+package permission
+
+import "slices"
+
+// spoken are the rules that speak of a call, nil for none. session and allows cover all of it.
+type spoken struct {
+	denies, mayDeny, asks, session, allows *Rule
+	plan                                   bool // the mode plan refuses it
+}
+
+// byRules decides by rules, in the order in which they count; decided is false where none does.
+func (d Decision) byRules(said spoken) (by Decision, decided bool) {
+	asks := func(code Code, r Rule) (Decision, bool) {
+		by := d.by(Ask, code, r)
+		by.Reasons = append(by.Reasons, d.Reasons...)
+		return by, true
+	}
+	switch {
+	case said.denies != nil:
+		return Decision{}.by(Refuse, RuleDenies, *said.denies), true
+	case said.plan:
+		return Decision{}.because(Refuse, Reason{Code: PlanMode}), true
+	case said.asks != nil && (said.asks.Fixed || said.session == nil):
+		return asks(RuleAsks, *said.asks)
+	case said.mayDeny != nil && (said.mayDeny.Fixed || said.session == nil && said.allows == nil):
+		return asks(RuleMayDeny, *said.mayDeny)
+	case said.session != nil:
+		return d.by(Run, SessionAllows, *said.session).covering(Content), true
+	case said.allows != nil:
+		return d.by(Run, RuleAllows, *said.allows).covering(Content), true
+	}
+	return d, false
+}
+
+// findRule is the first rule that fits, nil for none.
+func findRule(rules []Rule, fits func(Rule) bool) *Rule {
+	if r, ok := find(rules, fits); ok {
+		return &r
+	}
+	return nil
+}
+
+func find[T any](list []T, fits func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(list, fits); i >= 0 {
+		return list[i], true
+	}
+	return found, false
+}
