@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"artoo/provider"
 )
@@ -76,28 +77,30 @@ func TestACallThatWasLost(t *testing.T) {
 		"nothing shown": {Text("OK."), Usage(provider.Usage{Input: 10, Output: 400})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // each waits between its tries
 			onEach(t, func(t *testing.T, w Wire) {
-				t.Parallel()
-				good := w.Build(Text("fine"))
-				b := newBench(t, w, Config{}, w.Build(lost...), good, w.Build(lost...), w.Build(lost...), w.Build(lost...))
-				p := &provider.Retrier{Provider: b.provider, Rand: func() float64 { return 1 }}
-				r := Collect(p.Stream(t.Context(), question()))
-				if r.Err != nil || r.Done.Message.Text() != "fine" || r.Done.Tries != 2 || r.Done.Usage.Output <= 5 {
-					t.Fatalf("%q after %d tries, %v, used %+v", r.Done.Message.Text(), r.Done.Tries, r.Err, r.Done.Usage)
-				}
-				again := Collect(p.Stream(t.Context(), question()))
-				if again.Err != nil || again.Done.Tries != 2 || !told(again, "taken as it is") ||
-					again.Done.Message.Text() == "" {
-					t.Errorf("twice: %q after %d tries, %v", again.Done.Message.Text(), again.Done.Tries, again.Err)
-				}
-				third := Collect(p.Stream(t.Context(), question()))
-				if third.Err != nil || third.Done.Tries != 1 {
-					t.Errorf("what is the server's way is tried again: %d tries, %v", third.Done.Tries, third.Err)
-				}
-				if name != "nothing shown" && !told(third, "taken as it is") {
-					t.Error("a call that nothing ran ends the turn without a word")
-				}
+				// The retrier waits between its tries.
+				synctest.Test(t, func(t *testing.T) {
+					good := w.Build(Text("fine"))
+					replies := Script(w.Build(lost...), good, w.Build(lost...), w.Build(lost...), w.Build(lost...))
+					b := ServeInMemory(t, replies).bench(w, Config{})
+					p := &provider.Retrier{Provider: b.provider, Rand: func() float64 { return 1 }}
+					r := Collect(p.Stream(t.Context(), question()))
+					if r.Err != nil || r.Done.Message.Text() != "fine" || r.Done.Tries != 2 || r.Done.Usage.Output <= 5 {
+						t.Fatalf("%q after %d tries, %v, used %+v", r.Done.Message.Text(), r.Done.Tries, r.Err, r.Done.Usage)
+					}
+					again := Collect(p.Stream(t.Context(), question()))
+					if again.Err != nil || again.Done.Tries != 2 || !told(again, "taken as it is") ||
+						again.Done.Message.Text() == "" {
+						t.Errorf("twice: %q after %d tries, %v", again.Done.Message.Text(), again.Done.Tries, again.Err)
+					}
+					third := Collect(p.Stream(t.Context(), question()))
+					if third.Err != nil || third.Done.Tries != 1 {
+						t.Errorf("what is the server's way is tried again: %d tries, %v", third.Done.Tries, third.Err)
+					}
+					if name != "nothing shown" && !told(third, "taken as it is") {
+						t.Error("a call that nothing ran ends the turn without a word")
+					}
+				})
 			})
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"artoo/tool/needs/pipes"
 )
 
 // Request is one request the server saw.
@@ -112,6 +114,42 @@ func ServeTLS(t testing.TB, h *Handler) *Server {
 	s.srv.StartTLS()
 	s.URL, s.HTTP = s.srv.URL, s.srv.Client()
 	return s
+}
+
+// ServeInMemory starts one without a network: a clock of synctest can move it and its client.
+func ServeInMemory(t testing.TB, h *Handler) *Server {
+	t.Helper()
+	s := unstarted(t, h)
+	listener := s.inMemory(t)
+	s.srv.Start()
+	s.URL, s.HTTP = s.srv.URL, &http.Client{Transport: &http.Transport{DialContext: listener.Dial}}
+	return s
+}
+
+// ServeTLSInMemory is ServeTLS without a network.
+func ServeTLSInMemory(t testing.TB, h *Handler) *Server {
+	t.Helper()
+	s := unstarted(t, h)
+	listener := s.inMemory(t)
+	s.srv.EnableHTTP2 = true
+	s.srv.StartTLS()
+	s.HTTP = s.srv.Client()
+	transport := s.HTTP.Transport.(*http.Transport)
+	transport.DialContext = listener.Dial
+	// The certificate is for this name.
+	s.URL = "https://example.com"
+	return s
+}
+
+// inMemory replaces the listener of a server that has not started.
+func (s *Server) inMemory(t testing.TB) *pipes.Listener {
+	t.Helper()
+	loopback, listener := s.srv.Listener, pipes.Listen()
+	s.srv.Listener = listener
+	if err := loopback.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener
 }
 
 func unstarted(t testing.TB, h *Handler) *Server {

@@ -69,7 +69,10 @@ type bench struct {
 
 func newBench(t *testing.T, w Wire, cfg Config, replies ...Reply) *bench {
 	t.Helper()
-	s := NewServer(t, replies...)
+	return NewServer(t, replies...).bench(w, cfg)
+}
+
+func (s *Server) bench(w Wire, cfg Config) *bench {
 	return &bench{Server: s, wire: w, provider: s.connect(w, cfg)}
 }
 

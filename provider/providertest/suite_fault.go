@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"artoo/provider"
@@ -291,7 +292,9 @@ func testTimeouts(t *testing.T, w Wire) {
 		})
 	}
 	t.Run("a complete reply needs no end of the connection", func(t *testing.T) {
-		b := newBench(t, w, Config{}, whole.Ends(Hang))
-		b.done(t, question())
+		// The connection is given some seconds to end.
+		synctest.Test(t, func(t *testing.T) {
+			ServeInMemory(t, Script(whole.Ends(Hang))).bench(w, Config{}).done(t, question())
+		})
 	})
 }

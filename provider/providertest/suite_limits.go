@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"artoo/provider"
@@ -107,9 +108,8 @@ func testLong(t *testing.T, w Wire) {
 // streams of a connection, and ends without ending it.
 func testHTTP2(t *testing.T, w Wire) {
 	whole := w.Build(Reason("hm"), Text("Hello", " world"), Call("c1", "read", `{"path":"a"}`))
-	ask := func(t *testing.T, cfg Config, replies ...Reply) (*Server, Result) {
+	ask := func(t *testing.T, s *Server, cfg Config, replies int) Result {
 		t.Helper()
-		s := ServeTLS(t, Script(replies...))
 		p := s.connect(w, cfg)
 		var r Result
 		for range replies {
@@ -123,20 +123,23 @@ func testHTTP2(t *testing.T, w Wire) {
 				t.Errorf("spoke %s", seen.Proto)
 			}
 		}
-		return s, r
+		return r
 	}
 	t.Run("one connection, whatever happens", func(t *testing.T) {
-		s, r := ask(t, Config{}, whole.InChunks(9), Fail(500, "api_error", "oops"), whole.Ends(Hang), whole)
-		if r.Err != nil || s.Connections() != 1 {
-			t.Errorf("%d connections for four requests, want 1 (%v)", s.Connections(), r.Err)
-		}
+		// The stream that hangs is given some seconds to end.
+		synctest.Test(t, func(t *testing.T) {
+			s := ServeTLSInMemory(t, Script(whole.InChunks(9), Fail(500, "api_error", "oops"), whole.Ends(Hang), whole))
+			if r := ask(t, s, Config{}, 4); r.Err != nil || s.Connections() != 1 {
+				t.Errorf("%d connections for four requests, want 1 (%v)", s.Connections(), r.Err)
+			}
+		})
 	})
 	for name, reply := range map[string]Reply{
 		"dropped": Dropped(), "reset": whole.Events(3).Ends(Reset), "cut": whole.Events(3),
 		"nothing": {ContentType: whole.ContentType},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, r := ask(t, Config{}, reply)
+			r := ask(t, ServeTLS(t, Script(reply)), Config{}, 1)
 			if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindNetwork || !e.Temporary() {
 				t.Errorf("got %v, want a temporary error of kind network", r.Err)
 			}
@@ -145,7 +148,7 @@ func testHTTP2(t *testing.T, w Wire) {
 	for name, reply := range map[string]Reply{"silence before the head": Silent(),
 		"silence in the reply": whole.Events(3).Ends(Hang)} {
 		t.Run(name, func(t *testing.T) {
-			_, r := ask(t, Config{Idle: 20 * time.Millisecond}, reply)
+			r := ask(t, ServeTLS(t, Script(reply)), Config{Idle: 20 * time.Millisecond}, 1)
 			if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindTimeout {
 				t.Errorf("got %v, want a timeout", r.Err)
 			}

@@ -65,20 +65,22 @@ func TestServersOverHTTP(t *testing.T) {
 	for _, kinds := range [][]string{{"modern"}, {"modern", "stream"}, {"legacy"}, {"legacy", "stream"}, {"legacy", "deafget"},
 		{"legacy", "session", "stream"}, {"legacy", "sse"}} {
 		t.Run(strings.Join(kinds, ","), func(t *testing.T) {
-			_, s := startWeb(t, kinds...)
-			state := t.TempDir()
-			for range 2 { // the second time by the kept protocol
-				m := New(Config{Servers: []extension.Server{s}, State: state})
-				if got := textOf(call(t, m, "echo", `{"text":"hello"}`, CallOptions{})); got != "hello" {
-					t.Errorf("got %q", got)
+			synctest.Test(t, func(t *testing.T) {
+				_, c := inMemory(t, kinds...)
+				c.State = t.TempDir()
+				for range 2 { // the second time by the kept protocol
+					m := New(c)
+					if got := textOf(call(t, m, "echo", `{"text":"hello"}`, CallOptions{})); got != "hello" {
+						t.Errorf("got %q", got)
+					}
+					if got := textOf(call(t, m, "task", "", CallOptions{})); got != "the task is done" {
+						t.Errorf("a task: %q", got)
+					}
+					if err := m.Close(); err != nil {
+						t.Error(err)
+					}
 				}
-				if got := textOf(call(t, m, "task", "", CallOptions{})); got != "the task is done" {
-					t.Errorf("a task: %q", got)
-				}
-				if err := m.Close(); err != nil {
-					t.Error(err)
-				}
-			}
+			})
 		})
 	}
 }
