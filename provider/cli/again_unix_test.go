@@ -40,11 +40,11 @@ func TestClaudeTextOfACutStreamIsVoid(t *testing.T) {
 // A whole message before the one that broke off stays.
 func TestClaudeTextBeforeACutStreamStays(t *testing.T) {
 	start := func(id string) string {
-		return claudeStream(`{"type":"message_start","message":{"id":"`+id+`"}}`) + "\n" +
-			claudeStream(`{"type":"content_block_start","content_block":{"type":"text"}}`)
+		return streamed(`{"type":"message_start","message":{"id":"`+id+`"}}`) + "\n" +
+			streamed(`{"type":"content_block_start","content_block":{"type":"text"}}`)
 	}
 	piece := func(text string) string {
-		return claudeStream(`{"type":"content_block_delta","delta":{"type":"text_delta","text":"` + text + `"}}`)
+		return streamed(`{"type":"content_block_delta","delta":{"type":"text_delta","text":"` + text + `"}}`)
 	}
 	whole := func(id, text string) string {
 		return `{"type":"assistant","message":{"id":"` + id + `","content":[{"type":"text","text":"` + text +
@@ -147,7 +147,7 @@ func TestAStoppedMessageIsNotSentAgain(t *testing.T) {
 		}
 		s := newStandIn(t, name, "case $N in\n1)\n"+events(begins)+"echo x >$DIR/begun; exec sleep 100;;\n*)\n"+
 			greets+";;\nesac\n")
-		s.cli.timeouts.interrupt = time.Millisecond
+		s.cli.waits.interrupt = time.Millisecond
 		ctx, cancel := context.WithCancel(t.Context())
 		s.cli.Trace = func(event, text string) {
 			if strings.Contains(text, "requesting") || strings.Contains(text, "turn.started") {
@@ -157,9 +157,8 @@ func TestAStoppedMessageIsNotSentAgain(t *testing.T) {
 		o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("FIRST")}, SessionID: "one",
 			Options: provider.Options{Model: DefaultModel}}, nil)
 		o.fails(t, provider.KindCanceled, "stopped")
-		s.cli.Close()
+		s.cli.Wait()
 		cut := provider.Message{Role: provider.RoleAssistant, Provider: name, Partial: true, Parts: o.err.Keep}
-		s.cli.broken = nil // another process
 		history := provider.Repair([]provider.Message{user("FIRST"), cut, user("SECOND")})
 		s.ask(history...).want(t, "Hello.")
 		if told := s.given("stdin", 2); told != "SECOND" {
@@ -177,35 +176,19 @@ func TestCapsThatAToolDoesNotKeepAreCheckedAfterIt(t *testing.T) {
 			`","type":"command_execution","command":"ls","exit_code":0,"status":"completed"}}`
 	}
 	s := newStandIn(t, CodexName, events(codexBegin, item("1"), item("2"), codexText("Done."), codexEnd(1000, 0, 10)))
-	caps := Caps{Tokens: 500}
-	s.cli.Caps = func() Caps { return caps }
+	s.terms.Tokens = 500
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindCap, "codex used 1010 tokens, of 500 that were left")
-	if o.text != "Done." || o.err.Usage.Total() != 1010 || len(o.err.Keep) != 2 || len(o.notices) != 1 ||
-		!strings.Contains(o.notices[0], "keeps no cap") {
+	if o.text != "Done." || o.err.Usage.Total() != 1010 || len(o.err.Keep) != 2 {
 		t.Errorf("%q, %+v, notices %q", o.text, o.err, o.notices)
 	}
-	caps = Caps{Steps: 2}
+	s.terms = Terms{Steps: 2}
 	if o := s.ask(user("hi")); o.err == nil || o.err.Kind != provider.KindCap ||
 		!strings.Contains(o.err.Message, "about 3 steps, of 2") || len(o.notices) > 0 {
 		t.Errorf("%+v, notices %q", o.err, o.notices)
 	}
-	caps = Caps{Steps: 3, Tokens: 5000}
+	s.terms = Terms{Steps: 3, Tokens: 5000}
 	s.ask(user("hi")).want(t, "Done.")
-}
-
-func TestGeminiThatStoppedItselfIsNoSuccess(t *testing.T) {
-	for words, kind := range map[string]provider.ErrorKind{"Loop detected, stopping execution": provider.KindProvider,
-		"Maximum session turns exceeded": provider.KindCap} {
-		s := newStandIn(t, GeminiName, events(geminiInit,
-			`{"type":"message","role":"assistant","content":"Half.","delta":true}`,
-			`{"type":"error","severity":"warning","message":"`+words+`"}`, geminiGood))
-		o := s.ask(user("hi"))
-		o.fails(t, kind, words)
-		if len(o.notices) > 0 {
-			t.Errorf("notices %q", o.notices)
-		}
-	}
 }
 
 func TestCodexErrorIsToldOnceInItsWords(t *testing.T) {
@@ -214,62 +197,19 @@ func TestCodexErrorIsToldOnceInItsWords(t *testing.T) {
 		`{"type":"turn.failed","error":{"message":"`+raw+`"}}`)+"exit 1\n")
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindContext, "prompt is too long: 9 tokens")
-	if len(o.notices) > 0 || strings.Contains(o.err.Message, "{") {
+	if len(o.notices) > 1 || strings.Contains(o.err.Message, "{") {
 		t.Errorf("%q, notices %q", o.err.Message, o.notices)
 	}
 }
 
-func TestCodexWithoutTheVariableOfItsKey(t *testing.T) {
-	says := "Missing environment variable: `FAKE_KEY`."
-	s := newStandIn(t, CodexName, events(codexBegin, `{"type":"turn.started"}`,
-		`{"type":"turn.failed","error":{"message":"`+says+`"}}`)+"exit 1\n")
-	o := s.ask(user("hi"))
-	o.fails(t, provider.KindAuth, "FAKE_KEY")
-	if !strings.Contains(o.err.Hint, "ARTOO_PASS_ENV=FAKE_KEY") {
-		t.Errorf("hint %q", o.err.Hint)
-	}
-}
-
-// codex reports a server that is silent for minutes like one that is not there.
-func TestCodexThatWaitsForASilentServerIsNotGivenUp(t *testing.T) {
-	t.Parallel()
-	d := &codexEvents{}
-	r := &reply{send: func(provider.Event) {}, mayBeStuck: 2 * time.Minute}
-	for range 4 {
-		d.trouble(r, "Reconnecting")
-		d.lastTrouble = d.lastTrouble.Add(-5 * time.Minute) // makes it silent for so long
-		r.stuck = r.stuck.Add(-5 * time.Minute)
-	}
-	if r.abort {
-		t.Errorf("%+v", r.failure)
-	}
-	r.stuck, d.lastTrouble = time.Now().Add(-3*time.Minute), time.Now()
-	if d.trouble(r, "Reconnecting"); !r.abort {
-		t.Error("one that is not there is waited for")
-	}
-}
-
-func TestSilenceIsTold(t *testing.T) {
-	s := newStandIn(t, CodexName, events(codexBegin)+"while ! [ -e $DIR/told ]; do sleep 0.01; done\n"+
-		events(codexText("Hello."), codexEnd(1, 0, 1)))
-	s.cli.timeouts.still = 20 * time.Millisecond
-	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
-		if n, ok := e.(provider.Notice); ok && strings.Contains(n.Text, "codex has said nothing for") {
-			s.write("told", "")
-		}
-	})
-	o.want(t, "Hello.")
-}
-
-// The cost of an interrupted run of claude follows from its model's price, or that of the nearest relative: claude is
-// renewed more often than the catalogue.
+// The cost of an interrupted run of claude follows from its model's price.
 func TestInterruptedClaudeHasACost(t *testing.T) {
-	for _, model := range []string{"claude-sonnet-4-5", "claude-opus-5-77", "claude-opus-99"} {
-		begin := claudeStream(`{"type":"message_start","message":{"id":"a","model":"` +
+	for _, model := range []string{"claude-sonnet-4-5", "claude-opus-4-8"} {
+		begin := streamed(`{"type":"message_start","message":{"id":"a","model":"` +
 			model + `","usage":{"input_tokens":1000,"output_tokens":1}}}`)
 		said := strings.ReplaceAll(claudeText("Hel"), "claude-opus-4-8", model)
 		s := newStandIn(t, ClaudeName, events(claudeInit, begin, said)+"exec sleep 100\n")
-		s.cli.timeouts.interrupt = time.Millisecond
+		s.cli.waits.interrupt = time.Millisecond
 		ctx, cancel := context.WithCancel(t.Context())
 		o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 			if _, ok := e.(provider.TextDelta); ok {
@@ -280,8 +220,5 @@ func TestInterruptedClaudeHasACost(t *testing.T) {
 		if u := o.err.Usage; u.CostUSD == nil || *u.CostUSD <= 0 || !u.Estimated {
 			t.Errorf("%s: usage %+v", model, u)
 		}
-	}
-	if claudePrice(nil, "gpt-5") != nil || claudePrice(nil, "") != nil {
-		t.Error("a model that is none of claude's has a price")
 	}
 }

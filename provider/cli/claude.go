@@ -3,136 +3,78 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"artoo/provider"
 )
 
-// claude is Claude Code: `claude -p` with its events as JSON lines.
-var claude = dialect{
-	program:  "claude",
-	least:    "2.0.0",
-	since:    map[string]string{"--max-budget-usd": "2.0.28"},
-	install:  "npm install -g @anthropic-ai/claude-code",
-	login:    "claude, and /login there",
-	own:      []string{"CLAUDE_CODE_OAUTH_TOKEN"},
-	settings: []string{".claude", ".mcp.json"},
-	keys:     []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
-	edits:    "it may change files, and run commands that its own settings allow",
-	reads:    "it only reads and runs no command",
-	guard:    noSlash,
-	events: func() decoder {
-		return &claudeEvents{calls: map[string]string{}, why: map[string]string{}, used: map[string]provider.Usage{},
-			streams: map[string]string{}}
-	},
-	remark:    "[claude-code:unrecognized_model]",
-	args:      claudeArgs,
-	effort:    "max",
-	keepsCaps: true,
-	price:     claudePrice,
-}
-
-// claudeReads are the tools in plan mode, which runs no command. Those that edit are included so
-// that claude reports refused calls.
-const claudeReads = "Read,Glob,Grep,LS,NotebookRead,WebFetch,WebSearch,Task,Agent,TodoWrite," +
-	"Edit,Write,NotebookEdit,ExitPlanMode"
-
-// claudeArgs are the arguments of a run. Settings, hooks and servers come from the user alone unless
-// the project is trusted.
-func claudeArgs(c call) []string {
-	args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"}
-	if c.trust {
-		args = append(args, "--setting-sources=user,project,local")
-	} else {
-		args = append(args, "--setting-sources=user")
-	}
-	if !c.trust || !c.edits {
-		args = append(args, "--strict-mcp-config")
-	}
-	if c.edits {
-		args = append(args, "--permission-mode=acceptEdits")
-	} else {
-		args = append(args, "--permission-mode=plan", `--settings={"useAutoModeDuringPlan":false}`, "--tools="+claudeReads)
-	}
-	for _, dir := range c.opens {
-		args = append(args, "--add-dir="+dir)
-	}
-	args = option(option(args, "--model=", c.model), "--effort=", c.effort)
-	if c.caps.Money > 0 {
-		args = append(args, fmt.Sprintf("--max-budget-usd=%.6f", c.caps.Money))
-	}
-	if c.caps.Steps > 0 {
-		args = append(args, fmt.Sprintf("--max-turns=%d", c.caps.Steps))
-	}
-	return option(args, "--resume=", c.resume)
-}
-
 // From this try on a refused login is not waited for: claude tries ten times, over minutes.
 const hopeless = 3
 
-type claudeEvents struct {
-	message  string        // the id of the one that streams
-	text     bool          // its text was streamed
-	thinking bool          // its reasoning was
-	here     bool          // there is such a message
-	begun    mark          // where it begins
-	sure     mark          // up to where it came whole
-	refused  bool          // a filter stopped it
-	joined   bool          // it was cut at its limit: the next text goes on in it
-	tries    int           // failed tries
-	waited   time.Duration // time spent on retries of the present request
-	writes   string        // the tool that it is writing a call of
-	calls    map[string]string
-	why      map[string]string // calls failed
-	resets   time.Time         // when a limit that is reached ends
-	fault    string            // the word of the last message that was an error
+// givesPlan is the tool by which claude asks to leave plan mode: the plan is the answer.
+const givesPlan = "ExitPlanMode"
 
-	used    map[string]provider.Usage // usage by message ID
-	streams map[string]string         // the message that streams, by its parent
+type claudeEvents struct {
+	// message is the id of the one that streams; joined means that the last one was cut at its limit, so that the next
+	// text goes on in it.
+	message string
+	joined  bool
+	// waited is the time spent on retries of the present request.
+	waited time.Duration
+	// writes is the tool that it is writing a call of. calls has the tools by the calls' ids, why what the failed ones
+	// said.
+	writes     string
+	calls, why map[string]string
+	// fault is the word of the last message that was an error.
+	fault string
+	// used has the usage by message id, streams the message that streams by its parent.
+	used    map[string]provider.Usage
+	streams map[string]string
 }
 
 type claudeEvent struct {
-	Type      string          `json:"type"`
-	Subtype   string          `json:"subtype"`
-	SessionID string          `json:"session_id"`
-	Parent    string          `json:"parent_tool_use_id"`
-	Model     string          `json:"model"`
-	Error     string          `json:"error"`
-	Content   string          `json:"content"`
-	Status    string          `json:"status"`
-	Message   json.RawMessage `json:"message"`
-	Event     json.RawMessage `json:"event"`
+	Type      string        `json:"type"`
+	Subtype   string        `json:"subtype"`
+	SessionID string        `json:"session_id"`
+	Parent    string        `json:"parent_tool_use_id"`
+	Error     string        `json:"error"`
+	Content   string        `json:"content"`
+	Status    string        `json:"status"`
+	Message   claudeMessage `json:"message"`
+	Event     claudeStream  `json:"event"`
+	claudeRetry
+	claudeResult
+}
 
-	// api_retry
+// claudeRetry is what a system event has of the next try.
+type claudeRetry struct {
 	Attempt     int     `json:"attempt"`
 	MaxRetries  int     `json:"max_retries"`
 	RetryDelay  float64 `json:"retry_delay_ms"`
 	ErrorStatus int     `json:"error_status"`
+}
 
-	RateLimit *struct {
-		Status      string  `json:"status"`
-		ResetsAt    float64 `json:"resetsAt"`
-		Type        string  `json:"rateLimitType"`
-		Utilization float64 `json:"utilization"`
-	} `json:"rate_limit_info"`
-	NewConversation string `json:"new_conversation_id"`
-
-	// result
-	IsError        bool              `json:"is_error"`
-	Result         string            `json:"result"`
-	Errors         []json.RawMessage `json:"errors"`
-	APIErrorStatus int               `json:"api_error_status"`
-	StopReason     string            `json:"stop_reason"`
+// claudeResult is what the last event has.
+type claudeResult struct {
+	IsError        bool   `json:"is_error"`
+	Result         string `json:"result"`
+	Errors         []any  `json:"errors"`
+	APIErrorStatus int    `json:"api_error_status"`
+	StopReason     string `json:"stop_reason"`
 	Denials        []struct {
 		Tool  string          `json:"tool_name"`
 		ID    string          `json:"tool_use_id"`
 		Input json.RawMessage `json:"tool_input"`
 	} `json:"permission_denials"`
-	Cost       *float64               `json:"total_cost_usd"`
-	Usage      claudeUsage            `json:"usage"`
-	ModelUsage map[string]claudeModel `json:"modelUsage"`
+	Cost       *float64    `json:"total_cost_usd"`
+	Usage      claudeUsage `json:"usage"`
+	ModelUsage map[string]struct {
+		Input      int `json:"inputTokens"`
+		CacheRead  int `json:"cacheReadInputTokens"`
+		CacheWrite int `json:"cacheCreationInputTokens"`
+		Output     int `json:"outputTokens"`
+	} `json:"modelUsage"`
 }
 
 type claudeUsage struct {
@@ -142,18 +84,26 @@ type claudeUsage struct {
 	Output     int `json:"output_tokens"`
 }
 
-type claudeModel struct {
-	Input      int `json:"inputTokens"`
-	CacheRead  int `json:"cacheReadInputTokens"`
-	CacheWrite int `json:"cacheCreationInputTokens"`
-	Output     int `json:"outputTokens"`
+type claudeMessage struct {
+	ID      string       `json:"id"`
+	Model   string       `json:"model"`
+	Content claudeBlocks `json:"content"`
+	Usage   claudeUsage  `json:"usage"`
 }
 
-type claudeMessage struct {
-	ID      string          `json:"id"`
-	Model   string          `json:"model"`
-	Content json.RawMessage `json:"content"` // blocks, or a plain string
-	Usage   claudeUsage     `json:"usage"`
+// claudeStream is a piece of a message.
+type claudeStream struct {
+	Type    string        `json:"type"`
+	Index   int           `json:"index"`
+	Message claudeMessage `json:"message"`
+	Block   claudeBlock   `json:"content_block"`
+	Delta   struct {
+		claudeBlock
+		// Input is a piece of a call's arguments.
+		Input string `json:"partial_json"`
+		Stop  string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage claudeUsage `json:"usage"`
 }
 
 type claudeBlock struct {
@@ -164,229 +114,220 @@ type claudeBlock struct {
 	Name     string          `json:"name"`
 	Input    json.RawMessage `json:"input"`
 	CallID   string          `json:"tool_use_id"`
-	Content  json.RawMessage `json:"content"`
+	Content  claudeBlocks    `json:"content"`
 	IsError  bool            `json:"is_error"`
 }
 
-func (d *claudeEvents) event(r *reply, data []byte) {
-	var e claudeEvent
-	if json.Unmarshal(data, &e) != nil && e.Type == "" {
-		return // not an event of any kind we know
+// claudeBlocks are the blocks of a content, which may be a plain string.
+type claudeBlocks []claudeBlock
+
+// UnmarshalJSON implements json.Unmarshaler. A content of another form holds nothing to show, and the rest of its event
+// counts.
+func (b *claudeBlocks) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*b = claudeBlocks{{Type: "text", Text: text}}
+	} else if json.Unmarshal(data, (*[]claudeBlock)(b)) != nil {
+		*b = nil
 	}
+	return nil
+}
+
+func (d *claudeEvents) event(r *reply, e claudeEvent) {
 	r.events++
+	r.begin(e.SessionID, "")
 	d.spend(r, e)
 	switch {
 	case e.Type == "result":
 		d.result(r, e)
-	case e.Type == "system":
-		d.system(r, e)
-	case e.Type == "rate_limit_event":
-		d.limit(r, e)
-	case e.Type == "conversation_reset" && validID(e.NewConversation):
-		r.session = e.NewConversation
-		r.notify("claude began a new conversation of its own")
-	case e.Parent != "": // a sub-agent's: its result comes as a tool's
+	case e.Parent != "":
+		// It is a sub-agent's: its result comes as a tool's.
+	case e.Subtype == "status":
+		r.heard = r.heard || e.Status == "requesting"
+	case e.Subtype == "informational":
+		r.notify("claude: " + e.Content)
+	case e.Subtype == "api_retry":
+		d.retry(r, e)
 	case e.Type == "stream_event":
 		d.stream(r, e.Event)
+	case e.Type == "assistant" && e.Error != "":
+		// These are claude's own words, which the result has too.
+		d.fault = e.Error
 	case e.Type == "assistant":
-		d.assistant(r, e)
+		d.assistant(r, e.Message)
 	case e.Type == "user":
-		d.user(r, e.Message)
-	}
-}
-
-func (d *claudeEvents) system(r *reply, e claudeEvent) {
-	switch e.Subtype {
-	case "init":
-		r.begin(e.SessionID, "") // it names the model it will ask, not the one that answers
-	case "status":
-		r.heard = r.heard || e.Status == "requesting"
-	case "informational":
-		r.notify("claude: " + e.Content)
-	case "compact_boundary":
-		r.notify("claude compacted its own conversation")
-	case "api_retry":
-		if (e.ErrorStatus == 401 || e.ErrorStatus == 403) && e.Attempt >= hopeless {
-			r.failure, r.abort = &failure{text: "the login is refused", code: e.Error, status: e.ErrorStatus}, true
-			return
-		}
-		d.retry(r, e)
-	}
-}
-
-// limit reports a limit that is near, and keeps when one that is reached ends.
-func (d *claudeEvents) limit(r *reply, e claudeEvent) {
-	info := e.RateLimit
-	if info == nil {
-		return
-	}
-	resets := time.Unix(int64(info.ResetsAt), 0)
-	switch info.Status {
-	case "rejected":
-		d.resets = resets
-	case "allowed":
-		d.resets = time.Time{}
-	case "allowed_warning":
-		text := "claude: the " + strings.ReplaceAll(info.Type, "_", " ") + " limit is near"
-		if info.Utilization > 0 {
-			text += fmt.Sprintf(", %.0f %% are used", min(info.Utilization, 1)*100)
-		}
-		if info.ResetsAt > 0 {
-			text += ", it resets " + resets.Format("Jan 2 15:04")
-		}
-		r.notify(text)
+		d.user(r, e.Message.Content)
 	}
 }
 
 // bareModel is the id without claude's own mark of the window: opus[1m].
 func bareModel(model string) string {
-	if model == "<synthetic>" {
-		return ""
-	}
-	model, _, _ = strings.Cut(model, "[")
-	return model
+	return strings.Split(strings.TrimPrefix(model, "<synthetic>"), "[")[0]
 }
 
-// givesPlan is the tool by which claude asks to leave plan mode: the plan is the answer.
-const givesPlan = "ExitPlanMode"
-
-// planOf is the plan in a call, or "".
-func planOf(b claudeBlock) (plan string) {
-	if b.Name == givesPlan && json.Unmarshal(object(b.Input)["plan"], &plan) != nil {
-		return ""
-	}
-	return strings.TrimSpace(plan)
+func (u claudeUsage) usage() provider.Usage {
+	return provider.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output}
 }
 
 // spend counts the usage so far, also of sub-agents: a run may be cut off.
 func (d *claudeEvents) spend(r *reply, e claudeEvent) {
-	var m claudeMessage
+	id, now := e.Message.ID, e.Message.Usage
+	if piece := e.Event; e.Type == "stream_event" {
+		if id, now = piece.Message.ID, piece.Message.Usage; id == "" {
+			id, now = d.streams[e.Parent], piece.Usage
+		}
+		d.streams[e.Parent] = id
+	}
+	was := d.used[id]
+	d.used[id] = provider.Usage{Input: max(was.Input, now.Input), CacheRead: max(was.CacheRead, now.CacheRead),
+		CacheWrite: max(was.CacheWrite, now.CacheWrite), Output: max(was.Output, now.Output)}
+	r.usage = provider.Usage{}
+	for _, used := range d.used {
+		r.usage = r.usage.Add(used)
+	}
+}
+
+func (d *claudeEvents) stream(r *reply, e claudeStream) {
 	switch e.Type {
-	case "assistant":
-		if json.Unmarshal(e.Message, &m) != nil {
-			return
+	case "message_start":
+		broke(r)
+		d.message, r.begun = e.Message.ID, r.sure
+		r.begin("", bareModel(e.Message.Model))
+	case "content_block_start":
+		if e.Block.Type == "text" && !d.joined {
+			r.block()
 		}
-	case "stream_event":
-		var s struct {
-			Message claudeMessage `json:"message"`
-			Usage   claudeUsage   `json:"usage"`
+		d.joined = d.joined && e.Block.Type != "text"
+		if e.Block.Type == "tool_use" {
+			d.writes = e.Block.Name
+			r.calling(d.writes, e.Index, 0)
 		}
-		if json.Unmarshal(e.Event, &s) != nil {
-			return
+	case "content_block_delta":
+		r.think(e.Delta.Thinking)
+		r.say(e.Delta.Text)
+		if e.Delta.Type == "input_json_delta" {
+			r.calling(d.writes, e.Index, len(e.Delta.Input))
 		}
-		if m = s.Message; m.ID == "" {
-			m.ID, m.Usage = d.streams[e.Parent], s.Usage
+	case "message_delta":
+		d.joined = e.Delta.Stop == "max_tokens"
+		// The text of a message that a filter stopped is void when another message follows.
+		if e.Delta.Stop == "refusal" {
+			r.sure = r.begun
 		}
 	}
-	if m.ID == "" || m.Usage == (claudeUsage{}) {
-		return
+}
+
+// broke takes back what came of a message that broke off, which claude asks for once more at once.
+func broke(r *reply) {
+	if r.unsure() {
+		r.void(provider.Retry{Try: 2, Tries: 2, Own: true, Err: &provider.Error{Kind: provider.KindNetwork,
+			Provider: ClaudeName, Message: "the reply broke off", RequestID: r.session}})
 	}
-	d.streams[e.Parent] = m.ID
-	was, now := d.used[m.ID], m.Usage
-	more := provider.Usage{
-		Input: max(now.Input-was.Input, 0), CacheRead: max(now.CacheRead-was.CacheRead, 0),
-		CacheWrite: max(now.CacheWrite-was.CacheWrite, 0), Output: max(now.Output-was.Output, 0),
+}
+
+// retry reports claude's own retry, and takes back the text of the broken message.
+func (d *claudeEvents) retry(r *reply, e claudeEvent) {
+	why := cmp.Or(strings.ReplaceAll(strings.TrimPrefix(e.Error, "unknown"), "_", " "), "no connection")
+	if r.unsure() {
+		why = "the reply broke off"
 	}
-	d.used[m.ID], r.usage = was.Add(more), r.usage.Add(more)
+	wait := time.Duration(e.RetryDelay * float64(time.Millisecond)).Round(100 * time.Millisecond)
+	// The first try is one of a new request.
+	if e.Attempt <= 1 {
+		d.waited = 0
+	}
+	d.waited += wait
+	switch {
+	case (e.ErrorStatus == 401 || e.ErrorStatus == 403) && e.Attempt >= hopeless:
+		r.abort(failure{text: "the login is refused", code: e.Error, status: e.ErrorStatus})
+	case d.waited > r.mayWait:
+		r.abort(failure{text: why + "; claude would wait longer than ARTOO_MAX_RETRY_TIME", status: e.ErrorStatus})
+	default:
+		r.void(provider.Retry{Own: true, Try: e.Attempt + 1, Tries: max(e.MaxRetries, e.Attempt) + 1, Wait: wait,
+			Err: &provider.Error{Kind: kindOf(why, e.ErrorStatus), Provider: ClaudeName, Status: e.ErrorStatus,
+				Message: why, RequestID: r.session}})
+	}
+}
+
+// assistant takes whole blocks of a message. Streamed blocks come once more, which makes them sure.
+func (d *claudeEvents) assistant(r *reply, m claudeMessage) {
+	r.begin("", bareModel(m.Model))
+	streamed := m.ID != "" && m.ID == d.message
+	// It may be given whole after its stream broke off.
+	if !streamed {
+		broke(r)
+	}
+	for _, b := range m.Content {
+		d.calls[b.ID] = b.Name
+		switch {
+		case b.Type == "text" && !streamed:
+			r.block()
+			r.say(b.Text)
+		case b.Type == "thinking" && !streamed:
+			r.think(b.Thinking)
+		case b.Type == "tool_use" && b.Name == givesPlan:
+			r.block()
+			r.say(strings.TrimSpace(field(b.Input, "plan")))
+		case b.Type == "tool_use":
+			r.step(b.Name, about(b.Input))
+		}
+	}
+	r.sure = len(r.text)
 }
 
 // user takes the results of claude's tools: those that failed are shown.
-func (d *claudeEvents) user(r *reply, message json.RawMessage) {
-	_, blocks := readMessage(message)
+func (d *claudeEvents) user(r *reply, blocks claudeBlocks) {
 	for _, b := range blocks {
-		if b.Type == "tool_result" && b.IsError {
-			name := cmp.Or(d.calls[b.CallID], "tool")
-			if name == givesPlan {
-				continue
-			}
-			for _, text := range blocksIn(b.Content) {
-				d.why[b.CallID] += text.Text
-			}
-			r.step(name+" failed", d.why[b.CallID])
+		name := cmp.Or(d.calls[b.CallID], "tool")
+		if b.Type != "tool_result" || !b.IsError || name == givesPlan {
+			continue
 		}
+		for _, said := range b.Content {
+			d.why[b.CallID] += said.Text
+		}
+		r.outcome(name+" failed", d.why[b.CallID])
 	}
-}
-
-func readMessage(data json.RawMessage) (m claudeMessage, blocks []claudeBlock) {
-	if json.Unmarshal(data, &m) != nil {
-		return m, nil
-	}
-	return m, blocksIn(m.Content)
-}
-
-// blocksIn are the blocks of a content, which may be a plain string.
-func blocksIn(content json.RawMessage) (blocks []claudeBlock) {
-	var text string
-	if json.Unmarshal(content, &text) == nil {
-		return []claudeBlock{{Type: "text", Text: text}}
-	}
-	if json.Unmarshal(content, &blocks) != nil {
-		return nil
-	}
-	return blocks
 }
 
 // result is the last event. is_error counts, not the subtype.
 func (d *claudeEvents) result(r *reply, e claudeEvent) {
-	r.over = true
-	r.begin(e.SessionID, "")
-	r.answer = e.Result
+	r.over, r.answer = true, e.Result
 	for _, denied := range e.Denials {
 		if denied.Tool != givesPlan {
 			r.refuse(denied.Tool, about(denied.Input), d.why[denied.ID])
 		}
 	}
-	used := e.usage()
-	switch {
-	case used.Total() > 0 || r.usage.Total() == 0:
-		r.usage = used
-	case used.CostUSD != nil && *used.CostUSD > 0: // an aborted run counts no tokens
-		r.usage.CostUSD = used.CostUSD
-	}
-	if !e.IsError && (e.Subtype == "" || e.Subtype == "success") {
-		switch e.StopReason {
-		case "refusal":
-			r.stop = provider.StopRefusal
-		case "max_tokens":
-			r.notify("claude's reply is cut at its limit")
-		}
-		return
-	}
-	f := &failure{text: e.Result, code: e.Subtype, status: e.APIErrorStatus}
-	if e.Subtype == "success" {
-		f.code = d.fault
-	}
-	for _, raw := range e.Errors {
-		var text string
-		// In brackets stand notes for claude's makers.
-		if f.text == "" && json.Unmarshal(raw, &text) == nil && !strings.HasPrefix(text, "[") {
-			f.text = text
-		}
-	}
-	f.text = cmp.Or(f.text, strings.ReplaceAll(e.Subtype, "_", " "))
-	f.kind = map[string]provider.ErrorKind{
-		"authentication_failed": provider.KindAuth, "billing_error": provider.KindBilling,
-		"rate_limit": provider.KindRateLimit,
-	}[d.fault]
-	if e.Subtype == "error_max_budget_usd" || e.Subtype == "error_max_turns" {
-		f.kind = provider.KindCap
-	}
-	if !d.resets.IsZero() && (f.kind == "" || f.kind == provider.KindRateLimit) {
-		f.kind, f.after = provider.KindRateLimit, max(time.Until(d.resets), 0)
-	}
-	r.failure = f
-}
-
-func (e claudeEvent) usage() provider.Usage {
-	u := provider.Usage{
-		Input: e.Usage.Input, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite, Output: e.Usage.Output,
-	}
-	if len(e.ModelUsage) > 0 { // sub-agents and small models included, as in the cost
-		u = provider.Usage{}
+	used := e.Usage.usage()
+	// These include sub-agents and small models, as the cost does.
+	if len(e.ModelUsage) > 0 {
+		used = provider.Usage{}
 	}
 	for _, m := range e.ModelUsage {
-		u = u.Add(provider.Usage{Input: m.Input, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite, Output: m.Output})
+		used = used.Add(claudeUsage(m).usage())
 	}
-	u.CostUSD = e.Cost
-	return u
+	// A run that was aborted counts no tokens.
+	if used.Total() > 0 || r.usage.Total() == 0 {
+		r.usage, r.usage.CostUSD = used, e.Cost
+	} else if e.Cost != nil && *e.Cost > 0 {
+		r.usage.CostUSD = e.Cost
+	}
+	if e.IsError || e.Subtype != "" && e.Subtype != "success" {
+		r.failure = d.failed(e)
+		return
+	}
+	if e.StopReason == "refusal" {
+		r.stop = provider.StopRefusal
+	}
+}
+
+func (d *claudeEvents) failed(e claudeEvent) failure {
+	text := e.Result
+	for _, said := range e.Errors {
+		// In brackets stand notes for claude's makers.
+		if said, _ := said.(string); !strings.HasPrefix(said, "[") {
+			text = cmp.Or(text, said)
+		}
+	}
+	return failure{text: cmp.Or(text, strings.ReplaceAll(e.Subtype, "_", " ")),
+		code: cmp.Or(d.fault, strings.TrimPrefix(e.Subtype, "success")), status: e.APIErrorStatus}
 }

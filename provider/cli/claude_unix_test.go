@@ -22,7 +22,7 @@ func claudeText(text string) string {
 		`{"type":"assistant","message":{"id":"m-%d","model":"claude-opus-4-8","content":[{"type":"text","text":%q}]},"parent_tool_use_id":null,"session_id":"s-1"}`, len(text), text)
 }
 
-func claudeStream(event string) string {
+func streamed(event string) string {
 	return `{"type":"stream_event","event":` + event + `,"parent_tool_use_id":null,"session_id":"s-1"}`
 }
 
@@ -50,10 +50,10 @@ func TestClaudeAnswers(t *testing.T) {
 
 func TestClaudeSaysThatItWritesACall(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit,
-		claudeStream(`{"type":"message_start","message":{"id":"m1","model":"claude-opus-4-8"}}`),
-		claudeStream(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"Write","input":{}}}`),
-		claudeStream(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"file_"}}`),
-		claudeStream(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"path\":\"a\"}"}}`),
+		streamed(`{"type":"message_start","message":{"id":"m1","model":"claude-opus-4-8"}}`),
+		streamed(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"Write","input":{}}}`),
+		streamed(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"file_"}}`),
+		streamed(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"path\":\"a\"}"}}`),
 		claudeText("Hello."), claudeGood))
 	var got []provider.CallDelta
 	s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}, SessionID: "one",
@@ -71,13 +71,13 @@ func TestClaudeSaysThatItWritesACall(t *testing.T) {
 // The deltas come, and then the same text again; a sub-agent's text is left out.
 func TestClaudeTextIsShownOnce(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit,
-		claudeStream(`{"type":"message_start","message":{"id":"m1","model":"claude-opus-4-8"}}`),
-		claudeStream(`{"type":"content_block_start","index":0,"content_block":{"type":"thinking"}}`),
-		claudeStream(`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Hm."}}`),
+		streamed(`{"type":"message_start","message":{"id":"m1","model":"claude-opus-4-8"}}`),
+		streamed(`{"type":"content_block_start","index":0,"content_block":{"type":"thinking"}}`),
+		streamed(`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Hm."}}`),
 		`{"type":"assistant","message":{"id":"m1","content":[{"type":"thinking","thinking":"Hm."}]}}`,
-		claudeStream(`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`),
-		claudeStream(`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Let me "}}`),
-		claudeStream(`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"look."}}`),
+		streamed(`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`),
+		streamed(`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Let me "}}`),
+		streamed(`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"look."}}`),
 		`{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"Let me look."}]}}`,
 		`{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"false\nrm x"}}]}}`,
 		`{"type":"assistant","message":{"id":"sub","content":[{"type":"text","text":"SUB"}]},"parent_tool_use_id":"t1"}`,
@@ -113,6 +113,7 @@ func TestClaudeStaysAfterItsResult(t *testing.T) {
 	if took := time.Since(began); took > 30*time.Second { // little more than a second on an idle machine
 		t.Errorf("it was waited for %s", took)
 	}
+	s.cli.Wait()
 	s.gone("pid")
 	s.gone("child")
 }
@@ -121,8 +122,8 @@ func TestClaudeStopsMidway(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."))+"echo $$ >$DIR/pid; exec sleep 100\n")
 	s.cli.Idle = 300 * time.Millisecond
 	o := s.ask(user("hi"))
-	o.fails(t, provider.KindTimeout, "said nothing for 300ms")
-	s.cli.Close()
+	o.fails(t, provider.KindTimeout, "has done nothing for 300ms")
+	s.cli.Wait()
 	s.gone("pid")
 	if o.text != "Hello." {
 		t.Errorf("what came is %q", o.text)
@@ -169,26 +170,18 @@ func TestClaudeErrorOnlyOnStdout(t *testing.T) {
 }
 
 func TestClaudeErrorWithSubtypeSuccess(t *testing.T) {
-	resets := time.Now().Add(2 * time.Hour).Unix()
 	s := newStandIn(t, ClaudeName, events(claudeInit,
-		fmt.Sprintf(
-			`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%d,"rateLimitType":"five_hour"}}`, resets),
+		`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","rateLimitType":"five_hour"}}`,
 		`{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"You've hit your limit"}]},"error":"rate_limit"}`,
 		`{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your limit","session_id":"s-1"}`)+"exit 1\n")
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindRateLimit, "hit your limit")
-	if o.err.Status != 429 || o.err.RetryAfter < 119*time.Minute || o.err.RetryAfter > 2*time.Hour {
-		t.Errorf("status %d, again after %s", o.err.Status, o.err.RetryAfter)
+	if o.err.Status != 429 {
+		t.Errorf("status %d", o.err.Status)
 	}
 	if o.text != "" {
 		t.Errorf("the error was shown as the answer: %q", o.text)
 	}
-}
-
-func TestClaudeArrayOfEvents(t *testing.T) {
-	s := newStandIn(t, ClaudeName,
-		events("["+strings.Join([]string{claudeInit, claudeText("Hello."), claudeGood}, ",")+"]"))
-	s.ask(user("hi")).want(t, "Hello.")
 }
 
 // The last message comes a while after the tool saw the end of its input: it is
@@ -206,7 +199,7 @@ func TestClaudeIsNotEndedAfterItsInput(t *testing.T) {
 func TestClaudeMayFinishAfterItsResult(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "trap 'echo >$DIR/signalled; exit 143' TERM INT HUP\n"+claudeGreets+
 		"sleep 0.3; echo >$DIR/written\n")
-	s.cli.timeouts.end = 20 * time.Second
+	s.cli.waits.end = 20 * time.Second
 	s.ask(user("hi")).want(t, "Hello.")
 	if s.exists("signalled") || !s.exists("written") {
 		t.Error("it was ended before it was done")
@@ -216,7 +209,7 @@ func TestClaudeMayFinishAfterItsResult(t *testing.T) {
 func TestNestedSessionVariables(t *testing.T) {
 	all := []string{"HOME=/h", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CODEX_THREAD_ID=x", "GEMINI_CLI=1"}
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood))
-	s.cli.Environ, _ = Environ(ClaudeName, append(all, s.cli.Environ...), nil, nil)
+	s.cli.Environ, _ = Environ(ClaudeName, append(all, s.cli.Environ...), nil, nil, nil)
 	s.ask(user("hi")).want(t, "Hello.")
 	env := "\n" + s.given("env", 1)
 	for _, name := range nested {
@@ -265,7 +258,7 @@ func TestClaudeNoiseOnStdout(t *testing.T) {
 func TestClaudeResultAndExitStatus(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood)+
 		"echo 'Error: the disk is full' >&2; exit 3\n")
-	s.cli.timeouts.end = 20 * time.Second // it ends by itself, also on a busy machine
+	s.cli.waits.end = 20 * time.Second // it ends by itself, also on a busy machine
 	s.ask(user("hi")).fails(t, provider.KindProvider, "the disk is full")
 }
 
@@ -276,7 +269,7 @@ func TestClaudeLoginIsRefused(t *testing.T) {
 	}
 	s := newStandIn(t, ClaudeName, events(claudeInit, retry(1), retry(2), retry(3))+"echo $$ >$DIR/pid; exec sleep 100\n")
 	s.cli.Withheld = []string{"ANTHROPIC_API_KEY"}
-	s.cli.timeouts.interrupt = time.Millisecond
+	s.cli.waits.interrupt = time.Millisecond
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindAuth, "login is refused")
 	if !strings.Contains(o.err.Hint, "/login") || !strings.Contains(o.err.Hint, "ARTOO_PASS_ENV=ANTHROPIC_API_KEY") {
@@ -286,7 +279,7 @@ func TestClaudeLoginIsRefused(t *testing.T) {
 		o.retries[1].Tries != 11 || o.retries[0].Err.Error() != "claude-cli: authentication failed (401)" {
 		t.Errorf("retries %+v", o.retries)
 	}
-	s.cli.Close()
+	s.cli.Wait()
 }
 
 // Claude's waits for retries of one request are bounded as for other providers.
@@ -303,15 +296,15 @@ func TestClaudeDoesNotWaitLongerThanItMay(t *testing.T) {
 		retries int
 	}{
 		{events(claudeInit, retry(1, 50, 529, "overloaded"), retry(2, 50, 529, "overloaded"), retry(3, 50, 529, "overloaded")) + hangs,
-			0, provider.KindOverloaded, 2},
-		{events(claudeInit, retry(1, 1, 429, "rate_limit")) + hangs, -1, provider.KindRateLimit, 0},
+			2 * time.Minute, provider.KindOverloaded, 2},
+		{events(claudeInit, retry(1, 1, 429, "rate_limit")) + hangs, 0, provider.KindRateLimit, 0},
 		// The next request has its own time.
 		{events(claudeInit, retry(1, 50, 529, "overloaded"), claudeText("Hello."), retry(1, 50, 529, "overloaded"), claudeGood),
 			time.Minute, "", 2},
 	} {
 		s := newStandIn(t, ClaudeName, c.script)
 		s.cli.MaxRetry = c.most
-		s.cli.timeouts.interrupt = time.Millisecond
+		s.cli.waits.interrupt = time.Millisecond
 		o := s.ask(user("hi"))
 		if c.kind == "" {
 			o.want(t, "Hello.")
@@ -321,16 +314,6 @@ func TestClaudeDoesNotWaitLongerThanItMay(t *testing.T) {
 		if len(o.retries) != c.retries {
 			t.Errorf("%d retries, want %d: %+v", len(o.retries), c.retries, o.retries)
 		}
-		s.cli.Close()
-	}
-}
-
-func TestClaudeTellsOfALimitThatIsNear(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit,
-		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","rateLimitType":"five_hour","utilization":0.85}}`, claudeText("Hello."), claudeGood))
-	o := s.ask(user("hi"))
-	o.want(t, "Hello.")
-	if want := []string{"claude: the five hour limit is near, 85 % are used"}; !slices.Equal(o.notices, want) {
-		t.Errorf("notices %q", o.notices)
+		s.cli.Wait()
 	}
 }

@@ -42,8 +42,8 @@ func TestCodexAnswers(t *testing.T) {
 		codexText("Done."), codexText("All of it."), codexEnd(100, 40, 7)))
 	o := s.ask(user("hi"))
 	o.want(t, "Done.\n\nAll of it.")
-	want := []string{"command: go test", "command ended with 1: FAIL", "change: update a.go, add b.go", "db ask: q",
-		"ask failed: no table", "web search: go 1.26"}
+	want := []string{"command: go test", "command failed: FAIL", "change: update a.go, add b.go", "db ask: q",
+		"db ask failed: no table", "web search: go 1.26"}
 	if !slices.Equal(o.steps, want) {
 		t.Errorf("steps %q", o.steps)
 	}
@@ -54,8 +54,8 @@ func TestCodexAnswers(t *testing.T) {
 		t.Errorf("usage %+v", u)
 	}
 	args := strings.Fields(s.given("args", 1))
-	if want := []string{"exec", "--json", "--skip-git-repo-check", "--config=" + trustLevel(s.cli.place(), false),
-		"--sandbox=read-only", "--ignore-rules", "-"}; !slices.Equal(args, want) {
+	if want := []string{"exec", "--json", "--skip-git-repo-check",
+		"--config=" + trustLevel(s.cli.Dir, s.cli.Dir, false), "--sandbox=read-only", "--ignore-rules", "-"}; !slices.Equal(args, want) {
 		t.Errorf("arguments %q", args)
 	}
 }
@@ -86,8 +86,9 @@ func TestCodexErrorIsNotTheEnd(t *testing.T) {
 func TestCodexReconnectsForEver(t *testing.T) {
 	s := newStandIn(t, CodexName, events(codexBegin)+
 		`while :; do echo '{"type":"error","message":"Reconnecting... waiting for network"}'; sleep 0.05; done`)
-	s.cli.timeouts.stuck = 150 * time.Millisecond
-	s.ask(user("hi")).fails(t, provider.KindNetwork, "waiting for network")
+	s.cli.Idle = 150 * time.Millisecond
+	s.ask(user("hi")).fails(t, provider.KindTimeout,
+		"codex has done nothing for 150ms: Reconnecting... waiting for network")
 }
 
 func TestCodexCountsForItsThread(t *testing.T) {
@@ -140,7 +141,7 @@ func TestAnInterruptedCodexKeepsItsThread(t *testing.T) {
 	if took > 2*time.Second { // 100 ms on an idle machine
 		t.Errorf("it took %s to stop", took)
 	}
-	s.cli.Close()
+	s.cli.Wait()
 	s.gone("pid")
 	s.gone("stray")
 	// A second one would make most tools drop everything.
@@ -148,7 +149,7 @@ func TestAnInterruptedCodexKeepsItsThread(t *testing.T) {
 		t.Errorf("it was not interrupted once, as by Ctrl-C: %q, %v", got, err)
 	}
 	partial := provider.Message{Role: provider.RoleAssistant, Provider: CodexName, Partial: true,
-		Parts: []provider.Part{provider.Text{Text: "Half"}}}
+		Parts: []provider.Part{o.err.Keep[0], provider.Text{Text: "Half"}}}
 	s.ask(user("long task"), partial, user("go on")).want(t, "Two.")
 	if args, told := s.given("args", 2), s.given("stdin", 2); !strings.Contains(args, "resume\nth-1\n") || told != "go on" {
 		t.Errorf("arguments %q, told %q", args, told)
@@ -168,14 +169,14 @@ func TestInterruptIsIgnored(t *testing.T) {
 	s := newStandIn(t, CodexName,
 		"trap 'echo >$DIR/interrupted' INT\ntrap 'echo >$DIR/terminated' TERM\necho $$ >$DIR/pid\n"+
 			events(codexBegin, codexText("Half"))+"while :; do sleep 0.02; done\n")
-	s.cli.timeouts.interrupt, s.cli.timeouts.terminate = time.Second, time.Second
+	s.cli.waits.interrupt, s.cli.waits.terminate = time.Second, time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 		if _, ok := e.(provider.TextDelta); ok {
 			cancel()
 		}
 	}).fails(t, provider.KindCanceled, "stopped")
-	s.cli.Close()
+	s.cli.Wait()
 	s.gone("pid")
 	if !s.exists("interrupted") || !s.exists("terminated") {
 		t.Error("it was killed without being asked")
@@ -190,7 +191,7 @@ func TestBreakingOffStopsTheTool(t *testing.T) {
 			break
 		}
 	}
-	s.cli.Close()
+	s.cli.Wait()
 	s.gone("pid")
 }
 
@@ -200,6 +201,7 @@ func TestNothingOutlivesTheRun(t *testing.T) {
 		"setsid sleep 100 >/dev/null 2>&1 & echo $! >$DIR/stray\nsleep 100 & echo $! >$DIR/child\n"+
 			events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
 	s.ask(user("hi")).want(t, "Hello.")
+	s.cli.Wait()
 	s.gone("stray")
 	s.gone("child")
 }

@@ -3,165 +3,92 @@ package cli
 import (
 	"cmp"
 	"os"
-	"slices"
-	"strconv"
+	"regexp"
 	"strings"
+	"sync"
 
 	"artoo/provider"
 )
 
-// The words of a failure's kind; the first that fits decides, + joins words that must all occur.
+// The words of a failure's kind, as expressions; the first that fits decides.
 var kindWords = []struct {
 	kind  provider.ErrorKind
-	words []string
+	words string
 }{
-	{provider.KindContext, []string{
-		"prompt is too long", "context_length_exceeded", "context window", "input token count+exceeds the maximum",
-	}},
-	{provider.KindBilling, []string{
-		"credit balance", "insufficient_quota", "payment required", "billing hard limit",
-		"quota exceeded. check your plan",
-	}},
-	{provider.KindRateLimit, []string{
-		"usage limit", "session limit", "weekly limit", "hit your limit", "limit reached", "rate limit", "rate_limit",
-		"too many requests", "exceeded your current quota", "resource_exhausted", "quota will reset",
-		"exhausted your",
-	}},
-	{provider.KindAuth, []string{
-		"not logged in", "run /login", "invalid api key", "incorrect api key", "api key not valid", "unauthorized",
-		"unauthenticated", "set an auth method", "invalid auth method", "authentication", "login is refused",
-		"log in again", "login again", "sign in again", "oauth token", "missing bearer", "refresh token",
-		"api_key environment variable", "missing environment variable",
-	}},
-	{provider.KindConfig, []string{
-		"model+not found", "model+does not exist", "model+may not exist", "model+not supported", "unknown model",
-		"invalid model", "issue with the selected model", "not a trusted", "not trusted", "untrusted",
-	}},
-	{provider.KindOverloaded, []string{"overloaded", "high demand", "at capacity", "server is busy"}},
-	{provider.KindNetwork, []string{
-		"stream disconnected", "error sending request", "econnrefused", "econnreset", "enotfound", "eai_again",
-		"fetch failed", "lookup address", "connection error", "unable to connect", "network error",
-	}},
-	{provider.KindTimeout, []string{"timed out", "timeout"}},
-	{provider.KindRefused, []string{"usage policy", "content policy", "blocked by safety"}},
+	{provider.KindCap, `error_max_budget_usd|error_max_turns`},
+	{provider.KindContext, `prompt is too long|context_length_exceeded|context window|` +
+		`input token count.*exceeds the maximum`},
+	{provider.KindBilling, `credit balance|insufficient_quota|payment required|billing hard limit|billing_error|` +
+		`quota exceeded. check your plan`},
+	{provider.KindRateLimit, `usage limit|session limit|weekly limit|hit your limit|limit reached|rate limit|` +
+		`rate_limit|too many requests|exceeded your current quota|resource_exhausted|quota will reset|exhausted your`},
+	{provider.KindAuth, `not logged in|run /login|invalid api key|incorrect api key|api key not valid|unauthorized|` +
+		`unauthenticated|set an auth method|invalid auth method|authentication|login is refused|` +
+		`log in again|login again|sign in again|oauth token|missing bearer|refresh token|` +
+		`api_key environment variable|missing environment variable`},
+	{provider.KindConfig, `model.*(not found|does not exist|may not exist|not supported)|unknown model|` +
+		`invalid model|issue with the selected model|not a trusted|not trusted|untrusted`},
+	{provider.KindOverloaded, `overloaded|high demand|at capacity|server is busy|service unavailable`},
+	{provider.KindNetwork, `stream disconnected|error sending request|econnrefused|econnreset|enotfound|eai_again|` +
+		`fetch failed|lookup address|connection error|unable to connect|network error`},
+	{provider.KindTimeout, `timed out|timeout`},
+	{provider.KindInvalid, `status 400`},
+	{provider.KindRefused, `usage policy|content policy|blocked by safety`},
 }
 
 // lostWords are how a tool says that it has no such session.
-var lostWords = []string{
-	"no conversation found with session id", "no rollout found", "thread/resume failed",
-	"no previous sessions found", "invalid session identifier", "error resuming session", "session not found",
-	"no saved session",
-}
+const lostWords = `no conversation found with session id|no rollout found|thread/resume failed|` +
+	`no previous sessions found|invalid session identifier|error resuming session|session not found|no saved session`
 
-// usageWords are how a tool says that it does not know an option.
-var usageWords = []string{
-	"unknown option", "unknown argument", "unexpected argument", "unrecognized option", "unrecognized subcommand",
-	"invalid value+for", "invalid values:", "only available when experimental", "is invalid. allowed choices",
-}
+// fits reports whether a text has words that an expression matches, in letters of any case.
+func fits(text, words string) bool { return regexp.MustCompile("(?is)" + words).MatchString(text) }
 
-func fits(text string, patterns []string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		missing := func(word string) bool { return !strings.Contains(text, word) }
-		return !slices.ContainsFunc(strings.Split(p, "+"), missing)
-	})
+// hints are the next steps of the user, in which TOOL is the program.
+var hints = map[provider.ErrorKind]string{
+	provider.KindConfig:    "choose another model with --model, by the name TOOL has for it",
+	provider.KindRateLimit: "again when TOOL allows it, or choose another provider with --provider",
+	provider.KindCap:       "a higher cap, or another message to go on",
+	provider.KindNetwork:   "check the network and HTTPS_PROXY; TOOL in this directory shows more",
+	provider.KindProvider:  "TOOL in this directory shows the error; artoo doctor says whether TOOL is new enough",
+	provider.KindInvalid:   "TOOL in this directory shows the error",
+	provider.KindContext:   "/clear: TOOL's own conversation is full",
 }
 
 // judge finds the error of a run that did not end well.
-func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) error {
-	code := exitCode(state)
-	f := cmp.Or(r.reply.failure, &failure{})
-	said := strings.ToLower(f.text + "\n" + stderr + "\n" + string(r.noise))
-	if p.session.ID != "" && !r.reply.heard && fits(said, lostWords) {
-		r.lost = true
+func (r *run) judge(state *os.ProcessState, stderr string) error {
+	f, noise := r.reply.failure, r.noise.String()
+	r.lost = r.session.ID != "" && !r.reply.heard && fits(f.text+"\n"+stderr+"\n"+noise, lostWords)
+	code, why := state.ExitCode(), "without its last event"
+	if code != 0 {
+		why = "with " + strings.TrimPrefix(state.String(), "exit ")
 	}
-	if r.reply.events == 0 && fits(said, usageWords) {
-		if old := r.old(r.dialect, r.version(r.ctx, path), said); old != nil {
-			return old
-		}
-		why := r.dialect.program + " rejects artoo's request: " + r.reason(stderr)
-		return r.fault(provider.KindConfig, why, r.dialect.install+" renews it", nil)
+	why = r.program + " ended " + why
+	if said := cmp.Or(reason(stderr), reason(noise)); said != "" {
+		why += ": " + said
 	}
-	own := *f
-	own.text = cmp.Or(own.text, r.reason(stderr), lastLine(string(r.noise)))
-	switch {
-	case own.text == "" && code == 0:
-		own.text = r.dialect.program + " ended without its last event: the answer is not whole"
-	case own.text == "":
-		own.text = r.dialect.program + " " + ending(state) + " and said nothing"
-	case f.text == "" && code == 0:
-		own.text = r.dialect.program + " ended without its last event: " + own.text
-	}
-	own.status = cmp.Or(own.status, r.dialect.https[code])
-	own.kind = cmp.Or(own.kind, r.dialect.exits[code])
-	return r.failed(&own, stderr)
-}
-
-// exitCode is -1 for a tool without one.
-func exitCode(state *os.ProcessState) int {
-	if state == nil {
-		return -1
-	}
-	return state.ExitCode()
-}
-
-func ending(state *os.ProcessState) string {
-	if code := exitCode(state); code >= 0 {
-		return "ended with status " + strconv.Itoa(code)
-	}
-	if how, ok := strings.CutPrefix(state.String(), "signal: "); ok {
-		return "was ended by a signal (" + how + ")"
-	}
-	return "ended, nobody knows how,"
+	f.text, f.status, f.kind = cmp.Or(f.text, why), cmp.Or(f.status, r.https[code]), cmp.Or(f.kind, r.exits[code])
+	return r.failed(f, stderr)
 }
 
 // failed makes the error of a failure by its kind, its text, then its status.
-func (r *run) failed(f *failure, stderr string) *provider.Error {
-	e := r.fault(f.kind, strings.TrimRight(r.masked(oneLine(f.text)), "."), "", nil)
+func (r *run) failed(f failure, stderr string) error {
+	words := f.text + " " + f.code
+	f.kind = cmp.Or(f.kind, kindOf(words, f.status))
+	e := r.fault(f.kind, strings.TrimRight(oneLine(f.text), "."),
+		strings.ReplaceAll(hints[f.kind], "TOOL", r.program), nil)
 	e.Status, e.Code, e.RequestID = f.status, f.code, r.reply.session
-	e.Usage, e.RetryAfter = r.spent(), f.after
-	words := strings.ToLower(f.text + " " + f.code)
-	if e.Kind == "" {
-		e.Kind = kindOf(words, f.status)
-	}
-	d := r.dialect
-	switch e.Kind {
-	case provider.KindAuth:
-		e.Hint = "log in: " + d.login
-		if name := missingVariable(f.text); name != "" && r.variable(name) == "" {
-			e.Hint = "ARTOO_PASS_ENV=" + name + " lets " + d.program + " have that variable, if it is set; or " + e.Hint
-		} else if len(r.Withheld) > 0 {
+	e.Usage, e.Elsewhere = r.spent(), f.kind == provider.KindContext
+	switch {
+	case f.kind == provider.KindAuth:
+		e.Hint = "log in: " + r.login
+		if len(r.Withheld) > 0 {
 			e.Hint += "; or ARTOO_PASS_ENV=" + r.Withheld[0] + " lets it use that key"
 		}
-	case provider.KindConfig:
-		e.Hint = "choose another model with --model, by the name " + d.program + " has for it"
-		if strings.Contains(words, "trust") || strings.Contains(strings.ToLower(stderr), "trust") {
-			e.Hint = "start " + d.program + " in this directory and trust it there"
-			if d.trusts != nil {
-				e.Hint = "artoo trust, once you have looked at the project; or " + e.Hint
-			}
-		}
-	case provider.KindRateLimit:
-		e.Hint = "again when " + d.program + " allows it, or choose another provider with --provider"
-	case provider.KindCap:
-		e.Hint = "a higher cap, or another message to go on"
-	case provider.KindNetwork:
-		e.Hint = "check the network and HTTPS_PROXY; " + d.program + " in this directory shows more"
-	case provider.KindProvider, provider.KindInvalid:
-		e.Hint = d.program + " in this directory shows the error"
-	case provider.KindContext:
-		e.Elsewhere = true
-		e.Hint = "/clear: " + d.program + "'s own conversation is full"
+	case f.kind == provider.KindConfig && fits(words+stderr, "trust"):
+		e.Hint = "artoo trust, once you have looked at the project; or start " + r.program +
+			" in this directory and trust it there"
 	}
 	return e
-}
-
-// missingVariable is the environment variable that a text says is missing, or "".
-func missingVariable(text string) string {
-	_, name, ok := strings.Cut(text, "issing environment variable: `")
-	if name, _, closed := strings.Cut(name, "`"); ok && closed && validID(name) {
-		return name
-	}
-	return ""
 }
 
 func kindOf(words string, status int) provider.ErrorKind {
@@ -181,39 +108,24 @@ func kindOf(words string, status int) provider.ErrorKind {
 	return cmp.Or(kind, provider.KindProvider)
 }
 
-// masked takes the keys that the tool was given out of its output.
-func (r *run) masked(text string) string {
-	for _, kv := range r.Environ {
-		name, value, _ := strings.Cut(kv, "=")
-		if len(value) >= 8 && slices.Contains(slices.Concat(r.dialect.own, r.dialect.keys), name) {
-			text = strings.ReplaceAll(text, value, "(key)")
-		}
-	}
-	return text
-}
+// noise matches a line that is a place in a trace or a wait for input; named one that says what went wrong.
+var (
+	noise = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(.{0,2}$|at |Stack backtrace|\[STARTUP\]|Warning:|WARNING:)|<unknown>|from stdin`)
+	})
+	named = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^error[\s:]*(.+)`) })
+)
 
-// reason is the last line of stderr that names an error, else the last outside a trace.
-func (r *run) reason(stderr string) string {
+// reason is the last line that names an error, else the last that is not noise.
+func reason(text string) (last string) {
 	found := ""
-	for line := range strings.Lines(stderr) {
-		const word = "error"
-		if line = strings.TrimSpace(line); len(line) > len(word) && strings.EqualFold(line[:len(word)], word) {
-			found = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line[len(word):]), ":"))
-		}
-	}
-	return cmp.Or(found, lastLine(stderr))
-}
-
-// lastLine is the last line that is not just a place in a trace or a wait for input.
-func lastLine(text string) string {
-	for _, line := range slices.Backward(strings.Split(text, "\n")) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		begins := func(word string) bool { return strings.HasPrefix(line, word) }
-		noise := strings.Contains(line, "<unknown>") || strings.Contains(line, "from stdin") ||
-			slices.ContainsFunc([]string{"at ", "Stack backtrace", "[STARTUP]", "Warning:", "WARNING:"}, begins)
-		if len(line) >= 3 && !noise {
-			return line
+		if m := named().FindStringSubmatch(line); m != nil {
+			found = m[1]
+		} else if !noise().MatchString(line) {
+			last = line
 		}
 	}
-	return ""
+	return cmp.Or(found, last)
 }

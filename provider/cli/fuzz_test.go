@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"artoo/provider"
+	"artoo/tool/shell"
 )
 
 // FuzzEvents gives each tool's decoder any lines: nothing may panic, no text may be lost between the events and the
@@ -23,12 +25,12 @@ func FuzzEvents(f *testing.F) {
 	f.Add(`{"type":"init","session_id":"g","model":"auto"}` + "\n" +
 		`{"type":"message","role":"assistant","content":"hi","delta":true}` + "\n" +
 		`{"type":"result","status":"error","error":{"message":"[API Error: }{"}}`)
-	f.Add(`[{"type":"result"},null,1,{}]`)
 	f.Fuzz(func(t *testing.T, lines string) {
 		for _, name := range []string{ClaudeName, CodexName, GeminiName} {
 			shown, last := "", ""
-			r := &run{CLI: &CLI{Name: name}, dialect: dialects[name]}
-			r.reply = &reply{mayBeStuck: usual.stuck, send: func(e provider.Event) {
+			r := &run{CLI: &CLI{Name: name, Trace: func(string, string) {}}, dialect: dialects[name],
+				noise: shell.NewSpool(mostNoise)}
+			r.reply = &reply{send: func(e provider.Event) {
 				switch e := e.(type) {
 				case provider.TextDelta:
 					shown, last = shown+e.Text, last+e.Text
@@ -39,20 +41,21 @@ func FuzzEvents(f *testing.F) {
 					}
 				}
 			}}
-			d := r.dialect.events()
+			event := r.events()
 			for line := range strings.Lines(lines) {
-				r.line(d, []byte(line))
+				e := provider.AsError(r.take(event, bytes.TrimSpace([]byte(line))))
+				if e != nil && e.Kind == "" {
+					t.Error("an error without a kind")
+				}
 			}
-			if shown != strings.ToValidUTF8(shown, "") || r.reply.text.String() != last {
-				t.Errorf("%s: shown %q, kept %q of %q", name, shown, r.reply.text.String(), last)
+			if shown != strings.ToValidUTF8(shown, "") || string(r.reply.text) != last {
+				t.Errorf("%s: shown %q, kept %q of %q", name, shown, r.reply.text, last)
 			}
 			r.reply.finish()
-			m, err := r.reply.message(name, "m", session{ID: r.reply.session})
-			must(t, err)
-			if _, err := provider.Marshal(m); err != nil {
+			if _, err := provider.Marshal(r.reply.message(name, "m", r.sessionAfter().part())); err != nil {
 				t.Error(err)
 			}
-			if r.reply.failure != nil && r.failed(r.reply.failure, "").Kind == "" {
+			if provider.AsError(r.failed(r.reply.failure, "")).Kind == "" {
 				t.Error("a failure without a kind")
 			}
 		}

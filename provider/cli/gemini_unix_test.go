@@ -3,6 +3,9 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,8 +25,7 @@ func TestGeminiAnswers(t *testing.T) {
 		`{"type":"tool_result","tool_id":"1","status":"error","error":{"type":"x","message":"denied"}}`,
 		`{"type":"error","severity":"warning","message":"loop detected"}`,
 		`{"type":"message","role":"assistant","content":"Hel","delta":true}`,
-		`{"type":"message","role":"assistant","content":"lo.","delta":true}`, geminiGood)+
-		`echo 'Approval mode overridden to "default" because the current folder is not trusted.' >&2`+"\n")
+		`{"type":"message","role":"assistant","content":"lo.","delta":true}`, geminiGood))
 	o := s.ask(user("hi"))
 	o.want(t, "Hello.")
 	if o.text != "Let me look.Hello." {
@@ -32,18 +34,20 @@ func TestGeminiAnswers(t *testing.T) {
 	if want := []string{"run_shell_command: ls", "run_shell_command failed: denied"}; !slices.Equal(o.steps, want) {
 		t.Errorf("steps %q", o.steps)
 	}
-	if want := []string{"gemini: loop detected",
-		`gemini: Approval mode overridden to "default" because the current folder is not trusted.`}; !slices.Equal(
-		o.notices, want) {
+	if want := []string{"gemini: loop detected"}; !slices.Equal(o.notices, want) {
 		t.Errorf("notices %q", o.notices)
 	}
 	if u := o.done.Usage; u.Input != 23 || u.CacheRead != 10 || u.Output != 21 || o.done.Message.Model != "gemini-3-pro" {
 		t.Errorf("usage %+v of %s", u, o.done.Message.Model)
 	}
-	if args := strings.Fields(s.given("args", 1)); !slices.Equal(args, []string{"--prompt=",
-		"--output-format=stream-json", "--approval-mode=plan", "--admin-policy=" + s.cli.policy,
-		"--allowed-mcp-server-names=none"}) {
-		t.Errorf("arguments %q", args)
+	args := strings.Fields(s.given("args", 1))
+	policy, ok := strings.CutPrefix(args[3], "--admin-policy=")
+	if args[3] = ""; !ok || !slices.Equal(args, []string{"--prompt=", "--output-format=stream-json",
+		"--approval-mode=plan", "", "--allowed-mcp-server-names=none"}) {
+		t.Errorf("arguments %q, policy %q", args, policy)
+	}
+	if _, err := os.Stat(policy); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the policy is left: %v", err)
 	}
 }
 
@@ -59,14 +63,6 @@ func TestGeminiAndClaudePromptsAreNoCommands(t *testing.T) {
 	c.ask(user(" /compact")).want(t, "Hello.")
 	if got := c.given("stdin", 1); got != "The user's message:\n\n /compact" {
 		t.Errorf("claude was told %q", got)
-	}
-}
-
-func TestGeminiReadsNoMoreThanItCan(t *testing.T) {
-	s := newStandIn(t, GeminiName, "")
-	s.ask(user(strings.Repeat("x", 8<<20+1))).fails(t, provider.KindInvalid, "reads no more than 8388608")
-	if s.exists("args.1") {
-		t.Error("it was run")
 	}
 }
 

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"artoo/provider"
 	"artoo/tool/text"
@@ -12,16 +15,19 @@ import (
 
 // The forms of the parts that a reply consists of beside its text.
 const (
-	formSession  = provider.FormSession // Opaque is a session
-	formStep     = "cli_step"           // Text describes the tool's step
-	formSaid     = "cli_said"           // Text is the model's text before a step
+	// Opaque is a session.
+	formSession = provider.FormSession
+	// Text describes the tool's step.
+	formStep = "cli_step"
+	// Text is the model's text before a step.
+	formSaid     = "cli_said"
 	formThinking = "cli_thinking"
 )
 
-// Bounds of the history for a tool that has not seen it.
+// Bounds of the history for a tool that has not seen it, in bytes: of one result, and in all. Both ends are kept.
 const (
-	mostResult     = 4 << 10   // bytes of one result
-	mostTranscript = 400 << 10 // bytes in all; the oldest goes
+	mostResult     = 4 << 10
+	mostTranscript = 400 << 10
 )
 
 type session struct {
@@ -32,152 +38,103 @@ type session struct {
 	Total *provider.Usage `json:"total,omitempty"`
 }
 
-func (s session) part() (provider.Part, error) {
-	data, err := provider.Marshal(s)
-	return provider.Reasoning{Form: formSession, Opaque: string(data)}, err
+// sessionAfter is the tool's session as the history keeps it after the run.
+func (r *run) sessionAfter() session {
+	return session{ID: r.reply.session, Of: r.req.SessionID, Total: cmp.Or(r.reply.total, r.session.Total)}
 }
 
-type plan struct {
-	session session // the session to resume; its ID is "" for a new one
-	prompt  string
-	heard   string // the user's message itself, by which it is known again
-	images  int    // images that cannot be passed on
+func (s session) part() provider.Part {
+	// No such value fails.
+	data, _ := provider.Marshal(s)
+	return provider.Reasoning{Form: formSession, Opaque: string(data)}
 }
 
-// plan decides which session is resumed, or none (a new one), and its prompt.
-func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
-	p := plan{}
-	from := 0
-	if !anew {
-		p.session, from = c.resumed(req)
+// resumed is the newest session in the history, none for a new one, and the first message it lacks.
+func (r *run) resumed() (session, int) {
+	// A reply without an answer is not in the history, and its work would be asked for once more.
+	if s, ok := r.silent.LoadAndDelete(r.req.SessionID); ok {
+		return s.(session), max(len(r.req.Messages)-1, 0)
 	}
-	unseen := req.Messages[from:]
+	for i, m := range slices.Backward(r.req.Messages) {
+		for _, p := range m.Parts {
+			var s session
+			if kept, ok := p.(provider.Reasoning); ok && kept.Form == formSession &&
+				m.Role == provider.RoleAssistant && m.Provider == r.Name &&
+				json.Unmarshal([]byte(kept.Opaque), &s) == nil && validID(s.ID) && s.Of == r.req.SessionID {
+				return s, i + 1
+			}
+		}
+	}
+	return session{}, 0
+}
+
+// prompt is what the tool is given for the messages from an index on. images are those that cannot be passed on.
+func (r *run) prompt(from int) (prompt string, images int) {
+	unseen := r.req.Messages[from:]
 	last := len(unseen)
 	for last > 0 && unseen[last-1].Role == provider.RoleUser {
 		last--
 	}
 	var says []string
 	for _, m := range unseen[last:] {
-		says = append(says, userText(m))
+		for _, p := range m.Parts {
+			if t, ok := p.(provider.Text); ok {
+				says = append(says, t.Text)
+			}
+		}
 	}
-	p.images = len(provider.Images(unseen[last:]))
-	p.heard = strings.Join(says, "\n\n")
-	p.prompt = p.heard
+	prompt = strings.Join(says, "\n\n")
 	if before := transcript(unseen[:last]); before != "" {
-		p.prompt = "This is the conversation so far. You have not heard it: another assistant took part, or your own " +
+		prompt = "This is the conversation so far. You have not heard it: another assistant took part, or your own " +
 			"memory of it is gone.\n\n<conversation>\n" + before +
-			"</conversation>\n\nGo on from there. The user's message is now:\n\n" + p.heard
+			"</conversation>\n\nGo on from there. The user's message is now:\n\n" + prompt
 	}
-	if p.session.ID == "" && c.Instructions != "" {
-		p.prompt = c.Instructions + "\n\n" + p.prompt
+	if r.session.ID == "" && r.Instructions != "" {
+		prompt = r.Instructions + "\n\n" + prompt
 	}
-	p.prompt = strings.ToValidUTF8(p.prompt, "\uFFFD")
-	if d.guard != nil {
-		p.prompt = d.guard(p.prompt)
+	prompt = strings.ToValidUTF8(prompt, "\uFFFD")
+	// gemini includes a file for an @ in its input, also within an address, unless a backslash stands before it.
+	if r.ats && strings.Contains(prompt, "@") {
+		prompt = "(In what follows, the backslash before an at sign is not part of the text.)\n\n" +
+			strings.ReplaceAll(prompt, "@", `\@`)
 	}
-	return p
+	// It could be taken for a slash command of the tool.
+	if strings.HasPrefix(strings.TrimSpace(prompt), "/") {
+		prompt = "The user's message:\n\n" + prompt
+	}
+	return prompt, len(provider.Images(unseen[last:]))
 }
 
-// resumed is the newest session in the history, and the first message it lacks.
-func (c *CLI) resumed(req provider.Request) (session, int) {
-	var found session
-	from := 0
-	for i := len(req.Messages) - 1; i >= 0 && from == 0; i-- {
-		if s, ok := c.sessionOf(req.Messages[i]); ok && s.Of == req.SessionID {
-			found, from = s, i+1
-		}
-	}
-	c.mu.Lock()
-	cut, ok := c.broken[req.SessionID]
-	c.mu.Unlock()
-	// The last message is the one to send: it was not heard, whatever it says.
-	for i := len(req.Messages) - 2; ok && i >= from; i-- {
-		text := userText(req.Messages[i])
-		if req.Messages[i].Role != provider.RoleUser || text == "" || !strings.HasSuffix(cut.heard, text) {
-			continue
-		}
-		from = i + 1
-		if next := req.Messages[from]; next.Partial && next.Provider == c.Name {
-			from++
-		}
-		return cut.session, from
-	}
-	return found, from
-}
-
-func (c *CLI) sessionOf(m provider.Message) (s session, ok bool) {
-	if m.Role != provider.RoleAssistant || m.Provider != c.Name {
-		return s, false
-	}
-	for _, p := range m.Parts {
-		if r, isReasoning := p.(provider.Reasoning); isReasoning && r.Form == formSession {
-			return s, json.Unmarshal([]byte(r.Opaque), &s) == nil && validID(s.ID)
-		}
-	}
-	return s, false
-}
+var ids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`) })
 
 // validID refuses IDs that could be taken for an option.
-func validID(id string) bool {
-	for i, r := range id {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		if !letter && (i == 0 || r != '-' && r != '_' && r != '.') {
-			return false
-		}
-	}
-	return id != "" && len(id) <= 200
-}
-
-func userText(m provider.Message) string {
-	var texts []string
-	for _, p := range m.Parts {
-		if t, ok := p.(provider.Text); ok {
-			texts = append(texts, t.Text)
-		}
-	}
-	return strings.Join(texts, "\n\n")
-}
+func validID(id string) bool { return ids().MatchString(id) }
 
 // transcript writes messages down for a model that has not heard them.
 func transcript(messages []provider.Message) string {
-	var entries []string
-	size := 0
-	for i := len(messages) - 1; i >= 0; i-- {
-		text := entry(messages[i])
-		if size += len(text); size > mostTranscript {
-			entries = append(entries, fmt.Sprintf("(%d earlier messages are left out.)\n\n", i+1))
-			break
-		}
-		entries = append(entries, text)
+	var entries strings.Builder
+	for _, m := range messages {
+		entries.WriteString(entry(m))
 	}
-	slices.Reverse(entries)
-	return strings.Join(entries, "")
+	return text.Ends(entries.String(), mostTranscript)
 }
 
+// entry writes a message down: its texts, and the beginning and the end of calls and results.
 func entry(m provider.Message) string {
 	var b strings.Builder
-	put := func(who, text string) {
-		if strings.TrimSpace(text) != "" {
-			fmt.Fprintf(&b, "[%s]\n%s\n\n", who, text)
+	put := func(who, said string) {
+		if strings.TrimSpace(said) != "" {
+			fmt.Fprintf(&b, "[%s]\n%s\n\n", who, said)
 		}
-	}
-	who := string(m.Role)
-	if m.Partial {
-		who += ", interrupted"
 	}
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case provider.Text:
-			put(who, p.Text)
+			put(string(m.Role), p.Text)
 		case provider.Reasoning:
-			switch p.Form {
-			case formStep:
-				put("assistant did", p.Text)
-			case formSaid:
+			if who := shown[p.Form]; who != "" {
 				put(who, p.Text)
 			}
-		case provider.Image:
-			put(who, "(an image that is not shown here)")
 		case provider.ToolCall:
 			put("assistant called "+p.Name, text.Ends(string(p.Input), mostResult))
 		case provider.ToolResult:
@@ -186,3 +143,6 @@ func entry(m provider.Message) string {
 	}
 	return b.String()
 }
+
+// shown are the forms of reasoning that a tool is shown of the history, by what they are called there.
+var shown = map[string]string{formStep: "assistant did", formSaid: "assistant"}

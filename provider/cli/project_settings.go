@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,81 +11,52 @@ import (
 	"strings"
 	"sync"
 
+	"artoo/provider"
+	"artoo/tool/environ"
 	"artoo/tool/names"
 )
 
-type place struct {
-	dir  string // the working directory
-	root string // the project's root: dir, or above it
-}
-
-func (p place) up() []string {
-	dirs := []string{p.dir}
-	for at := p.dir; at != p.root; {
-		next := filepath.Dir(at)
-		if next == at { // root is not above dir
-			return []string{p.dir}
-		}
-		at = next
-		dirs = append(dirs, at)
+// upTo are the directories from dir up to root; dir alone where root is not above it.
+func upTo(dir, root string) []string {
+	dirs := []string{dir}
+	for dir != root && strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/") {
+		dir = filepath.Dir(dir)
+		dirs = append(dirs, dir)
 	}
 	return dirs
 }
 
-// repository is up without the user's own home directory, which is not a repository.
-func (p place) repository(home string) []string {
-	return slices.DeleteFunc(p.up(), func(dir string) bool { return home != "" && names.Real(dir) == names.Real(home) })
-}
-
-// resolved are the place's directories, also with links resolved.
-func (p place) resolved() []string {
-	var dirs []string
-	for _, dir := range p.up() {
-		for _, name := range []string{dir, names.Real(dir)} {
-			if !slices.Contains(dirs, name) {
-				dirs = append(dirs, name)
-			}
-		}
-	}
-	return dirs
+// repository are the directories of the project without the user's own home directory, which is not a repository.
+func (r *run) repository() []string {
+	home := r.Environ.Home()
+	return slices.DeleteFunc(upTo(r.Dir, r.root()), func(dir string) bool {
+		return home != "" && names.Real(dir) == names.Real(home)
+	})
 }
 
 // trustLevel is the override by which codex takes all of a project's settings, or none.
-func trustLevel(p place, trusted bool) string {
+func trustLevel(dir, root string, trusted bool) string {
 	level := "untrusted"
 	if trusted {
 		level = "trusted"
 	}
 	var entries []string
-	for _, dir := range p.resolved() {
-		entries = append(entries, tomlString(dir)+"={trust_level="+tomlString(level)+"}")
+	for _, dir := range upTo(dir, root) {
+		for _, name := range []string{dir, names.Real(dir)} {
+			entry := tomlString(name) + "={trust_level=" + tomlString(level) + "}"
+			if !slices.Contains(entries, entry) {
+				entries = append(entries, entry)
+			}
+		}
 	}
 	return "projects={" + strings.Join(entries, ",") + "}"
 }
 
 // tomlString is a basic string of TOML, which is one of JSON except for DEL.
 func tomlString(text string) string {
-	data, _ := json.Marshal(text) // no string fails
+	// No string fails.
+	data, _ := json.Marshal(text)
 	return strings.ReplaceAll(string(data), "\x7f", `\u007F`)
-}
-
-// geminiIgnores are names in a .gemini directory that gemini itself does not read.
-var geminiIgnores = []string{"config.yaml", "styleguide.md", "GEMINI.md"}
-
-// geminiProjectSettings names the files of the repository that gemini would run or obey.
-func geminiProjectSettings(p place, home string) (found string, err error) {
-	for _, dir := range p.repository(home) {
-		entries, err := os.ReadDir(filepath.Join(dir, ".gemini"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		for _, e := range entries {
-			if !slices.Contains(geminiIgnores, e.Name()) {
-				return filepath.Join(dir, ".gemini", e.Name()), nil
-			}
-		}
-	}
-	return "", nil
 }
 
 // mostEnv is the size of an .env file, in bytes, that is looked into.
@@ -97,47 +67,63 @@ var assigned = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`([A-Za-z0-9_.-]+)\s*[=:]`)
 })
 
-// geminiEnviron gives an empty value to each variable that an .env file would set.
-func geminiEnviron(p place, home string, environ []string) ([]string, error) {
-	there := map[string]bool{}
-	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
-		there[name] = true
+// alone is the environment of a run. The error names a file of an untrusted repository.
+func (r *run) alone() (environ.Vars, error) {
+	// It is never nil, which would mean artoo's own environment.
+	variables, found := append(environ.Vars{}, r.Environ...), ""
+	if r.terms.Trusted {
+		variables = append(variables, r.trusts...)
+	} else if r.obeys != "" {
+		found = r.obeyed()
 	}
-	environ = slices.Clone(environ)
-	for _, dir := range p.repository(home) {
-		names, err := envNames(filepath.Join(dir, ".env"))
-		if err != nil {
-			return nil, err
+	if r.dotenv && found == "" {
+		variables, found = r.withoutDotenv(variables)
+	}
+	if found == "" {
+		return variables, nil
+	}
+	return nil, r.fault(provider.KindConfig, r.program+" would run or obey files of the project: "+found,
+		"artoo trust, once you have looked; or another provider", nil)
+}
+
+// obeyed names a file of the repository that the tool would run or obey, a directory that cannot be read, or "".
+func (r *run) obeyed() string {
+	for _, dir := range r.repository() {
+		dir = filepath.Join(dir, r.obeys)
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return dir
 		}
-		for _, name := range names {
-			if !there[name] {
-				there[name] = true
-				environ = append(environ, name+"=")
+		for _, e := range entries {
+			if !slices.Contains(r.ignores, e.Name()) {
+				return filepath.Join(dir, e.Name())
 			}
 		}
 	}
-	return environ, nil
+	return ""
 }
 
-// envNames are the names that an .env file may set; none where there is no file.
-func envNames(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir():
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > mostEnv:
-		return nil, fmt.Errorf("%s is no file of at most 1 MiB", path)
+// withoutDotenv gives an empty value to each variable that an .env file would set. It names a file that cannot be read.
+func (r *run) withoutDotenv(variables environ.Vars) (_ environ.Vars, unread string) {
+	for _, dir := range r.repository() {
+		path := filepath.Join(dir, ".env")
+		info, err := os.Stat(path)
+		// The tool can read none then, either.
+		if err != nil || info.IsDir() {
+			continue
+		}
+		if !info.Mode().IsRegular() || info.Size() > mostEnv {
+			return nil, path
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, path
+		}
+		for _, m := range assigned().FindAllSubmatch(data, -1) {
+			if _, set := variables.Lookup(string(m[1])); !set {
+				variables = variables.With(string(m[1]), "")
+			}
+		}
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, m := range assigned().FindAllSubmatch(data, -1) {
-		names = append(names, string(m[1]))
-	}
-	return names, nil
+	return variables, ""
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"artoo/tool/names"
@@ -29,7 +30,7 @@ func put(t *testing.T, path, text string) {
 func TestNoToolTakesSettingsOfTheRepository(t *testing.T) {
 	for _, mode := range []string{"ask", "plan", "edits", "auto"} {
 		s := newStandIn(t, ClaudeName, claudeGreets)
-		s.cli.Mode = func() string { return mode }
+		s.terms.Mode = mode
 		s.ask(user("hi")).want(t, "Hello.")
 		if args := s.given("args", 1); !strings.Contains(args, "\n--setting-sources=user\n--strict-mcp-config\n") {
 			t.Errorf("claude %s: %s", mode, args)
@@ -38,7 +39,7 @@ func TestNoToolTakesSettingsOfTheRepository(t *testing.T) {
 		real := c.cli.Dir
 		c.cli.Dir = filepath.Join(t.TempDir(), `a "link"`)
 		must(t, os.Symlink(real, c.cli.Dir))
-		c.cli.Mode = func() string { return mode }
+		c.terms.Mode = mode
 		c.ask(user("hi")).want(t, "Hello.")
 		for _, dir := range []string{tomlString(c.cli.Dir), tomlString(names.Real(real))} {
 			if args := c.given("args", 1); !strings.Contains(args, dir+`={trust_level="untrusted"}`) {
@@ -46,20 +47,19 @@ func TestNoToolTakesSettingsOfTheRepository(t *testing.T) {
 			}
 		}
 	}
-	if got := trustLevel(place{"/a\\b/c",
-		"/a\\b"}, false); got != `projects={"/a\\b/c"={trust_level="untrusted"},"/a\\b"={trust_level="untrusted"}}` {
+	got := trustLevel("/a\\b/c", "/a\\b", false)
+	if got != `projects={"/a\\b/c"={trust_level="untrusted"},"/a\\b"={trust_level="untrusted"}}` {
 		t.Error(got)
 	}
 }
 
 // The project's settings are given to the tools once it is trusted, as they are then: no run gets changed ones.
 func TestATrustedProjectsSettingsAreGiven(t *testing.T) {
-	trusted, changed := true, error(nil)
+	changed := errors.New("the project's settings are left out")
 	for _, mode := range []string{"ask", "edits"} {
 		trust := func(s *standIn) {
-			s.cli.Mode = func() string { return mode }
-			s.cli.Trusted = func() (bool, error) { return trusted, changed }
-			trusted, changed = true, nil
+			s.terms.Mode = mode
+			s.terms.Trusted, s.terms.Untrusted = true, nil
 		}
 		s := newStandIn(t, ClaudeName, claudeGreets)
 		trust(s)
@@ -70,7 +70,7 @@ func TestATrustedProjectsSettingsAreGiven(t *testing.T) {
 			strings.Contains(args, "--strict-mcp-config") != (mode == "ask") {
 			t.Errorf("claude %s: %s", mode, args)
 		}
-		trusted, changed = false, errors.New("the project's settings are left out")
+		s.terms.Trusted, s.terms.Untrusted = false, changed
 		got := s.ask(user("hi"))
 		got.want(t, "Hello.")
 		if !slices.Contains(got.notices, changed.Error()) {
@@ -97,7 +97,7 @@ func TestATrustedProjectsSettingsAreGiven(t *testing.T) {
 		if !strings.Contains(env, "\nGEMINI_CLI_TRUST_WORKSPACE=true\n") || !strings.Contains(env, "\nNODE_OPTIONS=\n") {
 			t.Errorf("gemini %s: %s", mode, env)
 		}
-		trusted = false
+		s.terms.Trusted = false
 		s.ask(user("hi")).fails(t, provider.KindConfig, ".gemini/settings.json")
 	}
 	if text := Rules(ClaudeName, "ask", true); !strings.Contains(text, "the settings and hooks of this project hold") {
@@ -122,7 +122,7 @@ func TestGeminiIsNotRunWhereTheRepositoryBringsSettings(t *testing.T) {
 		}
 	}
 	s := newStandIn(t, GeminiName, geminiGreets)
-	for _, name := range geminiIgnores {
+	for _, name := range dialects[GeminiName].ignores {
 		put(t, filepath.Join(s.cli.Dir, ".gemini", name), "x")
 	}
 	s.ask(user("hi")).want(t, "Hello.")
@@ -135,23 +135,28 @@ func TestGeminiIsNotRunWhereTheRepositoryBringsSettings(t *testing.T) {
 
 // gemini sets the variables of an .env file, unless they are set already.
 func TestEnvFilesOfTheRepositorySetNothing(t *testing.T) {
-	t.Parallel()
+	s := newStandIn(t, GeminiName, geminiGreets)
+	s.cli.Root, s.cli.Dir = s.cli.Dir, filepath.Join(s.cli.Dir, "below")
+	put(t, filepath.Join(s.cli.Root, ".env"), "export A=1\nHOME=/evil\n B : 2\n")
+	put(t, filepath.Join(s.cli.Dir, ".env", "bin"), "a directory")
+	s.ask(user("hi")).want(t, "Hello.")
+	env := "\n" + s.given("env", 1)
+	for _, set := range []string{"\nA=\n", "\nB=\n", "\nHOME=" + os.Getenv("HOME") + "\n"} {
+		if !strings.Contains(env, set) {
+			t.Errorf("%q is not in %s", set, env)
+		}
+	}
+	must(t, os.RemoveAll(filepath.Join(s.cli.Dir, ".env")))
+	must(t, syscall.Mkfifo(filepath.Join(s.cli.Dir, ".env"), 0o600))
+	s.ask(user("hi")).fails(t, provider.KindConfig, "below/.env")
 }
 
-// TestGeminiIncludesNoFileForAnAt in a message: a backslash stands before each that could mean one.
+// gemini includes a file for an @ in a message unless a backslash stands before it.
 func TestGeminiIncludesNoFileForAnAt(t *testing.T) {
-	t.Parallel()
-	const told = "(In what follows, a backslash before an at sign is not part of the text.)\n\n"
-	for text, want := range map[string]string{
-		"": "", "no at": "", "@": "", "a @ b": "", "@. ": "", "@(x)": "", `\@notes.txt`: "",
-		"see @notes.txt and a@b.org": `see \@notes.txt and a\@b.org`,
-		"x@/etc/passwd":              `x\@/etc/passwd`,
-		"@../x @.env":                `\@../x \@.env`,
-		`@"q r" @*`:                  `\@"q r" \@*`,
-		"@@x":                        `\@\@x`,
-	} {
-		if got := noAt(text); want == "" && got != text || want != "" && got != told+want {
-			t.Errorf("%q became %q", text, got)
-		}
+	s := newStandIn(t, GeminiName, geminiGreets)
+	s.ask(user(`see @notes.txt, a@b.org, \@x and @@y`)).want(t, "Hello.")
+	const told = "(In what follows, the backslash before an at sign is not part of the text.)\n\n"
+	if got := s.given("stdin", 1); got != told+`see \@notes.txt, a\@b.org, \\@x and \@\@y` {
+		t.Errorf("it was told %q", got)
 	}
 }

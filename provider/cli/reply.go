@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -11,51 +10,75 @@ import (
 )
 
 const (
-	mostStep  = 200       // characters of a step's object
-	mostReply = 256 << 20 // bytes of all that is kept of a reply
+	// Characters of a step's object.
+	mostStep = 200
+	// Bytes of all that is kept of a reply.
+	mostReply = 256 << 20
 )
 
-// reply is the reply of a run so far. The decoder of its tool fills it.
+// reply is the reply of a run so far. The events of its tool fill it.
 type reply struct {
-	send func(provider.Event) // sends nothing after the caller has left
-
-	session string // the tool's; the last that was named
-	model   string // the model that answers, "" until it is known
-	events  int    // events understood
-	heard   bool   // the model has begun to work
-	over    bool   // the terminal event came
-	answer  string // the whole answer, where the terminal event repeats it
-	failure *failure
-	abort   bool                // the tool will not come to an end by itself: failure says why
-	stop    provider.StopReason // "" is a complete reply
-	usage   provider.Usage      // so far
-	// requests are about how many the tool made before its last.
-	requests int
-	total    *provider.Usage // total of the tool's session, if it reports one
-
-	started    bool
-	steps      int             // steps shown
-	size       int             // bytes that are kept
-	parts      []provider.Part // parts before the last step
-	reasoning  strings.Builder
-	text       strings.Builder // since the last step
-	apart      bool            // the next text is a paragraph of its own
-	stuck      time.Time       // since when there was nothing but a broken connection
-	mayBeStuck time.Duration   // how long there may be
-	mayWait    time.Duration   // total wait for the retries of one request
+	// send sends nothing after the caller has left.
+	send func(provider.Event)
+	progress
+	// session is the tool's, the last that was named. model answers, and is "" until it is known.
+	session, model string
+	// answer is the whole answer, where the last event repeats it.
+	answer string
+	stop   provider.StopReason
+	// usage is that of the run so far. total is that of the tool's session, if the tool reports one.
+	usage provider.Usage
+	total *provider.Usage
+	// mayWait is the longest wait for the retries of one request.
+	mayWait time.Duration
+	content
 }
 
+// progress is how far a run has come.
+type progress struct {
+	// events are those that show that the tool is at work.
+	events int
+	// started means that the model has said something, heard that it has begun to work, over that the last event came.
+	started, heard, over bool
+	// trouble is the last error that was not the end.
+	trouble string
+	// failure says why the run failed; without a text it did not. aborted means that it will not come to an end by
+	// itself.
+	failure failure
+	aborted bool
+}
+
+// content is what the tool said and did.
+type content struct {
+	// steps are the calls so far, about as many as the requests before the last.
+	steps int
+	// size is how many bytes are kept.
+	size int
+	// parts are those before the last step, said is the last text among them, text is since then.
+	parts     []provider.Part
+	reasoning strings.Builder
+	said      string
+	text      []byte
+	// begun is where the text of the present message begins, sure up to where the text came whole.
+	begun, sure int
+	// apart means that the next text is a paragraph of its own.
+	apart bool
+}
+
+// failure is why a run failed. code is the tool's own word, status one of HTTP or 0; kind is "" when only these and
+// the text show it.
 type failure struct {
-	text   string
-	code   string             // the tool's own word
-	status int                // HTTP status, 0 if unknown
-	kind   provider.ErrorKind // "" when only text and status show it
-	after  time.Duration      // until it may work again, 0 when not known
+	text, code string
+	status     int
+	kind       provider.ErrorKind
 }
+
+// abort ends a run that will not come to an end by itself.
+func (r *reply) abort(f failure) { r.failure, r.aborted = f, true }
 
 // begin says that the run has begun. model may be "".
 func (r *reply) begin(session, model string) {
-	if session != "" && validID(session) {
+	if validID(session) {
 		r.session = session
 	}
 	r.model = cmp.Or(model, r.model)
@@ -63,45 +86,27 @@ func (r *reply) begin(session, model string) {
 
 // working notes that the message was heard: now the tool answers.
 func (r *reply) working() {
-	r.heard, r.stuck = true, time.Time{}
+	r.heard = true
 	if !r.started {
 		r.started = true
 		r.send(provider.Started{RequestID: r.session, Model: r.model})
 	}
 }
 
-type mark struct{ steps, text int }
+// unsure reports whether there is text of which the tool has not said that it is whole.
+func (r *reply) unsure() bool { return len(r.text) > r.sure }
 
-func (r *reply) here() mark { return mark{r.steps, r.text.Len()} }
-
-// kept is how much of the text since the last step stood there at m.
-func (r *reply) kept(m mark) int {
-	if m.steps != r.steps {
-		return 0
-	}
-	return min(m.text, r.text.Len())
-}
-
-// more reports whether there is text that was not there at m.
-func (r *reply) more(m mark) bool { return r.text.Len() > r.kept(m) }
-
-// void takes back the text since m. Text that still counts is sent once more.
-func (r *reply) void(m mark, try provider.Retry) {
-	kept := r.kept(m)
-	try.Discard = kept < r.text.Len()
-	if try.Discard {
-		text := r.text.String()[:kept]
-		r.text.Reset()
-		r.text.WriteString(text)
-		r.reasoning.Reset()
-		r.apart = false
-		r.send(try)
-		if text != "" {
-			r.send(provider.TextDelta{Text: text})
-		}
-		return
-	}
+// void takes back such text. Text that still counts is sent once more.
+func (r *reply) void(try provider.Retry) {
+	try.Discard = r.unsure()
 	r.send(try)
+	if try.Discard {
+		r.text, r.apart = r.text[:r.sure], false
+		r.reasoning.Reset()
+		if r.sure > 0 {
+			r.send(provider.TextDelta{Text: string(r.text)})
+		}
+	}
 }
 
 // refuse reports a call that the tool refused, since no one can be asked.
@@ -109,42 +114,37 @@ func (r *reply) refuse(tool, object, reason string) {
 	r.send(provider.Refused{Tool: oneLine(tool), Object: oneLine(object), Reason: oneLine(reason)})
 }
 
-// keep counts kept bytes: a tool that runs wild must not take all memory.
-func (r *reply) keep(text string) {
+// keep is the text as it is kept, and counts it: a tool that runs wild must not take all memory.
+func (r *reply) keep(text string) string {
+	r.working()
 	if r.size += len(text); r.size > mostReply {
-		why := fmt.Sprintf("the reply is larger than %d MiB", mostReply>>20)
-		r.failure, r.abort = &failure{text: why, kind: provider.KindProvider}, true
+		r.abort(failure{text: "the reply is larger than 256 MiB", kind: provider.KindProvider})
 	}
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
 // block says that the text to come is a paragraph of its own.
-func (r *reply) block() { r.apart = r.text.Len() > 0 }
+func (r *reply) block() { r.apart = len(r.text) > 0 }
 
 func (r *reply) say(text string) {
 	if text == "" {
 		return
 	}
-	r.working()
+	text = r.keep(text)
 	r.endReasoning()
-	text = strings.ToValidUTF8(text, "\uFFFD")
 	if r.apart {
 		text = "\n\n" + text
 	}
-	r.apart = false
-	r.keep(text)
-	r.text.WriteString(text)
+	r.apart, r.text = false, append(r.text, text...)
 	r.send(provider.TextDelta{Text: text})
 }
 
 func (r *reply) think(text string) {
-	if text == "" {
-		return
+	if text != "" {
+		text = r.keep(text)
+		r.reasoning.WriteString(text)
+		r.send(provider.ReasoningDelta{Text: text})
 	}
-	r.working()
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	r.keep(text)
-	r.reasoning.WriteString(text)
-	r.send(provider.ReasoningDelta{Text: text})
 }
 
 // calling is a piece of a call that the model writes; the whole call is a step.
@@ -162,19 +162,19 @@ func (r *reply) endReasoning() {
 
 // step is a step of the tool: the text before was not the answer.
 func (r *reply) step(what, object string) {
-	r.working()
-	r.endReasoning()
 	r.steps++
-	if r.text.Len() > 0 {
-		r.parts = append(r.parts, provider.Reasoning{Form: formSaid, Text: r.text.String()})
-		r.text.Reset()
+	r.outcome(what, object)
+}
+
+// outcome is how a step went, which is shown as a step is.
+func (r *reply) outcome(what, object string) {
+	r.endReasoning()
+	if len(r.text) > 0 {
+		r.said = string(r.text)
+		r.parts = append(r.parts, provider.Reasoning{Form: formSaid, Text: r.said})
 	}
-	r.apart = false
-	text := oneLine(what)
-	if object = oneLine(object); object != "" {
-		text += ": " + object
-	}
-	r.keep(text)
+	r.text, r.begun, r.sure, r.apart = nil, 0, 0, false
+	text := r.keep(strings.TrimSuffix(oneLine(what)+": "+oneLine(object), ": "))
 	r.parts = append(r.parts, provider.Reasoning{Form: formStep, Text: text})
 	r.send(provider.Step{Text: text})
 }
@@ -185,30 +185,30 @@ func (r *reply) notify(text string) {
 	}
 }
 
-// finish makes sure that there is an answer: before a last step the tool may have said it.
+// inTrouble reports an error of a tool that goes on, once.
+func (r *reply) inTrouble(tool, text string) {
+	if text != r.trouble {
+		r.notify(tool + ": " + text)
+	}
+	r.trouble = text
+}
+
+// finish looks for the answer: before a last step the tool may have said it.
 func (r *reply) finish() {
 	r.working()
 	r.endReasoning()
-	if strings.TrimSpace(r.text.String()) != "" {
-		return
+	if strings.TrimSpace(string(r.text)) == "" {
+		r.say(cmp.Or(strings.TrimSpace(r.answer), strings.TrimSpace(r.said)))
 	}
-	answer := r.answer
-	for i := len(r.parts) - 1; i >= 0 && strings.TrimSpace(answer) == ""; i-- {
-		if said, ok := r.parts[i].(provider.Reasoning); ok && said.Form == formSaid {
-			answer = said.Text
-		}
-	}
-	r.say(strings.TrimSpace(answer))
 }
 
-func (r *reply) message(name, model string, s session) (provider.Message, error) {
-	kept, err := s.part()
+// message is the whole reply, with the tool's session.
+func (r *reply) message(name, model string, kept provider.Part) provider.Message {
 	parts := append([]provider.Part{kept}, r.parts...)
-	if r.text.Len() > 0 {
-		parts = append(parts, provider.Text{Text: r.text.String()})
+	if len(r.text) > 0 {
+		parts = append(parts, provider.Text{Text: string(r.text)})
 	}
-	model = cmp.Or(r.model, model)
-	return provider.Message{Role: provider.RoleAssistant, Provider: name, Model: model, Parts: parts}, err
+	return provider.Message{Role: provider.RoleAssistant, Provider: name, Model: cmp.Or(r.model, model), Parts: parts}
 }
 
 func oneLine(said string) string {

@@ -1,39 +1,48 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
-	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/shell"
+	"artoo/tool/text"
 )
 
 const (
-	silence   = 30 * time.Minute
-	mostWait  = 2 * time.Minute
-	mostNoise = 4 << 10 // bytes that are kept of lines that are no events
+	// Bytes that are kept of lines that are no events and of stderr, and those of one line.
+	mostNoise, mostTail, mostLine = 4 << 10, 64 << 10, 64 << 20
+	// Lines that wait for their reader.
+	mostAhead = 8 << 10
 )
 
 // run is one reply: a run of the tool, or a second one if the first lost its session.
 type run struct {
 	*CLI
-	dialect *dialect
-	ctx     context.Context
-	req     provider.Request
-	yield   func(provider.Event, error) bool
-
-	left  bool // the caller does not listen any more
-	most  int  // tokens, 0 for any number
-	lost  bool // the tool does not know the session it should resume
-	trust bool // the tool gets the project's settings
-	reply *reply
-	noise []byte // lines on stdout that are not events
+	*dialect
+	ctx   context.Context
+	req   provider.Request
+	yield func(provider.Event, error) bool
+	terms Terms
+	// left means that the caller does not listen any more, lost that the tool does not know the session it should
+	// resume.
+	left, lost bool
+	// session is the one to resume; its ID is "" for a new one.
+	session session
+	reply   *reply
+	// noise are lines on stdout that are not events.
+	noise *shell.Spool
 }
 
 func (r *run) send(e provider.Event) {
@@ -44,379 +53,289 @@ func (r *run) send(e provider.Event) {
 
 func (r *run) notify(text string) { r.send(provider.Notice{Text: text}) }
 
-// once runs the tool and passes on its events. The error is nil after Done, or without a consumer.
-func (r *run) once(p plan) error {
-	r.reply, r.noise, r.lost = &reply{send: r.send, mayBeStuck: r.waits().stuck, mayWait: max(cmp.Or(r.MaxRetry, mostWait), 0)}, nil, false
-	path, err := r.path(r.dialect)
+// notifyOnce gives the notice of a name to the user unless that was done.
+func (r *run) notifyOnce(name, text string) {
+	if _, told := r.told.LoadOrStore(name, true); !told {
+		r.notify(text)
+	}
+}
+
+// once runs the tool with the messages from an index on, and passes on its events. The error is nil after Done, or
+// without a consumer.
+func (r *run) once(resume session, from int) error {
+	r.reply = &reply{send: r.send, mayWait: r.MaxRetry}
+	r.session, r.noise, r.lost = resume, shell.NewSpool(mostNoise), false
+	path, err := r.path()
 	if err != nil {
 		return err
 	}
-	if most := r.dialect.most; most > 0 && len(p.prompt) > most {
-		why := fmt.Sprintf("the message has %d bytes, and %s reads no more than %d", len(p.prompt), r.dialect.program, most)
-		return r.fault(provider.KindInvalid, why, "a shorter message, or the path of a file to read", nil)
-	}
-	r.trust = r.trusted()
-	r.introduce(p)
-	if r.left || r.ctx.Err() != nil {
-		return r.stopped()
-	}
+	prompt, images := r.prompt(from)
+	call := r.call()
+	r.introduce(images, call)
 	environ, err := r.alone()
 	if err != nil {
 		return err
 	}
-	call := r.call(p)
-	if !call.edits {
-		if call.policy, err = r.policyFile(r.dialect); err != nil {
-			return r.fault(provider.KindConfig, "the rules for "+r.dialect.program+" cannot be written: "+err.Error(),
+	if !call.edits && r.policy != "" {
+		if call.policy, err = r.policyFile(); err != nil {
+			return r.fault(provider.KindConfig, "the rules for "+r.program+" cannot be written: "+err.Error(),
 				"set TMPDIR to a directory that can be written", err)
 		}
+		defer os.Remove(call.policy)
 	}
-	r.most = call.caps.Tokens
-	cmd := exec.Command(path, r.dialect.args(call)...)
-	cmd.Dir, cmd.Env = r.Dir, environ
-	if r.Trace != nil {
-		r.Trace("request", r.dialect.program+" "+strings.Join(cmd.Args[1:], " ")+"\n"+r.masked(p.prompt))
-	}
-	out, errs := newLines(), &tail{}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(p.prompt), out, errs
-	cmd.WaitDelay = time.Second // something outside the run may hold the pipes
-	proc, err := start(cmd)
+	cmd := exec.Command(path, r.args(call)...)
+	cmd.Dir, cmd.Env, cmd.Stdin = r.Dir, environ, strings.NewReader(prompt)
+	// Something outside the run may hold the pipes.
+	cmd.WaitDelay = time.Second
+	r.Trace("request", r.program+" "+strings.Join(cmd.Args[1:], " ")+"\n"+prompt)
+	return r.kept(r.follow(cmd))
+}
+
+// policyFile is the path of a new file that holds the dialect's policy.
+func (r *run) policyFile() (string, error) {
+	f, err := os.CreateTemp(r.Own.TempDir(), "artoo-policy-*.toml")
 	if err != nil {
-		return r.fault(provider.KindConfig, r.dialect.program+" cannot be started: "+err.Error(), "check "+path, err)
+		return "", err
 	}
-	defer out.drop()
-	ended, err := r.follow(proc, out)
-	if err != nil || r.left {
-		r.remember(p)
-		return r.kept(p, err)
-	}
-	return r.verdict(p, path, proc, ended, errs.String())
-}
-
-// trusted reports whether the project's settings count, and notifies the user why no longer.
-func (r *run) trusted() bool {
-	if r.Trusted == nil {
-		return false
-	}
-	trusted, err := r.Trusted()
-	if err != nil && err.Error() != r.changed {
-		r.changed = err.Error()
-		r.notify(err.Error())
-	}
-	return trusted
-}
-
-// alone is the environment of a run. The error names the settings of an untrusted repository.
-func (r *run) alone() ([]string, error) {
-	d, where, home := r.dialect, r.place(), r.home()
-	environ, found := slices.Clone(r.Environ), ""
-	var err error
-	if r.trust {
-		environ = append(environ, d.trusts...)
-	} else if d.projectSettings != nil {
-		found, err = d.projectSettings(where, home)
-	}
-	if d.environ != nil && err == nil && found == "" {
-		environ, err = d.environ(where, home, environ)
-	}
-	why := d.program + " would run or obey files of the project: " + found
-	switch {
-	case err != nil:
-		why = "the project's files for " + d.program + " cannot be read: " + err.Error()
-	case found == "":
-		return environ, nil
-	}
-	return nil, r.fault(provider.KindConfig, why, "artoo trust, once you have looked; or another provider", err)
+	f.Close()
+	return f.Name(), os.WriteFile(f.Name(), []byte(r.policy), 0o600)
 }
 
 // introduce gives the notices about the run before it begins.
-func (r *run) introduce(p plan) {
-	if text := r.announce(r.trust); text != "" {
-		r.notify(text)
+func (r *run) introduce(images int, c call) {
+	if err := r.terms.Untrusted; err != nil {
+		r.notifyOnce(err.Error(), err.Error())
 	}
-	if p.images > 0 {
-		r.notify(fmt.Sprintf("images cannot be passed on to %s: it was not sent %d of them", r.dialect.program, p.images))
+	if r.Announce {
+		r.notifyOnce("rules", Rules(r.Name, r.terms.Mode, r.terms.Trusted))
 	}
-	if caps := r.caps(); !r.dialect.keepsCaps && !r.capped && (caps.Steps > 0 || caps.Tokens > 0) {
-		r.CLI.capped = true
-		r.notify(r.dialect.program + " keeps no cap of steps or tokens itself: they are checked after each of its runs")
+	if images > 0 {
+		r.notify(fmt.Sprintf("images cannot be passed on to %s: it was not sent %d of them", r.program, images))
 	}
-	if p.session.ID == "" && r.req.Effort != "" && r.call(p).effort == "" {
-		r.notify(fmt.Sprintf("%s takes no effort %s: its own setting holds", r.dialect.program, r.req.Effort))
+	if r.session.ID == "" && r.req.Effort != "" && c.effort == "" {
+		r.notify(fmt.Sprintf("%s takes no effort %s: its own setting holds", r.program, r.req.Effort))
 	}
 }
 
-func (r *run) call(p plan) call {
-	c := call{model: r.req.Model, effort: effortOf(r.req.Effort, r.dialect.effort), edits: mayEdit(r.mode()),
-		resume: p.session.ID, caps: r.caps(), place: r.place(), opens: r.opens(), trust: r.trust}
+func (r *run) call() call {
+	c := call{model: r.req.Model, effort: effortOf(r.req.Effort, r.effort), resume: r.session.ID,
+		terms: r.terms, edits: mayEdit(r.terms.Mode), dir: r.Dir, root: r.root()}
 	if c.model == DefaultModel {
 		c.model = ""
 	}
+	if c.root != c.dir {
+		c.opens = append(c.opens, c.root)
+	}
+	c.opens = append(c.opens, r.terms.Reads...)
 	return c
 }
 
-// follow passes the events on until the tool has ended, or was (ended) after its last event.
-func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
-	decoder, waits, silent := r.dialect.events(), r.waits(), cmp.Or(r.Idle, silence)
-	idle, quiet, limit := newTimer(silent), newTimer(waits.still), newTimer(r.Limit)
-	last := newTimer(0) // runs after the last event
-	defer func() {
-		for _, t := range []*time.Timer{idle, quiet, limit, last} {
-			t.Stop()
-		}
+// follow starts the tool, passes its events on until it has ended, and judges how it did.
+func (r *run) follow(cmd *exec.Cmd) error {
+	out, in := io.Pipe()
+	lines, stderr := make(chan []byte, mostAhead), shell.NewSpool(mostTail)
+	cmd.Stdout, cmd.Stderr = in, stderr
+	tool, err := shell.StartHere(cmd)
+	if err != nil {
+		return r.fault(provider.KindConfig, r.program+" cannot be started: "+err.Error(), "check "+cmd.Path, err)
+	}
+	go read(out, lines)
+	go func() {
+		<-tool.Done()
+		in.Close()
 	}()
-	began, exited := time.Now(), false
-	for {
-		over := r.reply.over
-		taken, err := r.take(out, decoder)
-		switch {
-		case err != nil && r.ctx.Err() == nil:
-			r.leave(proc)
-			return false, err
-		case r.left, r.ctx.Err() != nil:
-			r.leave(proc)
-			return false, r.stopped()
-		case exited:
-			return ended, nil
-		}
-		if taken > 0 { // the consumer may have been slow
-			again(idle, silent)
-			again(quiet, waits.still)
-			began = time.Now()
-		}
-		if r.reply.over && !over {
-			again(last, waits.end)
-		}
+	event, began, heard := r.events(), time.Now(), time.Now()
+	// last fires some time after the tool's last event.
+	var last <-chan time.Time
+	for err == nil && !r.left {
+		silent, over := time.Until(heard.Add(r.Idle)), time.Until(began.Add(r.Limit))
 		select {
-		case <-out.ready:
-		case <-proc.done:
-			exited = true
-			out.end()
+		case line, more := <-lines:
+			if !more {
+				stop(tool)
+				return r.verdict(cmd.ProcessState, stderr.String())
+			}
+			alive := r.reply.events
+			err = r.take(event, bytes.TrimSpace(line))
+			if r.reply.events > alive {
+				heard = time.Now()
+			}
+			if r.reply.over && last == nil {
+				last = time.After(cmp.Or(r.waits.end, usualWait))
+			}
+		case <-last:
+			r.leave(tool, lines)
+			return r.verdict(nil, "")
 		case <-r.ctx.Done():
-		case <-last.C:
-			ended = true
-			proc.end(min(waits.terminate, time.Second))
-		case <-quiet.C:
-			if !r.reply.over {
-				quietFor := time.Since(began).Round(time.Second)
-				r.notify(fmt.Sprintf("%s has said nothing for %s, and is waited for", r.dialect.program, quietFor))
-			}
-			again(quiet, waits.still)
-		case <-idle.C:
-			r.leave(proc)
-			return false, r.timeout(fmt.Sprintf("%s said nothing for %s", r.dialect.program, silent),
-				"ARTOO_IDLE_TIMEOUT with a longer time, if it works that long in silence")
-		case <-limit.C:
-			r.leave(proc)
-			return false, r.timeout(fmt.Sprintf("%s took more than %s", r.dialect.program, r.Limit),
-				"ARTOO_REQUEST_TIMEOUT with a longer time")
+			err = r.stopped()
+		case <-time.After(min(silent, over)):
+			err = r.late(silent < over)
 		}
 	}
+	r.leave(tool, lines)
+	return err
 }
 
-// newTimer is a timer that fires after d; never for 0 or less.
-func newTimer(d time.Duration) *time.Timer {
-	t := time.NewTimer(d)
-	if d <= 0 {
-		t.Stop()
+// late is the error of a run that took too long, or was silent for too long.
+func (r *run) late(silent bool) error {
+	if !silent {
+		return r.cut(provider.KindTimeout, fmt.Sprintf("%s took more than %s", r.program, r.Limit),
+			"ARTOO_REQUEST_TIMEOUT with a longer time", nil)
 	}
-	return t
+	why := fmt.Sprintf("%s has done nothing for %s: %s", r.program, r.Idle, oneLine(r.reply.trouble))
+	return r.cut(provider.KindTimeout, strings.TrimSuffix(why, ": "),
+		"ARTOO_IDLE_TIMEOUT with a longer time, if it works that long in silence", nil)
 }
 
-// again sets a timer again; 0 or less leaves it as it is.
-func again(t *time.Timer, d time.Duration) {
-	if d > 0 {
-		t.Reset(d)
-	}
-}
-
-func (r *run) take(out *lines, d decoder) (taken int, err error) {
-	for ; !r.left && r.ctx.Err() == nil; taken++ {
-		line, err := out.take()
+// read takes a tool's output at once, until it ends: some lose output that they could not write. A line that is too
+// long is left out.
+func read(from io.Reader, to chan<- []byte) {
+	defer close(to)
+	for lines := bufio.NewReader(from); ; {
+		line, _, err := text.ReadLine(lines, mostLine)
+		to <- line
+		// It is io.EOF: the pipe itself does not fail.
 		if err != nil {
-			return taken, r.fault(provider.KindProvider, r.dialect.program+" wrote "+err.Error(), "", nil)
-		}
-		if line == nil {
-			return taken, nil
-		}
-		r.line(d, line)
-		if most, used := r.most, r.reply.usage.Total(); most > 0 && used > most && !r.reply.over && !r.reply.abort {
-			why := fmt.Sprintf("%s has used %d tokens, of %d that were left", r.dialect.program, used, most)
-			r.reply.failure, r.reply.abort = &failure{text: why, kind: provider.KindCap}, true
-		}
-		if r.reply.abort {
-			return taken, r.failed(r.reply.failure, "")
-		}
-	}
-	return taken, nil
-}
-
-// line decodes an event, or an array of all events. Anything else is noise.
-func (r *run) line(d decoder, line []byte) {
-	line = bytes.TrimSpace(line)
-	if r.Trace != nil && len(line) > 0 {
-		r.Trace("body", r.masked(string(line)))
-	}
-	switch {
-	case r.reply.over, len(line) == 0: // nothing counts after the last event
-		return
-	case line[0] == '{' && json.Valid(line):
-		d.event(r.reply, line)
-		return
-	case line[0] == '[':
-		var list []json.RawMessage
-		if json.Unmarshal(line, &list) == nil {
-			for _, item := range list {
-				if len(item) > 0 && item[0] == '{' && !r.reply.over {
-					d.event(r.reply, item)
-				}
-			}
 			return
 		}
 	}
-	if len(r.noise) < mostNoise {
-		r.noise = append(append(r.noise, line[:min(len(line), mostNoise)]...), '\n')
-	}
 }
 
-// verdict ends a run whose process ended: good only by both its last event and exit status.
-func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr string) error {
-	rep := r.reply
-	if !rep.over || rep.failure != nil || exitCode(proc.cmd.ProcessState) != 0 && !ended {
-		err := r.judge(p, path, proc.cmd.ProcessState, stderr)
-		if !r.lost {
-			r.remember(p)
-			err = r.kept(p, err)
+// leave stops a run without a wait for it.
+func (r *run) leave(tool shell.Started, lines <-chan []byte) {
+	r.leaving.RLock()
+	go func() {
+		defer r.leaving.RUnlock()
+		stop(tool, stage{syscall.SIGINT, cmp.Or(r.waits.interrupt, usualWait)},
+			stage{syscall.SIGTERM, cmp.Or(r.waits.terminate, usualWait)})
+	}()
+	go func() {
+		for range lines {
 		}
-		return err
+	}()
+}
+
+// stage is a signal to a tool, and how long it may take to end then.
+type stage struct {
+	signal syscall.Signal
+	wait   time.Duration
+}
+
+// stop ends a tool and all that it left: by signals, and then by force.
+func stop(tool shell.Started, stages ...stage) {
+	for _, s := range stages {
+		tool.Signal(s.signal)
+		select {
+		case <-tool.Done():
+		case <-time.After(s.wait):
+		}
 	}
-	for line := range strings.Lines(stderr) {
-		if r.dialect.remark != "" && strings.Contains(line, r.dialect.remark) {
-			rep.notify(r.dialect.program + ": " + strings.TrimSpace(line))
-			break
-		}
+	tool.KillAll()
+	<-tool.Done()
+	tool.Release()
+}
+
+// take takes a line: an event, or noise. Nothing counts after the last event.
+func (r *run) take(event func(*reply, []byte), line []byte) error {
+	r.Trace("body", string(line))
+	switch {
+	case r.reply.over:
+	case bytes.HasPrefix(line, []byte("{")) && json.Valid(line):
+		event(r.reply, line)
+	default:
+		fmt.Fprintf(r.noise, "%s\n", line)
+	}
+	if most, used := r.terms.Tokens, r.reply.usage.Total(); most > 0 && used > most && !r.reply.over {
+		r.reply.abort(failure{kind: provider.KindCap,
+			text: fmt.Sprintf("%s has used %d tokens, of %d that were left", r.program, used, most)})
+	}
+	if r.reply.aborted {
+		return r.failed(r.reply.failure, "")
+	}
+	return nil
+}
+
+// verdict ends a run: good only by both its last event and exit status. state is nil where the tool goes on after that.
+func (r *run) verdict(state *os.ProcessState, stderr string) error {
+	rep := r.reply
+	if !rep.over || rep.failure.text != "" || state != nil && state.ExitCode() != 0 {
+		return r.judge(state, stderr)
 	}
 	rep.finish()
-	if over := r.passed(p); over != nil {
-		r.remember(p)
-		return r.kept(p, over)
+	if over := r.passed(); over != nil {
+		return over
 	}
-	message, err := rep.message(r.Name, r.req.Model, r.sessionAfter(p))
-	if err != nil {
-		return r.fault(provider.KindProvider, err.Error(), "", nil)
+	if strings.TrimSpace(string(rep.text)) == "" {
+		r.silent.Store(r.req.SessionID, r.sessionAfter())
 	}
-	r.mu.Lock()
-	delete(r.broken, r.req.SessionID)
-	r.mu.Unlock()
-	if strings.TrimSpace(message.Text()) == "" {
-		r.remember(p) // an empty reply is not kept, yet the tool has worked
-	}
-	r.send(provider.Done{Message: message, Stop: cmp.Or(rep.stop, provider.StopComplete), Usage: r.usage(p), Several: true,
-		RequestID: rep.session, Tries: 1})
-	if r.ctx.Err() != nil && !r.left { // just before the end
-		r.remember(p)
-		return r.kept(p, r.stopped())
+	r.send(provider.Done{Message: rep.message(r.Name, r.req.Model, r.sessionAfter().part()), Usage: r.usage(), Several: true,
+		Stop: cmp.Or(rep.stop, provider.StopComplete), RequestID: rep.session, Tries: 1})
+	// It may have been stopped just before the end.
+	if r.ctx.Err() != nil {
+		return r.stopped()
 	}
 	return nil
 }
 
 // usage is the usage of this run, also where the tool counts for its session.
-func (r *run) usage(p plan) provider.Usage {
-	total, before := r.reply.total, p.session.Total
-	if total == nil {
+func (r *run) usage() provider.Usage {
+	total, before := r.reply.total, r.session.Total
+	switch {
+	case total == nil:
 		return r.reply.usage
+	case before == nil, r.session.ID != r.reply.session, total.Input < before.Input, total.Output < before.Output:
+		// It is a new session, or a tool that began to count again.
+		return *total
 	}
-	used := *total
-	if before == nil || p.session.ID != r.reply.session || total.Input < before.Input ||
-		total.CacheRead < before.CacheRead || total.Output < before.Output {
-		return used // a new session, or a tool that began to count again
-	}
-	used.Input -= before.Input
-	used.CacheRead -= before.CacheRead
-	used.CacheWrite -= min(before.CacheWrite, used.CacheWrite)
-	used.Output -= before.Output
-	used.Reasoning -= min(before.Reasoning, used.Reasoning)
-	return used
+	return provider.Usage{Input: total.Input - before.Input, Output: total.Output - before.Output,
+		CacheRead:  max(total.CacheRead-before.CacheRead, 0),
+		CacheWrite: max(total.CacheWrite-before.CacheWrite, 0), Reasoning: max(total.Reasoning-before.Reasoning, 0)}
 }
 
 // spent is the usage of a run that was cut off, by its model's price.
 func (r *run) spent() provider.Usage {
-	u := r.reply.usage
-	if r.dialect.price == nil || u.CostUSD != nil || u.Total() == 0 {
-		return u
-	}
-	u.Output = max(u.Output, r.reply.size/4) // it reports no number before a reply's end
-	if price := r.dialect.price(r.Catalog, r.reply.model); price != nil {
-		u.CostUSD, u.Estimated = provider.Cost(u, price), true
+	u := r.usage()
+	info, _ := r.Catalog.Lookup(r.prices, r.reply.model)
+	if r.prices != "" && u.CostUSD == nil && u.Total() > 0 && info.Price != nil {
+		// It reports no number before a reply's end.
+		u.Output = max(u.Output, r.reply.size/4)
+		u.CostUSD, u.Estimated = provider.Cost(u, info.Price), true
 	}
 	return u
-}
-
-// remember keeps the session of a run that was cut off, so that it can be resumed.
-func (r *run) remember(p plan) {
-	if r.reply.session == "" || !r.reply.heard {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.broken == nil {
-		r.broken = map[string]broken{}
-	}
-	s := session{ID: r.reply.session, Of: r.req.SessionID, Total: p.session.Total}
-	r.broken[r.req.SessionID] = broken{s, p.heard}
 }
 
 // stoppedText stands for the answer of a stopped run: its message must not be sent again.
 const stoppedText = "(stopped before an answer)"
 
 // kept adds the session of a run that was cut off to its error, for the history.
-func (r *run) kept(p plan, err error) error {
-	e := provider.AsError(err)
-	if e == nil || r.reply.session == "" || !r.reply.heard {
-		return err
+func (r *run) kept(err error) error {
+	if e := provider.AsError(err); e != nil && r.reply.session != "" && r.reply.heard {
+		e.Keep = []provider.Part{r.sessionAfter().part(), provider.Text{Text: stoppedText}}
 	}
-	part, failed := r.sessionAfter(p).part()
-	if failed != nil {
-		return err // the message is then sent once more
-	}
-	e.Keep = []provider.Part{part, provider.Text{Text: stoppedText}}
 	return err
 }
 
-func (r *run) sessionAfter(p plan) session {
-	return session{ID: r.reply.session, Of: r.req.SessionID, Total: cmp.Or(r.reply.total, p.session.Total)}
-}
-
 // passed is the error of a whole run that used more than a cap that the tool cannot keep.
-func (r *run) passed(p plan) error {
-	caps, used, program := r.caps(), r.usage(p), r.dialect.program
-	steps := r.reply.requests + 1
-	var why string
+func (r *run) passed() error {
+	used, steps, why := r.usage(), r.reply.steps+1, ""
 	switch {
-	case caps.Tokens > 0 && used.Total() > caps.Tokens:
-		why = fmt.Sprintf("%s used %d tokens, of %d that were left", program, used.Total(), caps.Tokens)
-	case caps.Steps > 0 && !r.dialect.keepsCaps && steps > caps.Steps:
-		why = fmt.Sprintf("%s took about %d steps, of %d that it may", program, steps, caps.Steps)
+	case r.terms.Tokens > 0 && used.Total() > r.terms.Tokens:
+		why = fmt.Sprintf("%s used %d tokens, of %d that were left", r.program, used.Total(), r.terms.Tokens)
+	case r.terms.Steps > 0 && !r.keepsCaps && steps > r.terms.Steps:
+		why = fmt.Sprintf("%s took about %d steps, of %d that it may", r.program, steps, r.terms.Steps)
 	default:
 		return nil
 	}
-	e := r.failed(&failure{text: why, kind: provider.KindCap}, "")
-	e.Usage = used
-	return e
+	return r.failed(failure{text: why, kind: provider.KindCap}, "")
 }
 
-// stopped is the error of a run that ctx ended; nil without a consumer.
 func (r *run) stopped() error {
-	if r.left {
-		return nil
-	}
-	e := r.canceled(r.ctx)
-	e.Usage = r.spent()
-	return e
+	return r.cut(provider.KindCanceled, "stopped", "", errors.Join(r.ctx.Err(), context.Cause(r.ctx)))
 }
 
-func (r *run) timeout(why, hint string) error {
-	e := r.fault(provider.KindTimeout, why, hint, nil)
+// cut is the error of a run that was cut off.
+func (r *run) cut(kind provider.ErrorKind, message, hint string, err error) error {
+	e := r.fault(kind, message, hint, err)
 	e.Usage = r.spent()
 	return e
 }

@@ -21,8 +21,10 @@ import (
 type standIn struct {
 	t   *testing.T
 	cli *CLI
-	dir string // holds the input of each run: args.N, stdin.N, env.N
-	n   int    // replies asked for
+	// terms are those of the next run.
+	terms Terms
+	dir   string // holds the input of each run: args.N, stdin.N, env.N
+	n     int    // replies asked for
 }
 
 // newStandIn puts a shell script in the place of the named provider's tool. The
@@ -41,9 +43,11 @@ cat >$DIR/stdin.$N
 	must(t, os.WriteFile(program, []byte(head+script), 0o700))
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	s := &standIn{t: t, dir: dir}
-	s.cli = &CLI{Name: name, Dir: t.TempDir(), Environ: os.Environ(), timeouts: &timeouts{quiet: time.Minute,
-		end: 100 * time.Millisecond, interrupt: time.Minute, terminate: time.Minute, stuck: time.Minute}}
-	t.Cleanup(s.cli.Close)
+	s.terms.Mode = "ask"
+	s.cli = &CLI{Name: name, Dir: t.TempDir(), Environ: os.Environ(), Terms: func() Terms { return s.terms },
+		Trace: func(string, string) {}, Idle: Silence, Limit: Unlimited, MaxRetry: 2 * time.Minute,
+		waits: timeouts{end: 100 * time.Millisecond, interrupt: time.Minute, terminate: time.Minute}}
+	t.Cleanup(s.cli.Wait)
 	return s
 }
 

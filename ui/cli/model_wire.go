@@ -112,32 +112,33 @@ func (m *models) codingCLI(name string) (*cli.CLI, error) {
 		return nil, fail(agent.KindConfig, name, why, "a local server, with ARTOO_BASE_URL")
 	}
 	c := &cli.CLI{
-		Name: name, Own: m.process.Environ, Dir: m.project.Dir, Root: m.project.Root, Limit: time.Duration(m.cfg.RequestTimeout), Trace: m.log.Record,
-		Mode:         func() string { return string(m.agent.Policy().Mode) },
+		Name: name, Own: m.process.Environ, Dir: m.project.Dir, Root: m.project.Root,
+		Idle: cli.Silence, Limit: cmp.Or(time.Duration(m.cfg.RequestTimeout), cli.Unlimited), MaxRetry: time.Duration(m.cfg.MaxRetryTime),
+		Trace: m.log.Record, Terms: m.terms, Catalog: m.catalog,
 		Instructions: strings.TrimSpace(m.cfg.System + "\n\n" + m.cfg.AppendSystem),
-		Announce:     m.streams.headless || m.agent != nil, // else the banner tells
-		MaxRetry:     cmp.Or(time.Duration(m.cfg.MaxRetryTime), -1), Catalog: m.catalog,
-		Caps: m.caps, Reads: m.longInput, Trusted: m.extensions.trustsNow,
+		// In a conversation the banner reports the rules of the first model.
+		Announce: m.streams.headless || m.agent != nil,
 	}
 	if m.cfg.IsSet("idle_timeout") {
-		c.Idle = cmp.Or(time.Duration(m.cfg.IdleTimeout), -1)
+		c.Idle = cmp.Or(time.Duration(m.cfg.IdleTimeout), cli.Unlimited)
 	}
-	c.Environ, c.Withheld = cli.Environ(name, m.environ, m.process.Environ, m.cfg.PassEnv)
+	c.Environ, c.Withheld = cli.Environ(name, m.environ, m.process.Environ, m.cfg.PassEnv, m.cfg.Keep)
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	m.closers = append(m.closers, c.Close)
+	m.closers = append(m.closers, c.Wait)
 	return c, nil
 }
 
-// caps are the caps that a coding CLI is given. It counts its steps only if the user says so.
-func (m *models) caps() cli.Caps {
-	money, tokens := m.agent.Left()
-	caps := cli.Caps{Money: money, Tokens: tokens}
+// terms are what holds for the next run of a coding CLI. It counts its steps only if the user says so.
+func (m *models) terms() cli.Terms {
+	t := cli.Terms{Mode: string(m.agent.Policy().Mode), Reads: m.longInput()}
+	t.Trusted, t.Untrusted = m.extensions.trustsNow()
+	t.Money, t.Tokens = m.agent.Left()
 	if m.cfg.IsSet("max_turns") {
-		caps.Steps = int(m.cfg.MaxTurns)
+		t.Steps = int(m.cfg.MaxTurns)
 	}
-	return caps
+	return t
 }
 
 // longInput is the directory that holds the session's long input, if there is any.
