@@ -57,11 +57,10 @@ func (p *Policy) coversAlone(r Rule, l parsed) bool {
 		return false
 	}
 	s := l.parts[0].Command
-	fixed := line.Texts(r.fixedWords())
 	if plain(s) != "" || fed(s) || len(s.Wrappers) > 0 || !r.begins(s.Words, s.Dir, p.Root) {
 		return false
 	}
-	free := s.Words[len(fixed):]
+	free := s.Words[len(r.fixedWords()):]
 	return !slices.ContainsFunc(free, func(w line.Word) bool { return !w.Known || w.Glob || line.IsOption(w.Text) }) &&
 		(s.Base() != "git" || p.namesRefs(line.Texts(free)))
 }
@@ -168,7 +167,7 @@ func (p *Policy) leaves(l parsed, access tool.Access) (needs []line.Need, reason
 	return needs, reasons
 }
 
-// needs names the need of a command that the sandbox does not meet, "" for none, and why in words.
+// needs names the need of a command that the sandbox does not meet, "" for none, and why in words, by its first two.
 func (p *Policy) needs(s *part) (need line.Need, why string) {
 	if s.Elevated {
 		return line.Service, s.String() + " asks for more rights than yours"
@@ -186,7 +185,7 @@ func (p *Policy) needs(s *part) (need line.Need, why string) {
 		return need,
 			strings.TrimSpace(run.Runner+" "+run.Program) + " is not installed in the project, so it needs the network"
 	}
-	return need, "it needs " + needWords[need]
+	return need, strings.Join(line.Texts(s.Words[:min(2, len(s.Words))]), " ") + " needs " + needWords[need]
 }
 
 // needWords are the needs as a question words them.

@@ -50,6 +50,21 @@ func TestAWrittenRuleForOutsideHoldsForItsCommandAlone(t *testing.T) {
 	}
 }
 
+// The question names the commands that take a line of several outside.
+func TestAQuestionNamesTheCommandsThatLeave(t *testing.T) {
+	t.Parallel()
+	root, p := outsidePolicy(t)
+	for line, want := range map[string]string{
+		"git push origin v1":       "home): git push needs the network",
+		"ls && git push origin v1": "home): git push needs the network",
+		"docker ps; docker rm x":   "docker ps needs a service of the machine; docker rm needs a service of the machine",
+	} {
+		if d := decideIn(p, root, line); !strings.HasSuffix(d.Reason(), want) {
+			t.Errorf("%s: %s", line, d.Reason())
+		}
+	}
+}
+
 // A rule for an open line asks once after files were changed.
 func TestARuleForAnOpenLineAsksOnceAfterAChange(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 )
 
 func (q Approval) keys() [][2]string {
-	no := [2]string{"n", "no; n REASON tells the model why"}
-	page, quit := [2]string{"p", "show all of it in the pager"}, [2]string{"q", "no, and stop this turn"}
+	no, page, quit := [2]string{"n", "no; n REASON tells the model why"}, [2]string{"p", "show all of it in the pager"},
+		[2]string{"q", "no, and stop this turn"}
 	switch q.Kind {
 	case agent.QuestionChanges:
 		rows := [][2]string{
@@ -42,7 +42,9 @@ func (q Approval) keys() [][2]string {
 		}
 	}
 	wider := "a RULE makes that rule instead"
-	if q.Suggested != "" && q.Suggested != q.Rule {
+	if outside(q) {
+		wider = "in this directory, until a file that it obeys changes"
+	} else if q.Suggested != "" && q.Suggested != q.Rule {
 		wider = "a " + q.Suggested + " makes that rule instead"
 	}
 	lasting := [][2]string{

@@ -246,6 +246,13 @@ func TestAQuestionSaysWhereItsCommandRuns(t *testing.T) {
 	if got := r.err.String(); !strings.Contains(got, "outside the sandbox (network, keys, home)") {
 		t.Errorf("shown: %q", got)
 	}
+	r.err.Reset()
+	q.Rule = "bash!(gh pr list)"
+	r.QuestionHelp(q)
+	got := r.err.String()
+	if strings.Contains(got, "RULE makes") || !strings.Contains(got, "until a file that it obeys changes") {
+		t.Errorf("help: %s", got)
+	}
 }
 
 // TestEveryAnswerStandsOnThePage holds docs/permissions.md to the answers that the
