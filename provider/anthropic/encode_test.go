@@ -170,20 +170,6 @@ func TestCutThoughtsGoBackOnlyWhereTheyAreTaken(t *testing.T) {
 	}
 }
 
-func TestResultsComeBeforeText(t *testing.T) {
-	t.Parallel()
-	req := session()
-	m := req.Messages
-	req.Messages = []provider.Message{m[0], m[1], m[2], provider.UserText("in between"), m[3]}
-	raw, err := encoded("anthropic", req, wire.Learned{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := providertest.Validate(providertest.WireAnthropic, raw); err != nil {
-		t.Error(err)
-	}
-}
-
 func encoded(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	return encode(provider.Server{Name: name}, req, l, http.Header{})
 }

@@ -1,7 +1,6 @@
 package ollama
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"testing"
@@ -72,27 +71,6 @@ func TestGoldenRequests(t *testing.T) {
 			}
 			providertest.Golden(t, name, body, *update)
 		})
-	}
-}
-
-func TestThePrefixHolds(t *testing.T) {
-	t.Parallel()
-	req := session()
-	all := req.Messages
-	var before []byte
-	for n := 1; n <= len(all); n++ {
-		if all[n-1].Role == provider.RoleAssistant || n < len(all) && all[n].Role == provider.RoleTool {
-			continue // no request ends there
-		}
-		req.Messages = all[:n]
-		raw, _, err := encode("o", req, facts{window: 32768}, "30m")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.HasPrefix(raw, before) {
-			t.Errorf("at %d messages the prefix breaks:\n%s\n%s", n, before, raw)
-		}
-		before = bytes.TrimRight(raw, "]}")
 	}
 }
 

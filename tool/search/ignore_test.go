@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/tool/files"
-	"artoo/tool/git"
 	"artoo/tool/git/gittest"
 )
 
@@ -100,20 +99,6 @@ func TestExcludesOfTheUserAndTheRepository(t *testing.T) {
 
 	gittest.WriteTree(t, home, map[string]string{".gitconfig": ""})
 	sameListing(t, linked, tree, []string{".gitignore", "b.own", "e", "g", "h.own"})
-}
-
-func TestGitSettings(t *testing.T) {
-	t.Parallel()
-	config := "; a comment\n[core]\n\texcludesFile = \"/a b\" ; c\n[core \"x\"]\nexcludesfile = no\n" +
-		"[CORE]Excludesfile=/x#y\nignorecase\n[other]\nkey = a\\\\b \\\n c\n[broken\nk=v\n"
-	var got []string
-	git.EachSetting(config, func(section, key, value string) {
-		got = append(got, fmt.Sprintf("%s.%s=%s", section, key, value))
-	})
-	want := []string{"core.excludesfile=/a b", "core.excludesfile=/x", "core.ignorecase=", `other.key=a\b  c`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // A tree that is too large gives the same files each time, however many are looked at

@@ -212,26 +212,6 @@ func TestPasteIsOneKey(t *testing.T) {
 	}
 }
 
-// Two seconds of silence or a Ctrl-C end a paste whose end does not come.
-func TestPasteWithoutEnd(t *testing.T) {
-	t.Parallel()
-	d := &decoder{}
-	if got := decodeAll(d, pasteBegin+"abc"); got != nil || d.wait() != pasteWait {
-		t.Fatalf("got %v, wait %v", got, d.wait())
-	}
-	if got := d.expire(); len(got) != 1 || got[0].text != "abc" {
-		t.Errorf("after the silence: %+v", got)
-	}
-	if got := decodeAll(d, "x"); len(got) != 1 || got[0].text != "x" {
-		t.Errorf("the keyboard is lost: %+v", got)
-	}
-	d = &decoder{}
-	got := decodeAll(d, pasteBegin+"abc", "\x03")
-	if len(got) != 2 || got[1].kind != keyInterrupt {
-		t.Errorf("ctrl-c in a paste gave %+v", got)
-	}
-}
-
 // An Esc is a key after 50 ms; other incomplete sequences are dropped.
 func TestALoneEscapeIsAKey(t *testing.T) {
 	t.Parallel()

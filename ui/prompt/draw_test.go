@@ -153,31 +153,6 @@ func checkFrame(t *testing.T, round int, term *prompttest.VT, want layout, above
 	}
 }
 
-type counter struct{ n, most int }
-
-func (c *counter) Write(p []byte) (int, error) {
-	c.n += len(p)
-	c.most = max(c.most, len(p))
-	return len(p), nil
-}
-
-// Typing at the end writes the character and hardly more.
-func TestAKeyCostsFewBytes(t *testing.T) {
-	t.Parallel()
-	c := &counter{}
-	f := canvas{out: writes(c)}
-	text := ""
-	f.show(layout{}, lay(Label{Text: "> "}, "     ", text, 0, 80))
-	c.n, c.most = 0, 0
-	for i := range 300 {
-		text += string(rune('a' + i%26))
-		f.show(layout{}, lay(Label{Text: "> "}, "     ", text, len(text), 80))
-	}
-	if c.n > 1000 || c.most > 40 {
-		t.Errorf("300 keys cost %d bytes, the dearest %d", c.n, c.most)
-	}
-}
-
 func TestResizeStartsTheRowsAnew(t *testing.T) {
 	t.Parallel()
 	term := prompttest.New(40, 10)

@@ -56,7 +56,7 @@ func leftFor(window, input, asked int, atLeast bool) int {
 	}
 	left := window - input
 	left -= left / 8
-	if window <= 0 || input <= 0 || left < least {
+	if input <= 0 || left < least {
 		return 0
 	}
 	return left
