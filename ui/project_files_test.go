@@ -39,8 +39,8 @@ func TestTheSessionIsExported(t *testing.T) {
 	t.Parallel()
 	for _, kept := range []bool{true, false} {
 		a := projectIn(t, map[string]string{"old.md": "mine"}, kept)
-		path := filepath.Join(a.Env().Dir, "new.html")
-		shown, _ := say(t, func(o *Options) { o.Agent = a }, "/export new.html", "/save old.md")
+		path := filepath.Join(a.Env().Dir, "new.json")
+		shown, _ := say(t, func(o *Options) { o.Agent = a }, "/export new.json", "/save old.md")
 		shown = strings.Join(strings.Fields(shown), " ")
 		if !strings.Contains(shown, "written to "+path) ||
 			!strings.Contains(shown, "exists already and is not replaced; give another name") {

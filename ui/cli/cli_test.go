@@ -51,9 +51,9 @@ func TestInvocations(t *testing.T) {
 		{"sessions", invocation{Command: "sessions"}},
 		{"sessions list --json", invocation{Command: "sessions list", Own: flags{"json": on}}},
 		{"sessions show abc", invocation{Command: "sessions show", Words: []string{"abc"}}},
-		{"sessions export abc a.html", invocation{Command: "sessions export", Words: []string{"abc", "a.html"}}},
-		{"sessions export --format html abc", invocation{Command: "sessions export", Words: []string{"abc"},
-			Own: flags{"format": {"html"}}}},
+		{"sessions export abc a.md", invocation{Command: "sessions export", Words: []string{"abc", "a.md"}}},
+		{"sessions export --format json abc", invocation{Command: "sessions export", Words: []string{"abc"},
+			Own: flags{"format": {"json"}}}},
 		{"login", invocation{Command: "login"}},
 		{"login openai --no-check", invocation{Command: "login", Words: []string{"openai"}, Own: flags{"no-check": on}}},
 		{"-q logout openai", invocation{Command: "logout", Words: []string{"openai"}, Flags: flags{"quiet": on}}},
@@ -365,7 +365,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"sessions", ""}, []string{"list", "show", "export", "grep", "rm", "import"}},
 		{[]string{"sessions", "show", ""}, nil},
 		{[]string{"help", "doc"}, []string{"doctor"}},
-		{[]string{"sessions", "--format", ""}, []string{"md", "json", "html"}},
+		{[]string{"sessions", "--format", ""}, []string{"md", "json"}},
 		{[]string{"rules", "explain", ""}, nil},
 	} {
 		inv, err := parse(append([]string{"__complete"}, test.args...))

@@ -228,7 +228,7 @@ func settingsRuns() (all []settingsRun) {
 		"-p hi", "-p hi -v", "-p hi -o json", "-p hi -o jsonl", "-p refuse -v", "-p refuse -o json", "-p refuse -o jsonl", "-p hi --until false -o json",
 		"-p hi --provider made -m m", "-p hi --provider line -m m -o json", "-p hi --provider gate -m m -v", "-p refuse --provider gate -m m -v -o json",
 		"-p hi --base-url http://me:¤@127.0.0.1:1/v1?key=¤ -o json", "-p hi --base-url ftp://me:¤@h/?key=¤", "sessions export --format md",
-		"sessions export --format json", "sessions export --format html", "sessions", "usage", "models",
+		"sessions export --format json", "sessions", "usage", "models",
 	} {
 		all = append(all, settingsRun{line, ""})
 	}

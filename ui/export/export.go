@@ -1,5 +1,5 @@
-// Package export writes a whole session for people and programs that do not have artoo: as Markdown, as
-// JSON, or as one page of HTML. Text masked in the session stays masked. The system prompt, the data of
+// Package export writes a whole session for people and programs that do not have artoo: as Markdown or as
+// JSON. Text masked in the session stays masked. The system prompt, the data of
 // images and the parts for a provider only (signatures, encrypted reasoning) are left out.
 package export
 
@@ -51,11 +51,10 @@ type Format string
 const (
 	FormatMarkdown Format = "md"
 	FormatJSON     Format = "json"
-	FormatHTML     Format = "html"
 )
 
 // Formats are all of them, the default first.
-var Formats = []Format{FormatMarkdown, FormatJSON, FormatHTML}
+var Formats = []Format{FormatMarkdown, FormatJSON}
 
 // Error is a fault of the requested name or format.
 type Error struct {
@@ -80,19 +79,14 @@ func FormatOf(name string) (Format, error) {
 		return FormatMarkdown, nil
 	case "json":
 		return FormatJSON, nil
-	case "html", "htm":
-		return FormatHTML, nil
 	}
-	return "", &Error{What: fmt.Sprintf("format %q", name), Why: "is not known", Hint: "md, json or html"}
+	return "", &Error{What: fmt.Sprintf("format %q", name), Why: "is not known", Hint: "md or json"}
 }
 
 // Write writes the session in a format.
 func Write(w io.Writer, format Format, s Session) error {
-	switch format {
-	case FormatJSON:
+	if format == FormatJSON {
 		return JSON(w, s)
-	case FormatHTML:
-		return HTML(w, s)
 	}
 	return Markdown(w, s)
 }
@@ -103,7 +97,7 @@ func Write(w io.Writer, format Format, s Session) error {
 // another. An *Error describes the fault of the name.
 func File(dir, name string, s Session) (path string, err error) {
 	if path = name; name == "-" {
-		return "", &Error{What: name, Why: "is no file's name", Hint: "give a name that ends in .md, .json or .html"}
+		return "", &Error{What: name, Why: "is no file's name", Hint: "give a name that ends in .md or .json"}
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, name)
@@ -114,7 +108,7 @@ func File(dir, name string, s Session) (path string, err error) {
 	format, err := FormatOf(strings.TrimPrefix(filepath.Ext(path), "."))
 	if err != nil {
 		return "", &Error{What: path, Why: "ends like no format that can be written",
-			Hint: "end the name in .md, .json or .html"}
+			Hint: "end the name in .md or .json"}
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return "", exists(path)

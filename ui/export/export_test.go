@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -91,12 +90,11 @@ func session() Session {
 	}
 }
 
-func TestMarkdownAndHTML(t *testing.T) {
+func TestMarkdownAndJSON(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(b *bytes.Buffer) error{
 		"session.md":   func(b *bytes.Buffer) error { return Markdown(b, session()) },
 		"summary.md":   func(b *bytes.Buffer) error { return Summary(b, session()) },
-		"session.html": func(b *bytes.Buffer) error { return HTML(b, session()) },
 		"session.json": func(b *bytes.Buffer) error { return JSON(b, session()) },
 	} {
 		var b bytes.Buffer
@@ -159,29 +157,6 @@ var hostile = []string{
 	"&lt;script&gt; &amp; &#x3c;script&#x3e;", "\x00\xff",
 }
 
-// tag is all markup there may be, attributes with it.
-var tag = regexp.MustCompile(
-	`^(<!doctype html>|</?(html|head|meta|title|style|body|header|main|section|h[1-6]|dl|dt|dd|div|p|pre|code|span|b|details|summary|ins|del|em|strong|a|ul|ol|li|blockquote|hr|br|table|thead|tbody|tr|th|td)` +
-		`( (lang|charset|http-equiv|content|name|class|dir|href|rel|start|style|type|checked|disabled)="[^"<>]*")*>)$`)
-
-var markup = regexp.MustCompile(`<[^>]*>?`)
-
-// harm finds markup that the page should not have.
-func harm(page string) []string {
-	var found []string
-	for _, m := range markup.FindAllString(page, -1) {
-		href := ""
-		if _, after, ok := strings.Cut(m, `href="`); ok {
-			href = after
-		}
-		if !tag.MatchString(m) || href != "" && !strings.HasPrefix(href, "https://") &&
-			!strings.HasPrefix(href, "http://") && !strings.HasPrefix(href, "mailto:") {
-			found = append(found, m)
-		}
-	}
-	return found
-}
-
 // everywhere puts a text into every place of a session.
 func everywhere(text string) Session {
 	input, err := provider.Marshal(map[string]any{"path": text, "command": text, "content": text})
@@ -198,39 +173,6 @@ func everywhere(text string) Session {
 					Images: []provider.Image{{MediaType: text}}}}},
 		},
 	}
-}
-
-// Nothing that was said becomes markup, a link that does something, or an
-// address that is loaded.
-func TestHTMLIsHarmless(t *testing.T) {
-	t.Parallel()
-	if found := harm(`<p class="x"><b onclick="x">a</b><script><a href="javascript:x"><unclosed`); len(found) != 4 {
-		t.Fatalf("the test itself finds %q", found)
-	}
-	for _, text := range append(hostile, strings.Join(hostile, "\n\n"), strings.Join(hostile, " ")) {
-		var b bytes.Buffer
-		if err := HTML(&b, everywhere(text)); err != nil {
-			t.Fatal(err)
-		}
-		if found := harm(b.String()); found != nil {
-			t.Errorf("%q became %q", text, found)
-		}
-	}
-}
-
-func FuzzHTML(f *testing.F) {
-	for _, text := range hostile {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		var b bytes.Buffer
-		if err := HTML(&b, everywhere(text)); err != nil {
-			t.Fatal(err)
-		}
-		if found := harm(b.String()); found != nil {
-			t.Errorf("%q became %q", text, found)
-		}
-	})
 }
 
 // No format controls a terminal that shows it, or hides its text.
@@ -269,25 +211,6 @@ func TestMarkdownFences(t *testing.T) {
 		"~~~\n```\n~~~": "", "````\n```": "\n````", "x": ""} {
 		if got := closeFence(text); got != text+want {
 			t.Errorf("%q became %q", text, got)
-		}
-	}
-}
-
-// Code that looks like a table stays code, and nothing in a table ends it.
-func TestTablesAreTables(t *testing.T) {
-	t.Parallel()
-	for markdown, want := range map[string]string{
-		"| a |\n|--:|\n| <i> ~~~ |": "<table><thead><tr><th style=\"text-align:right\">a</th></tr></thead>" +
-			"<tbody><tr><td style=\"text-align:right\">&lt;i&gt; ~~~</td></tr></tbody></table>",
-		"```\n| a |\n|---|\n```": "<pre><code>| a ||---|</code></pre>",
-		"a | b\nc":               "<p>a | bc</p>",
-	} {
-		var b strings.Builder
-		if err := newMarkdown().Convert([]byte(markdown), &b); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.ReplaceAll(b.String(), "\n", ""); got != want {
-			t.Errorf("%q became %q", markdown, got)
 		}
 	}
 }
