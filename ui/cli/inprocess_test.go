@@ -69,9 +69,14 @@ func runHere(dir string, vars environ.Vars, stdin string, args ...string) (code 
 	return code, out.String(), errs.String(), nil
 }
 
-// processHere is the Process of a run in this process.
+// processHere is the Process of a run in this process. Of variables with one name the last counts, as for a program.
 func processHere(dir string, vars environ.Vars, in, out, errs *os.File, args ...string) Process {
-	return Process{Args: args, In: in, Out: out, Err: errs, Environ: vars, Dir: dir, Exit: os.Exit,
+	var once environ.Vars
+	for _, kv := range vars {
+		name, value, _ := strings.Cut(kv, "=")
+		once = once.With(name, value)
+	}
+	return Process{Args: args, In: in, Out: out, Err: errs, Environ: once, Dir: dir, Exit: os.Exit,
 		Docs: os.DirFS(moduleDir)}
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -43,8 +45,10 @@ command = "echo not this one >&2; exit 2"
 // TestNobodyLoosensThePolicy tries all ways that a user has. None may have an effect, and each is
 // answered with the line of the policy that forbids it.
 func TestNobodyLoosensThePolicy(t *testing.T) {
-	t.Parallel()
-	artoo := buildProgram(t, moduleDir)
+	if !inNamespaces(t) {
+		return
+	}
+	mountEtc(t, strict, "", nil)
 	// Calls of the model, as NAME JSON.
 	bash := func(line string) string {
 		input, err := json.Marshal(map[string]string{"command": line})
@@ -170,14 +174,12 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if row.env != "" {
-				env = append(env, fill(row.env))
-			}
+			env = append(env, strings.Fields(fill(row.env))...)
 			args := strings.Fields(fill(row.args))
 			if row.args == "" || strings.HasPrefix(row.args, "-") && row.stdin == "" {
 				args = append(args, "-p", "go")
 			}
-			said, code := underPolicy(t, strict, "", dir, env, row.stdin, append([]string{artoo}, args...)...)
+			said, code := ran(t, dir, env, row.stdin, args...)
 			if text := given.Load(); text != nil {
 				said += *text
 			}
@@ -198,48 +200,69 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 
 func isHome(variable string) bool { return strings.HasPrefix(variable, "HOME=") }
 
-// underPolicy runs a command where /etc/artoo/policy.toml has this text, after a shell line that may
-// change /etc.
-func underPolicy(t *testing.T, policy, before, dir string, env []string, stdin string, args ...string) (said string, code int) {
+// inNamespaces runs the test again in a process that is root in namespaces of its own, where it may mount, and reports
+// whether this is that process.
+func inNamespaces(t *testing.T) bool {
 	t.Helper()
-	etc := filepath.Join(t.TempDir(), "etc")
-	if err := os.MkdirAll(filepath.Join(etc, "artoo"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"passwd", "group", "hosts", "nsswitch.conf", "resolv.conf"} {
-		data, err := os.ReadFile(filepath.Join("/etc", name))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(etc, name), data, 0o644)
-		}
-		if err != nil {
+	const variable = "TEST_IN_NAMESPACES"
+	if os.Getenv(variable) == t.Name() {
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 			t.Fatal(err)
 		}
+		return true
 	}
-	if err := os.WriteFile(filepath.Join(etc, "artoo", "policy.toml"), []byte(policy), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
 	needs.Namespaces(t) // config has tests of the same without them
-	cmd := exec.Command("/bin/sh", append([]string{"-ec", `mount --make-rprivate /; mount --bind "$0" /etc; ` + before + `
-exec "$@"`, etc}, args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdin = dir, env, strings.NewReader(stdin)
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^"+t.Name()+"$", "-test.timeout=5m",
+		fmt.Sprint("-shipped=", *shippedOnly))
+	cmd.Env = append(os.Environ(), variable+"="+t.Name())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}}
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil {
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// mountEtc has /etc hold a policy with this text, and what programs need there, until the test ends. A shell line may
+// change it before.
+func mountEtc(t *testing.T, policy, line string, env []string) {
+	t.Helper()
+	etc := t.TempDir()
+	err := os.Mkdir(filepath.Join(etc, "artoo"), 0o755)
+	for _, name := range []string{"passwd", "group", "hosts", "nsswitch.conf", "resolv.conf"} {
+		data, readErr := os.ReadFile(filepath.Join("/etc", name))
+		if errors.Is(readErr, fs.ErrNotExist) {
+			continue
+		}
+		err = errors.Join(err, readErr, os.WriteFile(filepath.Join(etc, name), data, 0o644))
+	}
+	err = errors.Join(err, os.WriteFile(filepath.Join(etc, "artoo", "policy.toml"), []byte(policy), 0o644),
+		unix.Mount(etc, "/etc", "", unix.MS_BIND, ""))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return string(out), cmd.ProcessState.ExitCode()
+	t.Cleanup(func() {
+		if err := unix.Unmount("/etc", unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	cmd := exec.Command("/bin/sh", "-ec", line)
+	if cmd.Env = env; line == "" {
+		return
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 // TestThePolicyIsRootsAndNamed: files that others may write are refused, and artoo names the policy
 // and the defaults beside it.
 func TestThePolicyIsRootsAndNamed(t *testing.T) {
-	t.Parallel()
-	artoo := buildProgram(t, moduleDir)
+	if !inNamespaces(t) {
+		return
+	}
 	m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
 		if strings.Contains(string(r.Body), "an agent of the policy") {
 			return providertest.Chat(providertest.Text("well chosen"))
@@ -295,12 +318,9 @@ printf '[agents.x]\ndescription = "mine"\n' > "$HOME/.config/artoo/config.toml"`
 			says: "(/etc/artoo/config.toml line 2)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			args := []string{artoo}
-			for arg := range strings.FieldsFuncSeq(row.args, func(r rune) bool { return r == ' ' }) {
-				args = append(args, strings.ReplaceAll(arg, "\t", " "))
-			}
-			said, code := underPolicy(t, cmp.Or(row.policy, strict), row.before, projectFrom(t, ":"), m.env(t, "container=test", "ARTOO_SANDBOX=auto"), row.stdin, args...)
+			env := m.env(t, "container=test", "ARTOO_SANDBOX=auto")
+			mountEtc(t, cmp.Or(row.policy, strict), row.before, env)
+			said, code := ran(t, projectFrom(t, ":"), env, row.stdin, strings.Split(row.args, " ")...)
 			if code != row.code || !strings.Contains(said, row.says) {
 				t.Errorf("it ended with %d, expected %d and %q:\n%s", code, row.code, row.says, said)
 			}

@@ -83,10 +83,9 @@ func needsProcess(ts *testscript.TestScript) bool {
 // scriptVars are the variables of a script.
 func scriptVars(ts *testscript.TestScript) (vars environ.Vars) {
 	for _, kv := range reflect.ValueOf(ts).Elem().FieldByName("env").Seq2() {
-		name, value, _ := strings.Cut(kv.String(), "=")
-		vars = vars.With(name, value)
+		vars = append(vars, kv.String())
 	}
-	return vars.With("PWD", ts.MkAbs("."))
+	return append(vars, "PWD="+ts.MkAbs("."))
 }
 
 // itself runs artoo as it is shipped.
