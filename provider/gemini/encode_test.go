@@ -158,6 +158,37 @@ func TestThinking(t *testing.T) {
 	}
 }
 
+// TestAnAnswersSchemaGoesWithToolsSinceGemini3, and never to Gemma.
+func TestAnAnswersSchemaGoesWithToolsSinceGemini3(t *testing.T) {
+	t.Parallel()
+	schema := json.RawMessage(`{"type":"array","items":{"type":"string"}}`)
+	tools := []provider.ToolSpec{{Name: "read", Schema: json.RawMessage(`{"type":"object"}`)}}
+	for _, c := range []struct {
+		model  string
+		tools  []provider.ToolSpec
+		omits  wire.Omission
+		schema json.RawMessage
+		want   bool
+	}{
+		{"gemini-3-pro-preview", tools, 0, schema, true}, {"gemini-3.1-flash-lite", tools, 0, schema, true},
+		{"gemini-2.5-pro", tools, 0, schema, false}, {"gemini-2.5-pro", nil, 0, schema, true},
+		{"gemma-3-27b-it", nil, 0, schema, false}, {"gemini-3-pro-preview", nil, wire.Structure, schema, false},
+		{"gemini-3-pro-preview", nil, 0, nil, false},
+		{"gemini-3-pro-preview", nil, 0, json.RawMessage(`{"type":"array"}`), false},
+	} {
+		req := provider.Request{Options: provider.Options{Model: c.model}, Schema: c.schema, Tools: c.tools,
+			Messages: []provider.Message{provider.UserText("hi")}}
+		raw, err := encode("g", req, wire.Learned{Omitted: c.omits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := bytes.Contains(raw, []byte(`"responseMimeType":"application/json"`)) && bytes.Contains(raw, c.schema)
+		if held != c.want {
+			t.Errorf("%s with %d tools: %s", c.model, len(c.tools), raw)
+		}
+	}
+}
+
 func TestSubset(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, in, want string }{

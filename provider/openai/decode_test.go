@@ -238,7 +238,11 @@ func TestDetailsOfOpenRouterAreJoinedAndSentBack(t *testing.T) {
 	if r.Err != nil || r.Reasoning != "I think" {
 		t.Fatalf("%+v", r)
 	}
-	req.Messages = append(req.Messages, r.Done.Message,
+	said := r.Done.Message
+	if len(said.Parts) != 2 {
+		t.Errorf("parts %+v", said.Parts)
+	}
+	req.Messages = append(req.Messages, said,
 		provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c1", Text: "x"}}})
 	if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil {
 		t.Fatal(r.Err)

@@ -14,8 +14,8 @@ import (
 	"artoo/provider"
 )
 
-// TestFramingOfEveryKindIsRead: comments, blank lines, carriage returns, an event
-// without data, and runes that two reads share.
+// TestFramingOfEveryKindIsRead: comments, blank lines, carriage returns, an event without data, runes that two reads
+// share, and a type in capitals whose parameter is broken.
 func TestFramingOfEveryKindIsRead(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w Wire) {
@@ -25,8 +25,9 @@ func TestFramingOfEveryKindIsRead(t *testing.T) {
 		case reply.ContentType == frames: // their bytes leave no choice
 			body = string(reply.Body)
 		case lined(w):
-			body = "\r\n \r\n" + body + "\r\n"
+			body, reply.ContentType = "\r\n \r\n"+body+"\r\n", "Application/X-NDJSON; charset"
 		default:
+			reply.ContentType = "Text/Event-Stream ; charset"
 			body = ": OPENROUTER PROCESSING\r\n\r\n:\r\n\r\nevent: ping\r\n\r\n" +
 				strings.ReplaceAll(body, "\r\n\r\n", "\r\n\r\n: keep-alive\r\n\r\n")
 		}
