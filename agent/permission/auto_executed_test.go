@@ -79,17 +79,18 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 		{".gitignore", ""},
 	}
 	for _, c := range cases {
-		if by, name := autoExecutedBy(c.path); by != c.by {
+		found := append(autoExecutedNames(c.path, false), autoExecutedRow{})
+		if by, name := found[0].by, found[0].names; by != c.by {
 			t.Errorf("%s: run by %q (%s), want %q", c.path, by, name, c.by)
 		}
 	}
 	root := t.TempDir()
 	hooks := filepath.Join(root, "hooks")
 	p := hooked(root, func() []string { return []string{hooks} }).deciding()
-	if why := p.whyGuarded(filepath.Join(hooks, "pre-commit")); !strings.Contains(why, "core.hookspath") {
+	if why := p.whyGuarded(filepath.Join(hooks, "pre-commit"), false); !strings.Contains(why, "core.hookspath") {
 		t.Errorf("a directory that git's configuration names: %q", why)
 	}
-	if why := p.whyGuarded(filepath.Join(root, ".envrc")); why == "" {
+	if why := p.whyGuarded(filepath.Join(root, ".envrc"), false); why == "" {
 		t.Error(".envrc is a file like any other")
 	}
 }
@@ -100,7 +101,7 @@ func TestAFileThatAnInstructionFileImportsIsGuarded(t *testing.T) {
 	p := hooked(root, func() []string { return nil })
 	p.World.Guard.Imported([]string{filepath.Join(root, "docs", "rules.md")})
 	for name, guarded := range map[string]bool{"docs/rules.md": true, "docs/RULES.md": true, "docs/other.md": false} {
-		if why := p.deciding().whyGuarded(filepath.Join(root, name)); strings.Contains(why, "imports") != guarded {
+		if why := p.deciding().whyGuarded(filepath.Join(root, name), false); strings.Contains(why, "imports") != guarded {
 			t.Errorf("%s: %q", name, why)
 		}
 	}
@@ -202,7 +203,7 @@ func TestEveryGuardedNameIsFound(t *testing.T) {
 		for pattern := range strings.FieldsSeq(row.names) {
 			name := strings.ReplaceAll(pattern, "*", "any")
 			for _, path := range []string{name, "sub/" + strings.ToUpper(name)} {
-				if by, _ := autoExecutedBy(path); by == "" {
+				if len(autoExecutedNames(path, false)) == 0 {
 					t.Errorf("%s, of %s, is not found", path, pattern)
 				}
 			}
@@ -217,7 +218,7 @@ func TestLookalikesOfGuardedNames(t *testing.T) {
 		"ＡGENTS.md", ".ｅnvrc",
 		".vscode\u180e/x", ".\U0001d420it/x", ".git\u034f/x", "WARP\u3164.md", ".gⁱt/x", ".envrc\U000e0001",
 		"JenKinsﬁle", "agentſ.md"} {
-		if by, _ := autoExecutedBy(name); by == "" {
+		if len(autoExecutedNames(name, false)) == 0 {
 			t.Errorf("%q is not guarded", name)
 		}
 	}

@@ -338,7 +338,7 @@ func (p *Policy) destroys(s *part) (what string, kept bool) {
 	for _, w := range written {
 		file := valueOf(strings.TrimPrefix(w.Text, "of="))
 		hides := func(part string) bool { return w.Glob && part[0] == '.' && strings.ContainsAny(part, "*?[") }
-		if why := p.whyGuarded(p.placeOf(s.Command, file)); why != "" || slices.ContainsFunc(partsOf(file), hides) {
+		if why := p.whyGuarded(p.placeOf(s.Command, file), false); why != "" || slices.ContainsFunc(partsOf(file), hides) {
 			return cmp.Or(why, file+" may stand for a file that programs run automatically"), false
 		}
 	}

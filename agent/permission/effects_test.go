@@ -95,7 +95,7 @@ func TestEachEffectHasOneRow(t *testing.T) {
 			"files: 1 created"},
 		{change(".npmrc", sandbox.Deleted, 0o644, 0o644), nil, []string{"deleted: .npmrc"}, "files: 1 deleted"},
 		{link, nil, []string{"runs automatically: hooks → .github/workflows (a link: " +
-			"it writes .github/workflows, which a build service runs or obeys)"}, "files: 1 linked"},
+			".github/workflows, which a build service runs or obeys)"}, "files: 1 linked"},
 		{change("notes", sandbox.Deleted, 0o644, 0o644), nil, []string{"deleted: notes"}, "files: 1 deleted"},
 		{change("a.txt", sandbox.Mode, 0o755, 0o644), nil, []string{"executable now: a.txt"},
 			"files: 1 with other permissions"},

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,12 +9,12 @@ import (
 )
 
 // whyGuarded explains why a write to a path is always asked, "" for an ordinary file. Of a path
-// in the project only the names below its root count.
-func (p *Policy) whyGuarded(path string) (why string) {
-	if by, name := autoExecutedBy(below(p.Root, path)); by != "" {
-		return "it writes " + name + ", which " + by + " runs or obeys"
+// in the project only the names below its root count. link means that a link is to be there.
+func (p *Policy) whyGuarded(path string, link bool) (why string) {
+	if found := autoExecutedNames(below(p.Root, path), link); len(found) > 0 {
+		return found[0].names + ", which " + found[0].by + " runs or obeys"
 	}
-	return p.guarded(path, false)
+	return p.guarded(path, link)
 }
 
 // guardedWrite is whyGuarded for the first such file of a call.
@@ -25,33 +26,23 @@ func (p *Policy) guardedWrite(access tool.Access) (why string) {
 		return "it changes a file that has other names too (hard links), which programs may run automatically"
 	}
 	for _, path := range access.Paths {
-		if why := p.whyGuarded(path); why != "" {
-			return why
-		}
+		why = cmp.Or(why, p.whyGuarded(path, false))
 	}
-	return ""
+	return why
 }
 
 // coversGuarded reports whether an allow rule may let a call write auto-executed files: one for this
 // very file, or, except for git's own files, one whose fixed words name all that the path goes through.
 func (p *Policy) coversGuarded(r Rule, access tool.Access) bool {
-	if r.exact() || p.guardedWrite(access) == "" {
+	if access.Kind != tool.KindWrite || r.exact() {
 		return true
 	}
-	if access.OtherNames {
-		return false
-	}
-	named := autoExecutedNames(r.Arg)
-	for _, file := range access.Paths {
-		if p.whyGuarded(file) == "" {
-			continue
-		}
+	named := autoExecutedNames(r.Arg, false)
+	return !access.OtherNames && !slices.ContainsFunc(access.Paths, func(file string) bool {
 		inGit := slices.ContainsFunc(partsOf(file), func(part string) bool { return strings.EqualFold(part, ".git") })
-		names := autoExecutedNames(below(p.Root, file))
+		names := autoExecutedNames(below(p.Root, file), false)
 		unnamed := slices.ContainsFunc(names, func(n autoExecutedRow) bool { return !slices.Contains(named, n) })
-		if len(names) == 0 || inGit || unnamed { // only git's configuration names it
-			return false
-		}
-	}
-	return true
+		// Only git's configuration may name it.
+		return (len(names) == 0 || inGit || unnamed) && p.whyGuarded(file, false) != ""
+	})
 }

@@ -329,25 +329,14 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	if c.Kind == sandbox.Deleted {
 		return ""
 	}
-	name := below(w.p.Root, c.Path)
-	if by, listed := autoExecutedBy(name); by != "" {
-		return fmt.Sprintf("%s, which %s runs or obeys", listed, by)
-	}
-	if why := w.p.guarded(c.Path, c.Mode&fs.ModeSymlink != 0); why != "" {
+	link := c.Mode&fs.ModeSymlink != 0
+	why := w.p.whyGuarded(c.Path, link)
+	if why != "" || !link {
 		return why
 	}
-	if c.Mode&fs.ModeSymlink == 0 {
-		return ""
-	}
-	if by, listed := holdsAutoExecuted(name); by != "" {
-		return fmt.Sprintf("a link in the place of %s, which %s runs or obeys", listed, by)
-	}
 	to := w.target(c)
-	if why := w.p.whyGuarded(to); why != "" {
+	if why := w.p.whyGuarded(to, true); why != "" {
 		return "a link: " + why
-	}
-	if by, listed := holdsAutoExecuted(below(w.p.Root, to)); by != "" {
-		return fmt.Sprintf("a link to the place of %s, which %s runs or obeys", listed, by)
 	}
 	if !names.Within(w.p.Root, to) && writable(to) {
 		return "a link out of the project, to a writable place"
@@ -485,7 +474,7 @@ func (p *Policy) MadeGuarded(paths []string) Effects {
 }
 
 // IsGuarded reports whether programs run or obey the file at an absolute path.
-func (p *Policy) IsGuarded(path string) bool { return p.deciding().whyGuarded(path) != "" }
+func (p *Policy) IsGuarded(path string) bool { return p.deciding().whyGuarded(path, false) != "" }
 
 // fixed reports whether nothing may write a path: git's data where artoo works on a layer.
 func (p *Policy) fixed(path string) bool {

@@ -16,7 +16,7 @@ import (
 // reference is a file or directory of the project that a setting of git's, or a hook, names.
 type reference struct {
 	path string // absolute
-	by   string // It names what names it.
+	by   string // who names it, in words
 }
 
 // references finds the files of the project that settings and hooks name.
@@ -31,8 +31,9 @@ type references struct {
 // add takes a path as it is written and without links, unless the project lies in it.
 func (r *references) add(path, by string) {
 	for _, at := range []string{filepath.Clean(path), names.Real(path)} {
-		if !names.Within(at, r.root) && !slices.Contains(r.found, reference{at, by}) {
-			r.found = append(r.found, reference{at, by})
+		ref := reference{at, "git's configuration names (" + by + ")"}
+		if !names.Within(at, r.root) && !slices.Contains(r.found, ref) {
+			r.found = append(r.found, ref)
 		}
 	}
 }
@@ -48,7 +49,7 @@ func (r *references) why(path string, link bool) string {
 			_, ok = names.Relative(folded, named)
 		}
 		if ok {
-			return "it writes " + below(r.root, ref.path) + ", which git's configuration names (" + ref.by + ")"
+			return "it writes " + below(r.root, ref.path) + ", which " + ref.by
 		}
 	}
 	return ""

@@ -106,12 +106,12 @@ func TestFilesThatAnyConfigurationOfGitNamesAreGuarded(t *testing.T) {
 				"b.ini":    "[core]\nfsmonitor = run/it.sh\n",
 				"clean.sh": "", "src/main.go": "", "tools/lib.py": ""})
 			for _, name := range strings.Fields(guarded + " ") {
-				if why := p.deciding().whyGuarded(filepath.Join(root, name)); why == "" {
+				if why := p.deciding().whyGuarded(filepath.Join(root, name), false); why == "" {
 					t.Errorf("%s %q: %s is like any other", where, config, name)
 				}
 			}
 			for _, name := range []string{"src/main.go", "README", "x.ini"} {
-				if why := p.deciding().whyGuarded(filepath.Join(root, name)); why != "" {
+				if why := p.deciding().whyGuarded(filepath.Join(root, name), false); why != "" {
 					t.Errorf("%s %q: %s: %s", where, config, name, why)
 				}
 			}
@@ -122,7 +122,7 @@ func TestFilesThatAnyConfigurationOfGitNamesAreGuarded(t *testing.T) {
 func TestTheConfigurationOfAnotherOwnersRepositoryIsRead(t *testing.T) {
 	p, root := configured(t, "[core]\nfsmonitor = run/watch\n", "", nil)
 	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-	if why := p.deciding().whyGuarded(filepath.Join(root, "run/watch")); why == "" {
+	if why := p.deciding().whyGuarded(filepath.Join(root, "run/watch"), false); why == "" {
 		t.Error("run/watch is like any other")
 	}
 }
@@ -144,8 +144,8 @@ func TestHooksThatAreLinksIntoTheProjectAreGuarded(t *testing.T) {
 		os.Symlink("../../ci/check", filepath.Join(root, ".git/hooks/pre-commit"))); err != nil {
 		t.Fatal(err)
 	}
-	if p.deciding().whyGuarded(filepath.Join(root, "ci/check")) == "" || p.deciding().whyGuarded(filepath.Join(root,
-		"other")) != "" {
+	if p.deciding().whyGuarded(filepath.Join(root, "ci/check"), false) == "" || p.deciding().whyGuarded(filepath.Join(root,
+		"other"), false) != "" {
 		t.Error("ci/check is like any other, or other is not")
 	}
 }
@@ -170,7 +170,7 @@ pager = less -R
 template = src/template
 `, "[core]\neditor = code --wait\n", map[string]string{"src/a.go": "", "less": "", "git-lfs": ""})
 	for _, name := range []string{"src/a.go", "src/lib", "src/ignore", "docs/x", "less", "git-lfs", "code"} {
-		if why := p.deciding().whyGuarded(filepath.Join(root, name)); why != "" {
+		if why := p.deciding().whyGuarded(filepath.Join(root, name), false); why != "" {
 			t.Errorf("%s: %s", name, why)
 		}
 	}
@@ -191,7 +191,7 @@ func TestNamedFilesAreGuardedByOtherNamesAndWithinOtherRepositories(t *testing.T
 	writeTree(t, root,
 		map[string]string{".git/hooks/pre-push": "#!/bin/sh\nexec ./ci/push.sh\n. \"$(dirname \"$0\")/../../ci/lib.sh\"\n", ".pre-commit-config.yaml": "repos:\n- hooks:\n  - entry: ci/lint.py\n"})
 	for _, name := range []string{"watch", "real", "twin", "vendor/run", "ci/push.sh", "ci/lib.sh", "ci/lint.py"} {
-		if why := p.deciding().whyGuarded(filepath.Join(root, name)); why == "" {
+		if why := p.deciding().whyGuarded(filepath.Join(root, name), false); why == "" {
 			t.Errorf("%s is like any other", name)
 		}
 	}

@@ -3,6 +3,8 @@ package permission
 import (
 	"fmt"
 	"strings"
+
+	"artoo/tool"
 )
 
 // Fate is the outcome of a kind of act that no rule speaks of.
@@ -45,51 +47,33 @@ func (p *Policy) Rights(headless bool) Rights {
 		Headless: headless}.In(p.Mode)
 }
 
-// In are the same rights in another mode.
+// In are the same rights in another mode: the decisions on a call of each kind.
 func (r Rights) In(mode Mode) Rights {
-	r.Mode = mode
 	p := &Policy{Mode: mode, Confinement: r.Confinement, TrustsPrograms: r.Trusted}
 	if r.NoProject {
 		p.NoProject = "no project"
 	}
-	line := func(place Place, reads bool, own ...string) Fate {
-		if mode == ModePlan && place != PlaceLayer && !reads {
-			return Refused
-		}
-		return r.fate(p.byPlace(Decision{Place: place, Own: own}, parsed{reads: reads}).Verdict)
+	decide := func(name string, access tool.Access) Fate { return r.fate(p.Decide(name, access).Verdict) }
+	line := func(text string) Fate {
+		return decide("bash", tool.Access{Kind: tool.KindRun, Command: text, Dir: "/"})
 	}
-	foreground, background := PlaceHost, PlaceHost
-	switch {
-	case r.Confinement.Layer:
-		foreground, background = PlaceLayer, PlaceBackground
-	case r.Confinement.Sandbox:
-		foreground, background = PlaceSandbox, PlaceBackground
+	file := []string{"a"}
+	r.Mode, r.Lands, r.Beyond = mode, Nothing, ""
+	r.Reading, r.Commands, r.Own, r.Outside = line("pwd"), line("touch a"), line("./a"), line("gh pr list")
+	r.Background = decide("bash", tool.Access{Kind: tool.KindRun, Command: "touch a", Dir: "/", Background: true})
+	r.Edits = decide("write", tool.Access{Kind: tool.KindWrite, Paths: file})
+	r.Guarded = decide("write", tool.Access{Kind: tool.KindWrite, Paths: file, OtherNames: true})
+	r.Fetching = decide("web_fetch", tool.Access{Kind: tool.KindNetwork})
+	r.Servers = decide("mcp__a__b", tool.Access{Kind: tool.KindServer, Reads: true})
+	if !r.Confinement.Layer {
+		return r
 	}
-	r.Reading, r.Commands, r.Own = line(foreground, true), line(foreground, false), line(foreground, false, unseen)
-	r.Background = line(background, false)
-	r.Edits, r.Guarded, r.Fetching, r.Servers, r.Outside = r.fate(Ask), r.fate(Ask), r.fate(Ask), r.fate(Ask),
-		r.fate(Ask)
-	switch {
-	case mode == ModePlan:
-		r.Edits, r.Guarded, r.Fetching, r.Outside = Refused, Refused, Refused, Refused
-	case !r.NoProject && p.writesFreely():
-		r.Edits = Unasked
+	r.Lands, r.Beyond = p.lands(Decision{}), r.fate(Ask)
+	if mode == ModePlan {
+		r.Lands = Nothing
 	}
-	switch {
-	case r.Confinement.Inside():
-		r.Outside = Refused
-	case !r.Confinement.Sandbox: // no place is outside
-		r.Outside = r.Commands
-	}
-	r.Lands, r.Beyond = Nothing, ""
-	if r.Confinement.Layer {
-		r.Lands, r.Beyond = p.lands(Decision{}), r.fate(Ask)
-		if mode == ModePlan {
-			r.Lands = Nothing
-		}
-		if mode == ModePlan || r.Headless {
-			r.Beyond = Discarded
-		}
+	if mode == ModePlan || r.Headless {
+		r.Beyond = Discarded
 	}
 	return r
 }

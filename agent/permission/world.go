@@ -140,32 +140,10 @@ var autoExecuted = []autoExecutedRow{
 
 type autoExecutedRow struct{ by, names string }
 
-// autoExecutedBy names the program that runs or obeys the file at a path, and by which name of the list; ""
-// for another file. It does not know the directories that git's configuration names; a Guard does.
-func autoExecutedBy(path string) (by, name string) {
-	if found := autoExecutedNames(path); len(found) > 0 {
-		return found[0].by, found[0].names
-	}
-	return "", ""
-}
-
-// holdsAutoExecuted is autoExecutedBy for the entries of a directory such as .github: a link in
-// its place gives other files these names.
-func holdsAutoExecuted(path string) (by, name string) {
-	for _, row := range autoExecuted {
-		for name := range strings.FieldsSeq(row.names) {
-			if _, below, ok := strings.Cut(name, "/"); ok {
-				if by, _ := autoExecutedBy(path + "/" + below); by != "" {
-					return by, name
-				}
-			}
-		}
-	}
-	return "", ""
-}
-
-// autoExecutedNames are all names of the list that the path goes through.
-func autoExecutedNames(file string) (found []autoExecutedRow) {
+// autoExecutedNames are all names of the list that the path goes through; of a link also those of the entries that a
+// directory in its place, such as .github, would have. It does not know the files that git's configuration names; a Guard
+// does.
+func autoExecutedNames(file string, link bool) (found []autoExecutedRow) {
 	plain, others := autoExecutedIndex()
 	parts := partsOf(names.Fold(file))
 	for i, part := range parts {
@@ -176,7 +154,7 @@ func autoExecutedNames(file string) (found []autoExecutedRow) {
 			found = append(found, row)
 		}
 		for _, row := range others {
-			if beginWith(parts[i:], row.names) {
+			if beginWith(parts[i:], row.names) || link && strings.HasPrefix(row.names, strings.Join(parts[i:], "/")+"/") {
 				found = append(found, row)
 			}
 		}
@@ -246,21 +224,11 @@ func (g *Guard) Imported(paths []string) {
 	if g == nil {
 		return
 	}
-	var all []string
-	for _, path := range paths {
-		all = append(all, path, names.Real(path))
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !slices.Equal(g.imported, all) {
-		g.imported, g.at = all, time.Time{}
+	if !slices.Equal(g.imported, paths) {
+		g.imported, g.at = slices.Clone(paths), time.Time{}
 	}
-}
-
-func (g *Guard) imports() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.imported
 }
 
 // NewGuard makes a Guard for the files below a project's root.
@@ -281,8 +249,7 @@ func NewGuard(project facts.Project) *Guard {
 
 func (g *Guard) is(at string) bool {
 	rel, inside := names.Relative(g.git.Root, at)
-	by, _ := autoExecutedBy(rel)
-	return inside && by != ""
+	return inside && len(autoExecutedNames(rel, false)) > 0
 }
 
 // GuardedFiles are the files a Guard found at one time.
@@ -323,11 +290,6 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 	for _, ref := range slices.Concat(g.references().found, found.nested) {
 		if names.Within(g.git.Root, ref.path) && names.Exists(ref.path) {
 			found.Paths = append(found.Paths, ref.path)
-		}
-	}
-	for _, path := range g.imports() {
-		if names.Within(g.git.Root, path) && names.Exists(path) {
-			found.Paths = append(found.Paths, path)
 		}
 	}
 	slices.Sort(found.Paths)
@@ -372,17 +334,10 @@ func (g *Guard) once() func(path string, link bool) string {
 	if g == nil {
 		return func(string, bool) string { return "" }
 	}
-	named, imports, look := sync.OnceValue(g.references), sync.OnceValue(g.imports), sync.OnceValues(g.Recent)
+	named, look := sync.OnceValue(g.references), sync.OnceValues(g.Recent)
 	return func(path string, link bool) string {
 		if why := cmp.Or(g.git.OthersRun(path), named().why(path, link)); why != "" {
 			return why
-		}
-		folded := names.Fold(path)
-		if slices.ContainsFunc(imports(), func(p string) bool {
-			p = names.Fold(p)
-			return p == folded || link && names.Within(folded, p)
-		}) {
-			return "an instruction file imports " + filepath.Base(path) + ", so coding agents obey it"
 		}
 		found, err := look()
 		if err != nil {
@@ -448,6 +403,12 @@ func (g *Guard) references() *references {
 		r.setting(s, dir)
 	}
 	r.hooks(append(g.git.HookDirs(settings), filepath.Join(common, "hooks")))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, path := range g.imported {
+		by := "an instruction file imports, so coding agents obey it"
+		r.found = append(r.found, reference{path, by}, reference{names.Real(path), by})
+	}
 	return r
 }
 
