@@ -65,30 +65,22 @@ var mcpName = sync.OnceValue(func() *regexp.Regexp {
 
 // canonical gives the rule artoo's name of the tool, and reports the kind of its argument.
 func (r *Rule) canonical(written string) (ruleArg, error) {
-	if t, ok := toolNamed(r.Tool, false); ok {
+	t, ok := toolNamed(r.Tool)
+	other, known := find(namedTools, func(t namedTool) bool { return IsCalled(t.name, strings.ToLower(r.Tool)) })
+	prefix, wild := strings.CutSuffix(r.Tool, "*")
+	begins := func(t namedTool) bool { return strings.HasPrefix(t.name, prefix) }
+	mcp := strings.HasPrefix(r.Tool, mcpPrefix)
+	switch {
+	case ok:
 		return t.arg, nil
-	}
-	if strings.HasPrefix(r.Tool, mcpPrefix) {
-		if mcpName().MatchString(r.Tool) {
-			return ruleNone, nil
-		}
-		return 0, &RuleError{written, "it is not in the form of an MCP tool's name", "mcp__SERVER__TOOL"}
-	}
-	if prefix, ok := strings.CutSuffix(r.Tool, "*"); ok && (strings.HasPrefix(mcpPrefix, prefix) ||
-		slices.ContainsFunc(namedTools, func(t namedTool) bool { return strings.HasPrefix(t.name, prefix) })) {
+	case mcp && mcpName().MatchString(r.Tool), !mcp && wild && (strings.HasPrefix(mcpPrefix, prefix) ||
+		slices.ContainsFunc(namedTools, begins)):
 		return ruleNone, nil
-	}
-	t, ok := toolNamed(r.Tool, true)
-	if !ok {
-		t, ok = toolNamed(strings.ToLower(r.Tool), false)
-	}
-	if ok {
-		r.Tool = cmp.Or(t.rule, t.name)
-		return t.arg, nil
-	}
-	why := fmt.Sprintf("there is no tool %.60s", r.Tool)
-	if words := strings.Fields(r.Tool); len(words) > 1 && words[0] == "bash" {
-		return 0, &RuleError{written, why, "bash(" + strings.TrimSpace(strings.TrimPrefix(written, "bash")) + ")"}
+	case mcp:
+		return 0, &RuleError{written, "it is not in the form of an MCP tool's name", "mcp__SERVER__TOOL"}
+	case known:
+		r.Tool = cmp.Or(other.rule, other.name)
+		return other.arg, nil
 	}
 	names := line.Each(namedTools, func(t namedTool) string { return t.name })
 	slices.Sort(names)
@@ -97,14 +89,14 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 	case try != "" && r.HasArg:
 		try += "(" + r.Arg + ")"
 	case try == "":
-		try = "bash(" + strings.TrimSuffix(strings.Replace(written, "(", " ", 1), ")") + ")"
+		command := strings.Replace(strings.TrimPrefix(written, "bash "), "(", " ", 1)
+		try = "bash(" + strings.TrimSuffix(command, ")") + ")"
 	}
-	if better, err := ParseRule(try); err != nil {
-		try = "bash(go test:*)"
-	} else {
-		try = better.String()
+	better, err := ParseRule(try)
+	if err != nil {
+		better = Rule{Tool: "bash", Arg: "go test:*", HasArg: true}
 	}
-	return 0, &RuleError{written, why, try}
+	return 0, &RuleError{written, fmt.Sprintf("there is no tool %.60s", r.Tool), better.String()}
 }
 
 // hostLabel is a part of a host name between two dots.
@@ -118,68 +110,55 @@ var hostPattern = sync.OnceValue(func() *regexp.Regexp {
 // impossible explains why no call can match the argument, "" when one can; try is a rule that could be meant. It
 // may put the argument into artoo's own form.
 func (r *Rule) impossible(kind ruleArg) (why, try string) {
-	switch kind {
-	case ruleCommand:
+	switch arg := r.Arg; {
+	case kind == ruleCommand:
 		return r.impossibleCommand()
-	case rulePath:
-		return r.impossiblePath()
-	case ruleHost:
-		r.Arg = strings.ToLower(strings.TrimPrefix(r.Arg, "domain:"))
-		if host, err := web.ParseHost(r.Arg); err == nil {
-			r.Arg = host
-		}
-		if hostPattern().MatchString(r.Arg) {
-			return "", ""
-		}
-		host := r.Arg
-		if _, after, ok := strings.Cut(host, "://"); ok {
-			host = after
-		}
-		if host, _, _ = strings.Cut(host, "/"); !hostPattern().MatchString(host) {
-			host = "go.dev"
-		}
-		return "it names a host and nothing else", r.Tool + "(" + host + ")"
-	}
-	return "a rule for " + r.Tool + " has nothing between parentheses", r.Tool
-}
-
-func (r *Rule) impossibleCommand() (why, try string) {
-	arg := r.Arg
-	switch {
-	case strings.HasPrefix(arg, "@"):
-		return "there are no groups of commands: name the commands", ""
-	case strings.Trim(arg, "* :") == "":
-		return "it names no command", "bash"
-	}
-	text, wild := r.line()
-	if !wild {
-		return "", "" // any line may come
-	}
-	switch words, ok := line.Words(text); {
-	case words == nil:
-		return "its quotes are not closed", ""
-	case !ok:
-		return "a pattern is for one simple command", "bash(" + strings.ReplaceAll(strings.Join(words, " "),
-			wildcard, "*") + ":*)"
-	default:
-		for _, w := range words {
-			if strings.Contains(w, "/"+wildcard+wildcard) || strings.HasPrefix(w, wildcard+wildcard+"/") {
-				return "** is for files", "write(" + strings.ReplaceAll(w, wildcard, "*") + ")"
-			}
-		}
-	}
-	return "", ""
-}
-
-func (r *Rule) impossiblePath() (why, try string) {
-	arg := r.Arg
-	switch {
+	case kind == ruleHost:
+		return r.impossibleHost()
+	case kind == ruleNone:
+		return "a rule for " + r.Tool + " has nothing between parentheses", r.Tool
 	case strings.HasSuffix(arg, ":*"):
 		return "words that a command begins with are for bash", "bash(" + arg + ")"
 	case !doublestar.ValidatePattern(arg):
 		return "the pattern is not valid", r.Tool + "(" + files.EscapeGlob(arg) + ")"
 	case strings.HasSuffix(arg, "/"):
 		return "no file's name ends in a slash", r.Tool + "(" + arg + "**)"
+	}
+	return "", ""
+}
+
+func (r *Rule) impossibleHost() (why, try string) {
+	r.Arg = strings.ToLower(strings.TrimPrefix(r.Arg, "domain:"))
+	if host, err := web.ParseHost(r.Arg); err == nil {
+		r.Arg = host
+	}
+	if hostPattern().MatchString(r.Arg) {
+		return "", ""
+	}
+	parts := append(strings.Split(r.Arg, "/"), "go.dev")
+	host := parts[slices.IndexFunc(parts, hostPattern().MatchString)]
+	return "it names a host and nothing else", r.Tool + "(" + host + ")"
+}
+
+func (r *Rule) impossibleCommand() (why, try string) {
+	text, wild := r.line()
+	words, ok := line.Words(text)
+	file, isFile := find(words, func(w string) bool {
+		return strings.Contains(w, "/"+wildcard+wildcard) || strings.HasPrefix(w, wildcard+wildcard+"/")
+	})
+	stars := strings.NewReplacer(wildcard, "*")
+	switch {
+	case strings.HasPrefix(r.Arg, "@"):
+		return "there are no groups of commands: name the commands", ""
+	case strings.Trim(r.Arg, "* :") == "":
+		return "it names no command", "bash"
+	case !wild: // any line may come
+	case words == nil:
+		return "its quotes are not closed", ""
+	case !ok:
+		return "a pattern is for one simple command", "bash(" + stars.Replace(strings.Join(words, " ")) + ":*)"
+	case isFile:
+		return "** is for files", "write(" + stars.Replace(file) + ")"
 	}
 	return "", ""
 }
@@ -229,31 +208,24 @@ func (r Rule) Remark() string {
 func ParseRule(s string) (Rule, error) {
 	s = strings.TrimSpace(s)
 	name, rest, hasArg := strings.Cut(s, "(")
-	r := Rule{Tool: strings.TrimSpace(name), HasArg: hasArg}
+	r := Rule{Tool: strings.TrimSpace(name), Arg: strings.TrimSpace(strings.TrimSuffix(rest, ")")), HasArg: hasArg}
 	r.Tool, r.Outside = strings.CutSuffix(r.Tool, "!")
 	switch {
 	case r.Tool == "":
 		return Rule{}, &RuleError{s, "it does not begin with a tool's name", "bash(go test:*)"}
 	case hasArg && !strings.HasSuffix(rest, ")"):
 		return Rule{}, &RuleError{s, "it does not end in a parenthesis", strings.TrimRight(s, " ") + ")"}
-	case hasArg:
-		r.Arg = strings.TrimSpace(strings.TrimSuffix(rest, ")"))
 	}
 	kind, err := r.canonical(s)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Rule{}, err
-	}
-	if r.Outside && (kind != ruleCommand) {
+	case r.Outside && kind != ruleCommand:
 		return Rule{}, &RuleError{s, "only rules for commands can allow runs outside the sandbox", "bash!(npm ci)"}
-	}
-	if hasArg && r.Arg == "" {
+	case hasArg && r.Arg == "":
 		return Rule{}, &RuleError{s, "there is nothing between its parentheses", r.Tool}
-	}
-	if r.HasArg && r.Arg == "*" {
-		r.Arg, r.HasArg = "", false
-	}
-	if !r.HasArg {
-		return r, nil
+	case !hasArg, r.Arg == "*":
+		return Rule{Tool: r.Tool, Outside: r.Outside}, nil
 	}
 	if why, try := r.impossible(kind); why != "" {
 		return Rule{}, &RuleError{s, why, try}
@@ -289,24 +261,18 @@ func ToolsNamed(name string) (names []string) {
 
 // IsCalled reports whether a tool of artoo's has a name here or in another program.
 func IsCalled(tool, name string) bool {
-	t, ok := toolNamed(tool, false)
+	t, ok := toolNamed(tool)
 	return ok && (t.name == name || line.In(t.others, strings.ToLower(name)))
 }
 
-// toolNamed finds a tool by its name, or by another program's.
-func toolNamed(name string, others bool) (namedTool, bool) {
-	i := slices.IndexFunc(namedTools, func(t namedTool) bool {
-		return !others && t.name == name || others && line.In(t.others, strings.ToLower(name))
-	})
-	if i < 0 {
-		return namedTool{}, false
-	}
-	return namedTools[i], true
+// toolNamed finds a tool by its name.
+func toolNamed(name string) (namedTool, bool) {
+	return find(namedTools, func(t namedTool) bool { return t.name == name })
 }
 
 // writes reports whether the tool of this name writes files.
 func writes(name string) bool {
-	t, _ := toolNamed(name, false)
+	t, _ := toolNamed(name)
 	return t.writes
 }
 
