@@ -60,18 +60,11 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) bool {
 
 // namedExactly reports whether an allow rule says by its own words that the command throws work away.
 func (p *Policy) namedExactly(name string, s line.Command) bool {
-	for _, r := range p.allowing() {
-		if !r.HasArg || !p.commandCovered([]Rule{r}, name, s) {
-			continue
-		}
-		if _, wild := r.line(); !wild {
-			return true
-		}
-		if what, _ := (line.Command{Words: r.fixedWords()}).Destroys(); what != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.allowing(), func(r Rule) bool {
+		_, wild := r.line()
+		what, _ := (line.Command{Words: r.fixedWords()}).Destroys()
+		return r.HasArg && (!wild || what != "") && p.coversCommand(r, name, s)
+	})
 }
 
 // changedScript finds a rule that would cover the line, had the script at not changed since.
@@ -244,6 +237,15 @@ func inert(s line.Command) bool {
 func (p *Policy) ownProgram(s *part) string {
 	name := s.Name()
 	base := path.Base(name)
+	program, words := s.Program()
+	sub, _ := line.Subcommand(words)
+	builder, builds := find(builders, func(b struct{ programs, subcommands string }) bool {
+		option := func(w string) bool { return line.IsOption(w) && line.In(b.subcommands, w) }
+		return line.In(b.programs, program) &&
+			(b.subcommands == "" || line.In(b.subcommands, sub) || slices.ContainsFunc(words, option))
+	})
+	args := s.Args()
+	tells := slices.ContainsFunc(args, func(w string) bool { return line.In("--version -V -v --help -h", w) })
 	switch {
 	case s.RunsUnknown, name == "" && !s.Compound && len(s.Words) > 0:
 		return unseen
@@ -255,31 +257,16 @@ func (p *Policy) ownProgram(s *part) string {
 		return unseen
 	case base == "git":
 		return p.runByGit(s)
-	}
-	program, words := s.Program()
-	sub, _ := line.Subcommand(words)
-	for _, b := range builders {
-		if line.In(b.programs, program) && (b.subcommands == "" || line.In(b.subcommands, sub) ||
-			slices.ContainsFunc(words, func(w string) bool { return line.IsOption(w) && line.In(b.subcommands, w) })) {
-			if b.subcommands == "" {
-				return program
-			}
-			return strings.TrimSpace(program + " " + sub)
-		}
-	}
-	if p.system(base) != nil {
+	case builds && builder.subcommands == "":
+		return program
+	case builds:
+		return strings.TrimSpace(program + " " + sub)
+	case p.system(base) != nil:
 		return base
-	}
-	words = line.Texts(s.Words[1:])
-	tells := slices.ContainsFunc(words, func(w string) bool { return line.In("--version -V -v --help -h", w) })
-	if (line.Interprets(base) || base == ".") && !tells && !inlineCode(s.Command, words) ||
-		line.In("sed gsed awk gawk mawk nawk jq", base) && line.HaveOption(words, "-f --file --from-file") {
-		for _, w := range words {
-			if !line.IsOption(w) {
-				return base + " " + w
-			}
-		}
-		return base
+	case (line.Interprets(base) || base == ".") && !tells && !inlineCode(s.Command, args),
+		line.In("sed gsed awk gawk mawk nawk jq", base) && line.HaveOption(args, "-f --file --from-file"):
+		files := slices.DeleteFunc(args, line.IsOption)
+		return strings.Join(append([]string{base}, files[:min(1, len(files))]...), " ")
 	}
 	return ""
 }

@@ -68,20 +68,13 @@ func CallFor(text string, files *files.Files) (name string, access tool.Access, 
 	line := func(text string) (string, tool.Access, error) {
 		return "bash", tool.Access{Kind: tool.KindRun, Command: text, Dir: files.Dir(), Object: text}, nil
 	}
-	if serverTool().MatchString(text) {
+	m := append(toolCall().FindStringSubmatch(text), "", "", "")
+	r, object := Rule{Tool: m[1]}, strings.TrimSpace(m[2])
+	switch kind, err := r.canonical(text); {
+	case serverTool().MatchString(text):
 		return text, serverCall(text), nil
-	}
-	m := toolCall().FindStringSubmatch(text)
-	if m == nil {
+	case err != nil: // also a line that looks like a call
 		return line(text)
-	}
-	r := Rule{Tool: m[1]}
-	kind, err := r.canonical(text)
-	if err != nil {
-		return line(text) // a line that looks like a call
-	}
-	object := strings.TrimSpace(m[2])
-	switch {
 	case kind == ruleCommand:
 		return line(object)
 	case kind == ruleHost:

@@ -257,8 +257,8 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 	case facts.GitData(filepath.ToSlash(below(w.p.Root, c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
 		return "not a plain file, in git's data"
 	}
-	if r, ok := w.denies.cover(c.Path); ok {
-		return Decision{}.by(Refuse, RuleDenies, r).Reason()
+	if r := w.denies.cover(filepath.ToSlash(c.Path)); r != nil {
+		return Decision{}.by(Refuse, RuleDenies, *r).Reason()
 	}
 	return ""
 }
@@ -266,24 +266,24 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 // asked names the rule that asks about a change, "" for none. The user's permission in this session beats it, except
 // one of the system's policy.
 func (w *weigher) asked(c sandbox.Change) string {
-	r, ok := w.asks.cover(c.Path)
-	if !ok || !r.Fixed && (w.d.Has(SessionAllows) || slices.ContainsFunc(w.p.session, func(allowed Rule) bool {
+	r := w.asks.cover(filepath.ToSlash(c.Path))
+	if r == nil || !r.Fixed && (w.d.Has(SessionAllows) || slices.ContainsFunc(w.p.session, func(allowed Rule) bool {
 		return allowed.names("write", tool.KindWrite) && allowed.matchesPath(w.p.Root, w.p.own().Home(), c.Path, false)
 	})) {
 		return ""
 	}
-	return Decision{}.by(Ask, RuleAsks, r).Reason()
+	return Decision{}.by(Ask, RuleAsks, *r).Reason()
 }
 
 // writeRules are the deny or ask rules for writing, for many paths.
 type writeRules struct {
 	rules []Rule
-	globs [][]string     // one list per rule
-	dirs  map[string]int // the rule that covers a directory, -1 for none, as far as they were looked at
+	globs [][]string       // one list per rule
+	found map[string]*Rule // the rule that covers a path, as far as paths were looked at
 }
 
 func (p *Policy) forWriting(rules []Rule) writeRules {
-	w := writeRules{dirs: map[string]int{}}
+	w := writeRules{found: map[string]*Rule{}}
 	for _, r := range rules {
 		if !r.namesWidely("write", tool.KindWrite) {
 			continue
@@ -297,30 +297,22 @@ func (p *Policy) forWriting(rules []Rule) writeRules {
 	return w
 }
 
-// cover finds a rule that covers a path: as matchesPath does, but each directory is looked at once.
-func (w *writeRules) cover(file string) (Rule, bool) {
-	if len(w.rules) == 0 {
-		return Rule{}, false
+// cover finds a rule that covers a path, nil for none: as matchesPath does, but each directory is looked at once.
+func (w writeRules) cover(file string) *Rule {
+	found, known := w.found[file]
+	if known || len(w.rules) == 0 {
+		return found
 	}
-	at := w.find(filepath.ToSlash(file))
-	if at < 0 {
-		return Rule{}, false
-	}
-	return w.rules[at], true
-}
-
-func (w *writeRules) find(file string) int {
 	if dir := path.Dir(file); dir != file && dir != "." {
-		at, known := w.dirs[dir]
-		if !known {
-			at = w.find(dir)
-			w.dirs[dir] = at
-		}
-		if at >= 0 {
-			return at
+		found = w.cover(dir)
+	}
+	for i, globs := range w.globs {
+		if found == nil && files.MatchesGlob(globs, file, true) {
+			found = &w.rules[i]
 		}
 	}
-	return slices.IndexFunc(w.globs, func(globs []string) bool { return files.MatchesGlob(globs, file, true) })
+	w.found[file] = found
+	return found
 }
 
 // guarded names the program that runs or obeys a new or changed file, "" for none: by its names, by
@@ -607,27 +599,20 @@ func ByDirectory(entries []Entry) []Entry { return byDirectory(entries, mostDirR
 
 // byDirectory is ByDirectory for at most so many entries, 1 at least.
 func byDirectory(entries []Entry, most int) (dirs []Entry) {
-	depth := 0
+	deepest, counts := 0, map[string]int{}
 	for _, e := range entries {
-		depth = max(depth, strings.Count(e.Path, "/"))
+		deepest = max(deepest, strings.Count(e.Path, "/"))
 	}
-	for ; ; depth-- {
-		counts := map[string]int{}
+	for depth := deepest; depth == deepest || len(counts) > most && depth >= 0; depth-- {
+		clear(counts)
 		for _, e := range entries {
 			counts[directoryOf(e.Path, depth)]++
 		}
-		if len(counts) > most && depth > 0 {
-			continue
-		}
-		for _, dir := range slices.Sorted(maps.Keys(counts)) {
-			paths := "paths"
-			if counts[dir] == 1 {
-				paths = "path"
-			}
-			dirs = append(dirs, Entry{Path: dir, Detail: fmt.Sprintf("(%d %s)", counts[dir], paths)})
-		}
-		return dirs
 	}
+	for _, dir := range slices.Sorted(maps.Keys(counts)) {
+		dirs = append(dirs, Entry{Path: dir, Detail: "(" + text.Counted(counts[dir], "path", "paths") + ")"})
+	}
+	return dirs
 }
 
 // directoryOf is the directory of a path, or the one above it at that depth.

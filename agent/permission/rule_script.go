@@ -34,8 +34,12 @@ func scripts(words []line.Word, dir string) (paths []string) {
 }
 
 // Runs are the absolute scripts that a call's line names to run.
-func (p *Policy) Runs(access tool.Access) (paths []string) {
-	for _, c := range line.Parse(access.Command, access.Dir, p.Shell).Commands {
+func (p *Policy) Runs(access tool.Access) []string {
+	return scriptsOf(line.Parse(access.Command, access.Dir, p.Shell))
+}
+
+func scriptsOf(read line.Line) (paths []string) {
+	for _, c := range read.Commands {
 		if c.Dir != "" {
 			paths = append(paths, scripts(c.Words, c.Dir)...)
 		}
@@ -62,18 +66,13 @@ func (r Rule) bind(dir string, known map[string]string) Rule {
 }
 
 // namesScripts are the whole paths of the scripts that the rule's fixed words name.
-func (r Rule) namesScripts() (paths []string) {
+func (r Rule) namesScripts() []string {
 	text, wild := r.line()
 	read := line.Parse(text, r.base, line.Shell{})
 	if read.Problem != "" || wild {
 		return scripts(r.fixedWords(), r.base)
 	}
-	for _, s := range read.Commands {
-		if s.Dir != "" {
-			paths = append(paths, scripts(s.Words, s.Dir)...)
-		}
-	}
-	return paths
+	return scriptsOf(read)
 }
 
 // fixedWords are the words of a rule for commands that stand before any *.

@@ -95,26 +95,28 @@ const (
 	ofProject = "your config file, for this project"
 )
 
-// Keep notes that session rules of this text are written down permanently.
-func (p *Policy) Keep(rule string) {
+// inSession is the rule of this text that AllowInSession added last; nil for none.
+func (p *Policy) inSession(rule string) *Rule {
 	parsed, err := ParseRule(rule)
-	for i, r := range p.session {
-		if err == nil && r.String() == parsed.String() {
-			p.session[i].Origin = ofProject
+	for i := len(p.session) - 1; err == nil && i >= 0; i-- {
+		if p.session[i].String() == parsed.String() {
+			return &p.session[i]
 		}
+	}
+	return nil
+}
+
+// Keep notes that a session rule of this text is written down permanently.
+func (p *Policy) Keep(rule string) {
+	if r := p.inSession(rule); r != nil {
+		r.Origin = ofProject
 	}
 }
 
 // Approved is the Approval of a rule that AllowInSession added; nil for another.
 func (p *Policy) Approved(rule string) *Approval {
-	parsed, err := ParseRule(rule)
-	if err != nil {
-		return nil
-	}
-	for _, r := range slices.Backward(p.session) {
-		if r.String() == parsed.String() {
-			return &Approval{Dir: r.base, Scripts: maps.Clone(r.bound)}
-		}
+	if r := p.inSession(rule); r != nil {
+		return &Approval{Dir: r.base, Scripts: maps.Clone(r.bound)}
 	}
 	return nil
 }

@@ -7,9 +7,11 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -286,16 +288,21 @@ func Letters(option string) []string {
 
 // GitWords are the words of a git command from its subcommand on, without git's own options.
 func GitWords(words []Word) []Word {
+	const valued = "-C -c --git-dir --work-tree --namespace --exec-path --config-env"
+	return words[plainAt(Texts(words), valued):]
+}
+
+// plainAt is the place of the first word that is no option, nor the value of one of the valued.
+func plainAt(words []string, valued string) int {
 	for i := 0; i < len(words); i++ {
-		switch a := words[i].Text; {
-		case In("-C -c --git-dir --work-tree --namespace --exec-path --config-env", a):
+		switch {
+		case In(valued, words[i]):
 			i++
-		case IsOption(a):
-		default:
-			return words[i:]
+		case !IsOption(words[i]):
+			return i
 		}
 	}
-	return nil
+	return len(words)
 }
 
 // Git are the words of a git command from its subcommand on; nil for other commands.
@@ -483,40 +490,26 @@ func Interprets(name string) bool {
 // Subcommand is the first word that is no option, nor the value of one that says
 // where to work, and the one after it.
 func Subcommand(words []string) (sub, next string) {
-	var found []string
-	for i := 0; i < len(words) && len(found) < 2; i++ {
-		switch {
-		case In("--prefix -C --cwd --dir --filter -F -w --workspace --manifest-path --directory --project", words[i]):
-			i++
-		case !IsOption(words[i]) && !strings.HasPrefix(words[i], "+"):
-			found = append(found, words[i])
-		}
-	}
-	found = append(found, "", "")
-	return found[0], found[1]
+	const valued = "--prefix -C --cwd --dir --filter -F -w --workspace --manifest-path --directory --project"
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.HasPrefix(w, "+") })
+	words = append(words[plainAt(words, valued):], "", "")
+	rest := words[1:]
+	return words[0], rest[min(plainAt(rest, valued), len(rest)-1)]
 }
+
+// loopback matches an address of the loopback, with or without a scheme, also in the source of a word that is not known.
+var loopback = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^"?(\w+://)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(:[^/?#@]*)?([/?#"]|$)`)
+})
 
 // onlyLoopback reports whether a command names an address of the loopback and none elsewhere. A wrong
 // guess fails inside, and is asked about then.
 func onlyLoopback(words []string) bool {
-	found := false
-	for _, w := range words {
-		w = strings.Trim(w, `"`) // the source of a word that is not known
-		scheme, host, named := strings.Cut(w, "://")
-		if !named {
-			host = w
-		}
-		host = host[:strings.IndexAny(host+"/", "/?#")]
-		switch {
-		case slices.ContainsFunc(strings.Fields("localhost 127.0.0.1 [::1] 0.0.0.0"), func(own string) bool {
-			return host == own || strings.HasPrefix(host, own+":")
-		}):
-			found = true
-		case named && In("http https ftp ws wss", scheme):
-			return false
-		}
+	elsewhere := func(w string) bool {
+		scheme, _, named := strings.Cut(strings.Trim(w, `"`), "://")
+		return named && In("http https ftp ws wss", scheme) && !loopback().MatchString(w)
 	}
-	return found
+	return slices.ContainsFunc(words, loopback().MatchString) && !slices.ContainsFunc(words, elsewhere)
 }
 
 // A wrapper is a command that runs another one given in its arguments. Words after an option that is not listed are not
