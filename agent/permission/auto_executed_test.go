@@ -79,9 +79,8 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 		{".gitignore", ""},
 	}
 	for _, c := range cases {
-		found := append(autoExecutedNames(c.path, false), autoExecutedRow{})
-		if by, name := found[0].by, found[0].names; by != c.by {
-			t.Errorf("%s: run by %q (%s), want %q", c.path, by, name, c.by)
+		if found := append(autoExecutedNames(c.path, false), autoExecutedRow{}); found[0].by != c.by {
+			t.Errorf("%s: run by %+v, want %q", c.path, found[0], c.by)
 		}
 	}
 	root := t.TempDir()
@@ -101,7 +100,8 @@ func TestAFileThatAnInstructionFileImportsIsGuarded(t *testing.T) {
 	p := hooked(root, func() []string { return nil })
 	p.World.Guard.Imported([]string{filepath.Join(root, "docs", "rules.md")})
 	for name, guarded := range map[string]bool{"docs/rules.md": true, "docs/RULES.md": true, "docs/other.md": false} {
-		if why := p.deciding().whyGuarded(filepath.Join(root, name), false); strings.Contains(why, "imports") != guarded {
+		if why := p.deciding().whyGuarded(filepath.Join(root, name), false); strings.Contains(why,
+			"imports") != guarded {
 			t.Errorf("%s: %q", name, why)
 		}
 	}

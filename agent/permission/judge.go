@@ -236,7 +236,8 @@ func leads(c sandbox.Change) string {
 	return "→ " + c.Target + " "
 }
 
-// mostPath is the longest path that lands, in bytes: the kernel takes 4,095, and landing makes a name of its own beside it.
+// mostPath is the longest path that lands, in bytes: the kernel takes 4,095, and landing makes a name of its own beside
+// it.
 const mostPath = 4000
 
 // forbidden explains why a change is never applied, "" when it may be.
@@ -399,7 +400,8 @@ func writable(at string) bool {
 // output reports whether a change is build output: ignored, made by own and read-only programs in a
 // place for results or by this session.
 func (w *weigher) output(c sandbox.Change, name string) bool {
-	plain := (c.Mode.IsRegular() || c.Mode.IsDir()) && (c.Before.Mode.IsRegular() || c.Before.Mode.IsDir() || !c.Before.Exists())
+	plain := (c.Mode.IsRegular() || c.Mode.IsDir()) && (c.Before.Mode.IsRegular() || c.Before.Mode.IsDir() ||
+		!c.Before.Exists())
 	if !w.d.Builds || !plain || !w.ignored[c.Path] || w.guarded(c) != "" || inDependencies(name) {
 		return false
 	}
@@ -562,7 +564,8 @@ func became(c sandbox.Change) What {
 
 // Matters are the kinds that a question shows last and never cuts, the strictest first.
 func Matters() []What {
-	return []What{RunsAutomatically, GitItself, RuleAsked, CannotUndo, GitLoses, Never, Deleted, Linked, Executable, OtherMode}
+	return []What{RunsAutomatically, GitItself, RuleAsked, CannotUndo, GitLoses, Never, Deleted, Linked, Executable,
+		OtherMode}
 }
 
 // Others are the other kinds. Build output is only counted.
@@ -577,7 +580,8 @@ func (e Effects) Rows(short bool, kinds ...What) (rows []string) {
 	}
 	for _, what := range kinds {
 		entries := e.By[what]
-		whole := slices.Contains([]What{RunsAutomatically, GitItself, RuleAsked, CannotUndo, GitLoses, Never, OfGit}, what)
+		whole := slices.Contains([]What{RunsAutomatically, GitItself, RuleAsked, CannotUndo, GitLoses, Never,
+			OfGit}, what)
 		if short && !whole && names > MostNames && len(entries) > mostDirRows {
 			entries = ByDirectory(entries)
 		}

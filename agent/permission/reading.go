@@ -22,16 +22,16 @@ type reader struct {
 	pathless, risky bool
 }
 
-const gitOptions = `-O --output --ext-diff --textconv --no-index --contents --open-files-in-pager --exec --upload-pack --paginate
-	--show-signature --submodule --recurse-submodules --stdin --remerge-diff --help --untracked --no-exclude-standard --filters
-	--batch --batch-check --batch-command --batch-all-objects --edit --alternate-refs --diff-merges `
+const gitOptions = `-O --output --ext-diff --textconv --no-index --contents --open-files-in-pager --exec --upload-pack
+	--paginate --show-signature --submodule --recurse-submodules --stdin --remerge-diff --help --untracked
+	--no-exclude-standard --filters --batch --batch-check --batch-command --batch-all-objects --edit --alternate-refs --diff-merges `
 
 // readers is the reading table, in the order of its documentation.
 var readers = []reader{
 	{names: "ls", not: "-L --dereference"},
 	{names: "tree", not: "-o -R -l --fromfile --fromtabfile --gitfile --infofile", risky: true},
-	{names: "find", only: `-name -iname -path -ipath -regex -iregex -type -size -newer -mtime -mmin -perm -empty -maxdepth -mindepth -depth
-		-xdev -prune -not -a -and -o -or -print -print0 -printf -ls -quit -[0-9]*`, risky: true},
+	{names: "find", only: `-name -iname -path -ipath -regex -iregex -type -size -newer -mtime -mmin -perm -empty -maxdepth -mindepth
+		-depth -xdev -prune -not -a -and -o -or -print -print0 -printf -ls -quit -[0-9]*`, risky: true},
 	{names: "fd fdfind",
 		not: "-x -X -L -C --exec --exec-batch --follow --ignore-file --base-directory --search-path", risky: true},
 	{names: "du", not: "-L -D -H -X --dereference --dereference-args --files0-from --exclude-from"},
@@ -51,9 +51,9 @@ var readers = []reader{
 		pathless: true},
 	{names: "date", only: "-u -R -I +*", pathless: true},
 	{names: "arch whoami hostname uptime tty", only: "-", pathless: true},
-	{names: `git/log git/show git/ls-tree git/cat-file git/rev-parse git/rev-list git/merge-base git/describe git/shortlog git/name-rev
-		git/cherry git/show-ref git/for-each-ref git/count-objects git/check-ignore git/version git/stash/list git/stash/show
-		git/worktree/list`, not: gitOptions, risky: true},
+	{names: `git/log git/show git/ls-tree git/cat-file git/rev-parse git/rev-list git/merge-base git/describe git/shortlog
+		git/name-rev git/cherry git/show-ref git/for-each-ref git/count-objects git/check-ignore git/version
+		git/stash/list git/stash/show git/worktree/list`, not: gitOptions, risky: true},
 	{names: "git/status", not: gitOptions + "-v --verbose", risky: true},
 	{names: "git/ls-files", not: gitOptions + "-X", risky: true},
 	{names: "git/blame", not: gitOptions + "-S", risky: true},

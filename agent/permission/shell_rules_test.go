@@ -226,7 +226,8 @@ func TestReadRulesAndCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { hidden.Close() })
-	for line, want := range map[string]Verdict{"cat secret/a": Ask, "cat sub/../secret/a": Ask, "cd secret && cat a": Ask, "wc -l < secret/a": Ask, "cat a": Run, "ls": Run} {
+	for line, want := range map[string]Verdict{"cat secret/a": Ask, "cat sub/../secret/a": Ask,
+		"cd secret && cat a": Ask, "wc -l < secret/a": Ask, "cat a": Run, "ls": Run} {
 		p := testPolicy(t, ModeAsk, "", "", "")
 		p.Root, p.Dir, p.World.Files = hidden.Root(), hidden.Root(), hidden
 		if d := p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: p.Root}); d.Verdict != want {
@@ -286,10 +287,12 @@ func TestADenyRuleCoversPlumbingAndAliasesOfGit(t *testing.T) {
 		}
 		p.DenyRules = append(p.DenyRules, r)
 	}
-	for _, text := range []string{"git send-pack origin", "git -C sub http-push x", "git-send-pack origin", "/usr/lib/git-core/git-push origin", "git -c alias.p=push p",
+	for _, text := range []string{"git send-pack origin", "git -C sub http-push x", "git-send-pack origin",
+		"/usr/lib/git-core/git-push origin", "git -c alias.p=push p",
 		"git -c Alias.p='push origin' p", "git config alias.p push; git p", "git config alias.x '!rm a.txt' && git x",
 		"git -c core.pager='rm a.txt' log", "git filter-branch --tree-filter 'rm a.txt'", "git submodule foreach 'git push'",
-		"git submodule foreach 'cd x; rm a.txt'", "git bisect run rm a.txt", "git rebase --exec='git push' main", "git rebase -x 'rm a.txt' main",
+		"git submodule foreach 'cd x; rm a.txt'", "git bisect run rm a.txt",
+		"git rebase --exec='git push' main", "git rebase -x 'rm a.txt' main",
 		"alias g=git; g push", "bash <<< 'git push'", "zsh -c 'git send-pack origin'"} {
 		if d := decideIn(p, root, text); d.Verdict != Refuse {
 			t.Errorf("%s: %s (%s)", text, d.Verdict, d.Reason())

@@ -141,8 +141,8 @@ var autoExecuted = []autoExecutedRow{
 type autoExecutedRow struct{ by, names string }
 
 // autoExecutedNames are all names of the list that the path goes through; of a link also those of the entries that a
-// directory in its place, such as .github, would have. It does not know the files that git's configuration names; a Guard
-// does.
+// directory in its place, such as .github, would have. It does not know the files that git's configuration names; a
+// Guard does.
 func autoExecutedNames(file string, link bool) (found []autoExecutedRow) {
 	plain, others := autoExecutedIndex()
 	parts := partsOf(names.Fold(file))
@@ -154,7 +154,8 @@ func autoExecutedNames(file string, link bool) (found []autoExecutedRow) {
 			found = append(found, row)
 		}
 		for _, row := range others {
-			if beginWith(parts[i:], row.names) || link && strings.HasPrefix(row.names, strings.Join(parts[i:], "/")+"/") {
+			if beginWith(parts[i:], row.names) || link && strings.HasPrefix(row.names, strings.Join(parts[i:],
+				"/")+"/") {
 				found = append(found, row)
 			}
 		}

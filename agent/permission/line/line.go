@@ -497,7 +497,8 @@ func Subcommand(words []string) (sub, next string) {
 	return words[0], rest[min(plainAt(rest, valued), len(rest)-1)]
 }
 
-// loopback matches an address of the loopback, with or without a scheme, also in the source of a word that is not known.
+// loopback matches an address of the loopback, with or without a scheme, also in the source of a word that is not
+// known.
 var loopback = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^"?(\w+://)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(:[^/?#@]*)?([/?#"]|$)`)
 })
