@@ -5,17 +5,18 @@ import (
 
 	"artoo/provider"
 	"artoo/provider/providertest"
+	"artoo/tool/sweep"
 )
 
-// TestAReplyCutAtEveryByte is a broken connection wherever the terminal event has not come, as on every other wire.
-func TestAReplyCutAtEveryByte(t *testing.T) {
+// TestAReplyCutAtAnyByte is a broken connection wherever the terminal event has not come, as on every other wire.
+func TestAReplyCutAtAnyByte(t *testing.T) {
 	t.Parallel()
 	build := func() providertest.Reply {
 		return providertest.Converse(providertest.Reason("hm"), providertest.Text("Hello"), providertest.Call("c1", "read", `{"path":"a"}`))
 	}
 	whole := build()
 	terminal := len(whole.Body) - len(whole.Events(-1).Body) // the size of the last event, which has the usage
-	for n := range whole.Body {
+	for _, n := range sweep.Cases(t, 100, len(whole.Body)) {
 		s := providertest.NewServer(t, build().Cut(n))
 		p := suite().New(providertest.Config{Name: "bench", URL: s.URL, HTTP: s.HTTP})
 		r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"},

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 )
 
 // The top under a ceiling is the same as git's.
-func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
+func TestTheSearchForAnyRepositoryEndsWhereGitEndsIt(t *testing.T) {
 	needs.Git(t)
 	base := realTemp(t)
 	mkrepo(t, filepath.Join(base, "outer"))
@@ -29,7 +30,7 @@ func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
 	}
 	list := string(filepath.ListSeparator)
 	ended := 0
-	for _, value := range []string{
+	values := []string{
 		"", list, "BASE", "BASE/", "BASE/outer", "BASE/outer/", "BASE/outer/a", "BASE/outer/a/b", "BASE/outer/a/b/c",
 		"BASE/outer/abc", "BASE/outer/ab", "BASE//outer/./a", "BASE/outer/a/../a/b", "BASE/outer/missing/..",
 		"BASE/outer/missing", "BASE/missing/outer", "outer", "outer/a", ".", "..", "BASE/link", list + "BASE/link",
@@ -38,8 +39,9 @@ func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
 		"BASE/outer/a" + list + "BASE", "BASE" + list + "BASE/outer/a", "x" + list + "BASE/outer/a",
 		list + list + "BASE/outer/a", "BASE/outer/loose", "BASE/link/b", "BASE/outer/a/inner", "/", list + "/",
 		"BASE/outer/a/inner/d", " BASE/outer/a",
-	} {
-		value = strings.ReplaceAll(value, "BASE", base)
+	}
+	for _, n := range sweep.Cases(t, 12, len(values)) {
+		value := strings.ReplaceAll(values[n], "BASE", base)
 		t.Setenv("GIT_CEILING_DIRECTORIES", value)
 		for _, dir := range []string{"outer", "outer/a", "outer/a/b", "outer/a/b/c", "outer/a/inner", "outer/a/inner/d",
 			"outer/abc", "link/b"} {
@@ -62,7 +64,7 @@ func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
 			}
 		}
 	}
-	if ended == 0 {
+	if ended == 0 && sweep.Whole(t) {
 		t.Error("no ceiling made a difference")
 	}
 }
