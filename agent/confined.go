@@ -513,12 +513,6 @@ func (c *calls) nameDenials(p *pending, result *tool.Result) {
 			words = append(words, "hidden here, not deleted: "+text.UpTo(mostHidden, c.session.namesOf(tracked)))
 		}
 	}
-	if w := c.session.opt.Workspace; w != nil && p.decision.Git && result.IsError {
-		// Git sees less here, and may name another cause.
-		if why, _ := w.Project.GitProblem(); why != "" {
-			words = append(words, "no repository here: "+why)
-		}
-	}
 	if len(words) > 0 {
 		result.Text += "[confined: " + strings.Join(words, "; ") + "]\n"
 	}

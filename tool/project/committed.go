@@ -265,12 +265,13 @@ const gitStateTimeout = time.Second
 const maxGitState = 20
 
 // GitState is the branch of the project's work tree and which files differ from
-// the last commit, in a few lines; "" outside git, and where git does not say
+// the last commit, in a few lines, or why a .git makes no repository; "" outside git, and where git does not say
 // in time or would run programs of the repository's. environ is the environment
 // git gets.
 func (p Project) GitState(ctx context.Context, environ []string) string {
 	if !p.Git || p.GitRuns() != nil {
-		return ""
+		why, _ := p.GitProblem()
+		return text.Printable(why)
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitStateTimeout)
 	defer cancel()

@@ -42,15 +42,17 @@ func (q Approval) keys() [][2]string {
 		}
 	}
 	wider := "a RULE makes that rule instead"
-	if outside(q) {
-		wider = "in this directory, until a file that it obeys changes"
-	} else if q.Suggested != "" && q.Suggested != q.Rule {
+	if q.Suggested != "" && q.Suggested != q.Rule {
 		wider = "a " + q.Suggested + " makes that rule instead"
 	}
 	lasting := [][2]string{
 		{"a", "always in this session: " + q.Rule},
 		{"", wider},
 		{"A", "the same for good, for this project: kept in your config file"},
+	}
+	if outside(q) {
+		always := "always in this session, until a file that it obeys changes: "
+		lasting = [][2]string{{"a", always + q.Rule}, lasting[2]}
 	}
 	if q.OwnPrograms() {
 		lasting = [][2]string{
@@ -71,10 +73,7 @@ func (q Approval) keys() [][2]string {
 func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 	s.do(func(t *transcript) {
 		t.endAsking()
-		r := t.work.running(q.Call.ID)
-		if r == nil {
-			r = &running{}
-		}
+		r := cmp.Or(t.work.running(q.Call.ID), &running{})
 		r.since = s.opt.Now() // it begins now, not when the model asked for it
 		r.said = r.since
 		rule := line(cmp.Or(a.Rule, q.Rule))
