@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,9 +16,8 @@ import (
 // the same reason again. If no rule would help, the hint names none.
 func TestHintsWorkAsTheyAre(t *testing.T) {
 	t.Parallel()
-	artoo := buildProgram(t, moduleDir)
-	shared := home(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1", "PATH="+filepath.Dir(artoo)+":"+os.Getenv("PATH"))
-	needsLayers(t, artoo, shared)
+	shared := home(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1")
+	needsLayers(t, buildProgram(t, moduleDir), shared)
 	origin := projectFrom(t, `git config user.name a && git config user.email a@example.org && echo hello > a.txt
 		printf 'echo built > built.txt' > build.sh && git add . && git commit -qm first && echo mine > notes.txt && echo bye > a.txt`)
 	const noWay = "run it yourself, or start artoo without -p and answer its question"
@@ -47,14 +45,11 @@ func TestHintsWorkAsTheyAre(t *testing.T) {
 		t.Run(fmt.Sprint(row.lines, row.options), func(t *testing.T) {
 			t.Parallel()
 			env, project := newModel(t, line(t, row.lines...)).at(shared), copied(t, origin)
-			run := func(line string) (stderr string, code int) {
-				var b strings.Builder
-				cmd := exec.Command("sh", "-c", line)
-				cmd.Dir, cmd.Env, cmd.Stderr = project, env, &b
-				if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-					t.Fatal(err)
+			run := func(line string) (said string, code int) {
+				for _, args := range callsOf(t, line) {
+					said, code = ran(t, project, env, "", args...)
 				}
-				return b.String(), cmd.ProcessState.ExitCode()
+				return said, code
 			}
 			const ask = " -p go </dev/null"
 			begin := "artoo"
@@ -89,4 +84,24 @@ func TestHintsWorkAsTheyAre(t *testing.T) {
 			}
 		})
 	}
+}
+
+// callsOf are the arguments of each artoo that a shell line starts. The shell finds a program that prints them.
+func callsOf(t *testing.T, line string) (calls [][]string) {
+	t.Helper()
+	bin := t.TempDir()
+	program := []byte("#!/bin/sh\nprintf '%s\\0' \"$@\"\nprintf '\\n'\n")
+	if err := os.WriteFile(filepath.Join(bin, "artoo"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH")}
+	printed, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call := range strings.SplitSeq(strings.TrimSuffix(string(printed), "\x00\n"), "\x00\n") {
+		calls = append(calls, strings.Split(call, "\x00"))
+	}
+	return calls
 }
