@@ -178,13 +178,11 @@ func (d *decoder) call(c *replyCall, signature string) {
 	if c.Name == "" && c.ID == "" && len(c.Args) == 0 {
 		return // a further piece, or the end of them
 	}
-	p := &wire.Piece{Form: wire.FormCall, ID: c.ID, Name: c.Name, Opaque: signature}
-	p.Text.WriteString(wire.Text(c.Args))
+	args := c.Args
 	if c.GoesOn || wire.Present(c.Pieces) {
-		p.Text.WriteString("the arguments came in pieces")
+		args = append(args, "the arguments came in pieces"...)
 	}
-	d.Called(c.Name, len(d.Parts), len(c.Args))
-	d.Parts = append(d.Parts, p)
+	d.Call(c.ID, c.Name, signature, args)
 }
 
 // formThought marks a thought: a text part that says that it is one.

@@ -10,10 +10,8 @@ import (
 
 type decoder struct {
 	wire.Reply
-	window int
-	cut    func(read int) string // the notice about a prompt of which read tokens were used
-
-	stop string
+	asked *attempt
+	stop  string
 }
 
 type line struct {
@@ -65,17 +63,14 @@ func (d *decoder) take(l *line, data string) error {
 		}
 		return &provider.Error{Kind: provider.KindProvider, Message: words(data)}
 	}
-	d.Begin(l.Model, "")
+	if d.Begin(l.Model, ""); len(d.Parts) == 0 {
+		d.warn(d.asked.lost()...)
+	}
 	if m := l.Message; m != nil {
-		if m.Thinking != "" {
-			d.Reason(&d.Part(wire.FormThinking, "").Text, m.Thinking)
-		}
+		d.Said(m.Thinking, "")
 		d.Answer(m.Content)
 		for _, c := range m.Calls {
-			d.Called(c.Function.Name, len(d.Parts), len(c.Function.Arguments))
-			p := &wire.Piece{Form: wire.FormCall, ID: c.ID, Name: c.Function.Name}
-			p.Text.WriteString(wire.Text(c.Function.Arguments))
-			d.Parts = append(d.Parts, p)
+			d.Call(c.ID, c.Function.Name, "", c.Function.Arguments)
 		}
 	}
 	if l.Done || l.DoneReason != "" {
@@ -84,6 +79,9 @@ func (d *decoder) take(l *line, data string) error {
 	}
 	return nil
 }
+
+// badCall are the server's words about a call that it cannot read itself.
+const badCall = "error parsing tool call"
 
 // words is the message of a line that is no reply.
 func words(data string) string {
@@ -105,12 +103,15 @@ func (d *decoder) end(l *line) error {
 		return &provider.Error{Kind: provider.KindProvider, Code: d.stop,
 			Message: "the server loaded the model and answered nothing"}
 	}
-	if d.cut != nil {
-		if text := d.cut(l.Read); text != "" {
-			d.Pending = append(d.Pending, provider.Notice{Text: text, Warning: true})
-		}
-	}
+	asked := d.asked
+	d.warn(cut(asked.size, l.Read, asked.facts.window, asked.loaded)...)
 	return nil
+}
+
+func (d *decoder) warn(texts ...string) {
+	for _, text := range texts {
+		d.Pending = append(d.Pending, provider.Notice{Text: text, Warning: true})
+	}
 }
 
 // Done implements wire.Decoder.
@@ -121,7 +122,7 @@ func (d *decoder) Done() (provider.Done, error) {
 	}
 	done.Message = d.Message(d.Gathered())
 	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)
-	if d.stop == "length" && d.window > 0 && d.Usage.Total() >= d.window-1 {
+	if f := d.asked.facts; d.stop == "length" && f.window > 0 && d.Usage.Total() >= f.window-1 {
 		done.Stop = provider.StopContext // nothing of the window was left
 	}
 	return done, nil

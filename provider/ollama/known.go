@@ -10,9 +10,6 @@ import (
 type known struct {
 	models   sync.Map // facts by model
 	notified sync.Map // notices that were given, by model and subject
-
-	mu    sync.Mutex
-	slips map[string]int // calls that could not be read, by request
 }
 
 // notices names, once for each model, the parts of the request it cannot serve.
@@ -34,28 +31,6 @@ func (k *known) notices(req provider.Request, f facts) (texts []string) {
 	return texts
 }
 
-// badCall matches the server's words about a call that it cannot read itself.
-const badCall = "error parsing tool call"
-
-// badCall counts unreadable calls in a row ("" is readable). The second is reported to the model.
-func (k *known) badCall(message string, req provider.Request) bool {
-	key := fmt.Sprintf("%s %s", req.Model, req.SessionID)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if message == "" {
-		delete(k.slips, key)
-		return false
-	}
-	if k.slips == nil {
-		k.slips = map[string]int{}
-	}
-	if k.slips[key]++; k.slips[key] < 2 {
-		return false
-	}
-	delete(k.slips, key)
-	return true
-}
-
 const (
 	// leastTokens is for how many bytes of a request there is one token at least: measured,
 	// most text has 3 to 5.
@@ -67,7 +42,7 @@ const (
 // cut compares the size of a request in bytes with the tokens read, 0 if unknown, and returns
 // a notice if the server dropped a part, which old servers do silently. They may also count
 // only tokens they had not read before: then loaded is asked for the loaded window, 0 if unknown.
-func cut(size, read, window int, loaded func() int) string {
+func cut(size, read, window int, loaded func() int) []string {
 	least := size / leastTokens
 	if read >= windowStep && read < least {
 		if real := loaded(); real > 0 {
@@ -77,9 +52,9 @@ func cut(size, read, window int, loaded func() int) string {
 		}
 	}
 	if read <= 0 || window <= 0 || least <= window && read < window {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("THE SERVER CUT THE CONVERSATION: the model read %d tokens of %d or more, and its window holds %d; "+
+	return []string{fmt.Sprintf("THE SERVER CUT THE CONVERSATION: the model read %d tokens of %d or more, and its window holds %d; "+
 		"the answer may miss its start. Update Ollama, set ARTOO_MAX_CONTEXT_TOKENS to ask for another window, or /compact",
-		read, max(least, read), window)
+		read, max(least, read), window)}
 }

@@ -54,36 +54,20 @@ func (p *Provider) Structures(req provider.Request) bool {
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	a := &attempt{Provider: p, req: req}
-	events := wire.RetryAdapted(ctx, wire.Exchange{
+	return wire.RetryAdapted(ctx, wire.Exchange{
 		Endpoint: wire.Endpoint{Server: p.Server, Lines: true}, API: wire.Ollama, Request: req, Memory: &p.learned,
 		Prepare: a.prepare, Encode: a.encode, Decoder: a.decoder, Failed: a.failed,
 	})
-	return func(yield func(provider.Event, error) bool) {
-		for ev, err := range events {
-			if _, ok := ev.(provider.Done); ok {
-				p.known.badCall("", req)
-			}
-			if !yield(ev, err) {
-				return
-			}
-			if _, ok := ev.(provider.Started); !ok {
-				continue
-			}
-			for _, text := range p.known.notices(req, a.facts.without(p.learned.Of(req.Model))) {
-				if !yield(provider.Notice{Text: text, Warning: true}, nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 type attempt struct {
 	*Provider
 	req   provider.Request
-	ctx   context.Context // the last try's
 	facts facts
-	dec   *decoder // the last try's
+	// ctx, dec and size, the bytes of text in the request, are the last try's.
+	ctx  context.Context
+	dec  *decoder
+	size int
 }
 
 // loaded is the window, in tokens, of the model in memory; or 0.
@@ -91,11 +75,9 @@ func (a *attempt) loaded() int {
 	ctx, cancel := context.WithTimeout(a.ctx, describeTimeout)
 	defer cancel()
 	models, err := a.Loaded(ctx)
-	if err != nil {
-		return 0 // an old server, which the counts have to do for
-	}
+	// On an error it is an old server, which the counts have to do for.
 	for _, m := range models {
-		if m.Name == a.req.Model || m.Name == a.req.Model+":latest" {
+		if err == nil && (m.Name == a.req.Model || m.Name == a.req.Model+":latest") {
 			return wire.Count(m.Context)
 		}
 	}
@@ -103,18 +85,20 @@ func (a *attempt) loaded() int {
 }
 
 func (a *attempt) decoder() wire.Decoder {
-	a.dec = &decoder{Reply: wire.ReplyTo(a.Name, a.req)}
+	a.dec = &decoder{Reply: wire.ReplyTo(a.Name, a.req), asked: a}
 	return a.dec
+}
+
+// lost are the notices of what the model cannot be given.
+func (a *attempt) lost() []string {
+	return a.known.notices(a.req, a.facts.without(a.learned.Of(a.req.Model)))
 }
 
 // failed adds advice to an error, or makes a reply of a call that cannot be read.
 func (a *attempt) failed(e *provider.Error) (provider.Event, error) {
 	switch {
 	case strings.Contains(e.Message, badCall):
-		if a.known.badCall(e.Message, a.req) {
-			return a.dec.unreadable(e, a.req.Tools), nil
-		}
-		e.Hint = "the model wrote a call that cannot be read: again, or another model with --model"
+		return a.dec.unreadable(e, a.req.Tools), nil
 	case e.Kind == provider.KindContext && e.Window == 0:
 		e.Window = a.facts.window
 	case e.Kind == provider.KindConfig && strings.Contains(e.Message, "not found"):
@@ -144,8 +128,7 @@ func (a *attempt) encode(l wire.Learned, _ http.Header) ([]byte, error) {
 	}
 	req.Schema = format(req, l)
 	body, size, err := encode(a.Name, req, a.facts.without(l), cmp.Or(a.KeepAlive, DefaultKeepAlive))
-	a.dec.window = a.facts.window
-	a.dec.cut = func(read int) string { return cut(size, read, a.facts.window, a.loaded) }
+	a.size = size
 	return body, err
 }
 

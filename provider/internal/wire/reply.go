@@ -124,15 +124,16 @@ func (r *Reply) Closed() bool {
 
 // Answer adds a piece of the answer; marked reasoning in it becomes reasoning of the form FormThinking. EndAnswer adds
 // text that looked like the beginning of a mark.
-func (r *Reply) Answer(piece string) { r.said(r.think.Split(piece)) }
+func (r *Reply) Answer(piece string) { r.Said(r.think.Split(piece)) }
 
 // EndAnswer ends the answer, see Answer.
-func (r *Reply) EndAnswer() { r.said(r.think.End()) }
+func (r *Reply) EndAnswer() { r.Said(r.think.End()) }
 
 // FormThinking is the form of reasoning between marks.
 const FormThinking = "thinking"
 
-func (r *Reply) said(thought, answer string) {
+// Said adds pieces of the reasoning and of the answer, each of which may be "".
+func (r *Reply) Said(thought, answer string) {
 	if thought != "" {
 		r.Reason(&r.Part(FormThinking, "").Text, thought)
 	}
@@ -186,35 +187,38 @@ var stops = map[string]provider.StopReason{
 // Stop maps a server's word for the end of a reply. The calls themselves show whether there are any to run; only a
 // reply that was cut or refused must not run them.
 func Stop(word string, calls bool) provider.StopReason {
-	stop, ok := stops[word]
-	switch {
-	case ok:
-		return stop
-	case calls:
-		return provider.StopToolUse
+	if stop, ok := stops[word]; ok || !calls {
+		return cmp.Or(stop, provider.StopComplete)
 	}
-	return provider.StopComplete
+	return provider.StopToolUse
 }
 
 // Text appends a piece of the answer to b, and its event; nothing where it is empty.
 func (r *Reply) Text(b *strings.Builder, piece string) {
-	if piece != "" {
-		b.WriteString(piece)
-		r.Pending = append(r.Pending, provider.TextDelta{Text: piece})
-	}
+	r.add(b, piece, provider.TextDelta{Text: piece})
 }
 
 // Reason does the same with a piece of the reasoning.
 func (r *Reply) Reason(b *strings.Builder, piece string) {
+	r.add(b, piece, provider.ReasoningDelta{Text: piece})
+}
+
+func (r *Reply) add(b *strings.Builder, piece string, e provider.Event) {
 	if piece != "" {
 		b.WriteString(piece)
-		r.Pending = append(r.Pending, provider.ReasoningDelta{Text: piece})
+		r.Pending = append(r.Pending, e)
 	}
 }
 
 // Called appends the event of a call that began, or of so many bytes of its arguments.
 func (r *Reply) Called(tool string, call, bytes int) {
 	r.Pending = append(r.Pending, provider.CallDelta{Tool: toolName(tool), Call: call, Bytes: bytes})
+}
+
+// Call adds a call that comes whole.
+func (r *Reply) Call(id, name, opaque string, arguments json.RawMessage) {
+	r.Called(name, len(r.Parts), len(arguments))
+	r.Parts = append(r.Parts, &Piece{Form: FormCall, ID: id, Name: name, Opaque: opaque, Whole: Text(arguments)})
 }
 
 // OnlyText is the text of the pending events, if it is all they hold.
@@ -466,11 +470,8 @@ const maxName = 128
 
 // Object returns raw as a compact, valid JSON object. ok is false, and it is empty, if it is none.
 func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
-	if t := bytes.TrimLeft(raw, " \t\r\n"); len(t) == 0 || t[0] != '{' || !json.Valid(t) {
-		return json.RawMessage("{}"), false
-	}
 	var b bytes.Buffer
-	if err := json.Compact(&b, raw); err != nil {
+	if t := bytes.TrimLeft(raw, " \t\r\n"); len(t) == 0 || t[0] != '{' || json.Compact(&b, raw) != nil {
 		return json.RawMessage("{}"), false
 	}
 	return provider.CleanJSON(eachOnce(b.Bytes())), true
@@ -544,10 +545,7 @@ func (m *IDs) Call(id, from string) string {
 
 // exactly is an id of the given length that ends in suffix: the end of id differs most.
 func exactly(id string, length int, suffix string) string {
-	word := make([]byte, 0, length+len(id))
-	for range length {
-		word = append(word, '0')
-	}
+	word := bytes.Repeat([]byte("0"), length)
 	for _, c := range []byte(id) {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
 			word = append(word, c)
