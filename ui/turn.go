@@ -114,8 +114,10 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	t.prompt.EndTurn(end.err == nil)
 	took := t.opt.Clock.Now().Sub(began) - (t.screen.Waited() - waited)
 	t.showEnd(ctx, end, took)
-	// A prompt may stand for hours: meanwhile the memory of the turn should be free.
-	debug.FreeOSMemory()
+	// A prompt at a terminal may stand for hours: meanwhile the memory of the turn should be free.
+	if !t.opt.Piped {
+		debug.FreeOSMemory()
+	}
 	if err := t.prompt.Over(); prompt.IsSignal(err) {
 		t.opt.Sender.Kill() // the signal leaves no time for more
 		return err
