@@ -103,10 +103,11 @@ test-bare:
 		-f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n '/ui.cli /d; s,^\([^ ]*\) .*/tool/needs[] ].*,\1,p') && \
 	$(REPORT)-scripts $(GO) test $(FLAGS) -vet=off -short -timeout 14m $(TESTS) -exec '$(BARE) -builds' -run '^TestScript$$' ./ui/cli
 
-# make test runs most scripts within the test's process. Here each runs the program that is shipped: exit status,
-# stdout and stderr have to be what the same script expects of both.
+# make test runs most scripts, and the tests that call ran, within the test's process. Here each runs the program that is
+# shipped: exit status, stdout and stderr have to be what the same test expects of both.
+SHIPPED = $$(grep -l '\<ran(t, ' ui/cli/*_test.go | xargs sed -n 's/^func \(Test[A-Za-z]*\)(t .*/\1/p' | tr '\n' '|')TestScript
 test-shipped:
-	@$(IN_MEMORY); echo "$(GO) test -run TestScript ./ui/cli -shipped"; $(REPORT) $(GO) test $(FLAGS) -vet=off -timeout 14m -parallel 4 -ldflags=-w -run '^TestScript$$' ./ui/cli -shipped
+	@$(IN_MEMORY); echo "$(GO) test ./ui/cli -shipped"; $(REPORT) $(GO) test $(FLAGS) -vet=off -timeout 14m -parallel 4 -ldflags=-w -run "^($(SHIPPED))\$$" ./ui/cli -shipped
 
 # The tests that look at a real terminal's screen.
 test-tmux:

@@ -3,8 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"os/exec"
+	"strings"
 	"testing"
 
 	"artoo/provider/providertest"
@@ -15,7 +14,6 @@ import (
 // none is asked. Content for the first provider alone is not sent to the second.
 func TestFallbackKinds(t *testing.T) {
 	t.Parallel()
-	program := buildProgram(t, moduleDir)
 	for kind, c := range map[string]struct {
 		reply    providertest.Reply
 		switches bool
@@ -44,28 +42,20 @@ func TestFallbackKinds(t *testing.T) {
 				return providertest.Responses(providertest.Text("The second."))
 			}}
 			at, other := providertest.Serve(t, first), providertest.Serve(t, second)
-			cmd := exec.Command(program, "-p", "-o", "json", "look")
-			cmd.Dir = t.TempDir()
-			cmd.Env = home(t, "container=test", "ARTOO_MODEL=anthropic/test-model", "ANTHROPIC_BASE_URL="+at.URL, "ANTHROPIC_API_KEY=sk-test-0123456789",
+			env := home(t, "container=test", "ARTOO_MODEL=anthropic/test-model", "ANTHROPIC_BASE_URL="+at.URL, "ANTHROPIC_API_KEY=sk-test-0123456789",
 				"OPENAI_BASE_URL="+other.URL+"/v1/responses", "OPENAI_API_KEY=sk-test-9876543210", "ARTOO_FALLBACK=openai/gpt-test",
 				"ARTOO_MAX_RETRY_TIME=0", "ARTOO_REQUEST_TIMEOUT=3s")
-			var told bytes.Buffer
-			cmd.Stderr = &told
-			out, err := cmd.Output()
-			var exit *exec.ExitError
-			if err != nil && !errors.As(err, &exit) {
-				t.Fatal(err)
-			}
+			said, _ := ran(t, t.TempDir(), env, "", "-p", "-o", "json", "look")
 			var got result.Result
-			if err := json.Unmarshal(out, &got); err != nil {
-				t.Fatalf("%v\n%s%s", err, out, &told)
+			if err := json.NewDecoder(strings.NewReader(said[max(0, strings.Index(said, "{")):])).Decode(&got); err != nil {
+				t.Fatalf("%v\n%s", err, said)
 			}
 			asked := second.Requests()
 			switch {
 			case !c.switches && (got.Error == nil || got.Error.Kind != kind || len(asked) > 0):
-				t.Errorf("%s, %d requests to the second\n%s", out, len(asked), &told)
+				t.Errorf("%d requests to the second\n%s", len(asked), said)
 			case c.switches && (got.Result != "The second." || got.Provider != "openai" || len(asked) != 1):
-				t.Errorf("%s, %d requests to the second\n%s", out, len(asked), &told)
+				t.Errorf("%d requests to the second\n%s", len(asked), said)
 			case c.switches && (bytes.Contains(asked[0].Body, []byte("signature")) || !bytes.Contains(asked[0].Body, []byte(`"function_call_output"`))):
 				t.Errorf("the second was sent %s", asked[0].Body)
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,7 +43,6 @@ func writeSkills(t *testing.T, n, agents int) string {
 // The prompt and the tools are part of every request: they stay small, so that a
 // small window holds them, and shortened as far as the user can.
 func TestTheFirstRequestIsSmall(t *testing.T) {
-	artoo := buildProgram(t, moduleDir)
 	for _, c := range []struct {
 		args           []string
 		skills, agents int
@@ -65,10 +63,9 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(artoo, append([]string{"-p", "why does the test fail?"}, c.args...)...)
-		places := writeSkills(t, c.skills, c.agents)
-		cmd.Dir, cmd.Env = dir, m.env(t, "ARTOO_MAX_RETRY_TIME=0s", "ARTOO_SKILL_DIRS="+places)
-		out, _ := cmd.CombinedOutput() // it fails, as the server says
+		env := m.env(t, "ARTOO_MAX_RETRY_TIME=0s", "ARTOO_SKILL_DIRS="+writeSkills(t, c.skills, c.agents))
+		// It fails, as the server says.
+		out, _ := ran(t, dir, env, "", append([]string{"-p", "why does the test fail?"}, c.args...)...)
 		if size == 0 || size > c.most {
 			t.Errorf("artoo %q: the first request is %d bytes, the limit is %d\n%s", c.args, size, c.most, out)
 		}

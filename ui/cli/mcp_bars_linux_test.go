@@ -158,7 +158,7 @@ func (s *suite) extensions(b *testing.B, env []string) {
 // Whatever is configured, the first request keeps its limit.
 func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
 	t.Parallel()
-	artoo, dir := buildProgram(t, moduleDir), t.TempDir()
+	dir := t.TempDir()
 	sizes := make(chan int, 1)
 	m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
 		sizes <- len(r.Body)
@@ -171,13 +171,11 @@ func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
 	}
 	configure(t, env, text.String())
 	run := func(places string, args ...string) string {
-		cmd := exec.Command(artoo, args...)
-		cmd.Dir, cmd.Env = dir, append(slices.Clone(env), "ARTOO_SKILL_DIRS="+places)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%q: %v:\n%s", args, err, out)
+		out, code := ran(t, dir, append(slices.Clone(env), "ARTOO_SKILL_DIRS="+places), "", args...)
+		if code != 0 {
+			t.Fatalf("%q: %d:\n%s", args, code, out)
 		}
-		return string(out)
+		return out
 	}
 	for i := range 13 {
 		if out := run("", "mcp", "tools", fmt.Sprint("a-server-", i)); strings.Count(out, "a_tool_with_a_name_") != 16 { // a slow start has a line of its own
