@@ -166,15 +166,17 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 		curable = curable && kept && !s.Compound && !s.RunsUnknown && !s.Elevated && !s.TakesArgs
 		keep = append(keep, p.couldLose(s.Command)...)
 	}
-	for _, c := range l.guesses {
-		if what, _ := c.Destroys(); what != "" && reasons == nil && !p.namedExactly(l.tool, c) {
-			return []Reason{{Code: AlwaysAsked, Object: what, Part: c.String()}}, nil
-		}
-	}
-	if l.problem != "" && strings.ContainsAny(l.text, ">`$") {
+	hidden, found := find(l.guesses, func(c line.Command) bool {
+		what, _ := c.Destroys()
+		return what != "" && !p.namedExactly(l.tool, c)
+	})
+	switch {
+	case found && reasons == nil:
+		what, _ := hidden.Destroys()
+		return []Reason{{Code: AlwaysAsked, Object: what, Part: hidden.String()}}, nil
+	case l.problem != "" && strings.ContainsAny(l.text, ">`$"):
 		return []Reason{{Code: NotParsed, Object: l.problem}}, nil
-	}
-	if !curable {
+	case !curable:
 		return reasons, nil
 	}
 	slices.Sort(keep)
@@ -333,6 +335,9 @@ func (p *Policy) destroys(s *part) (what string, kept bool) {
 		info, err := os.Stat(p.placeOf(s.Command, w))
 		return err == nil && info.Mode().IsRegular() && info.Size() > 0
 	}
+	all := append([]string{""}, line.Texts(s.Words)...)
+	to := all[len(all)-1]
+	replaced := func(w string) bool { return w != to && (there(to) || there(path.Join(to, path.Base(w)))) }
 	switch {
 	case s.Name() == "" && len(s.Words) > 1: // the options show which program it may be
 		for _, name := range []string{"rm", "git", "find"} {
@@ -347,25 +352,10 @@ func (p *Policy) destroys(s *part) (what string, kept bool) {
 		return "it can write git's configuration, which git obeys", false
 	case s.Overwrites && slices.ContainsFunc(s.Outputs, func(w line.Word) bool { return w.Known && there(w.Text) }):
 		return "it replaces " + s.Outputs[0].Text, true
-	case s.Base() == "mv" && !slices.ContainsFunc(moved(s.Words), there):
+	case s.Base() == "mv" && !slices.ContainsFunc(s.Args(), replaced) && !line.HaveOption(s.Args(), "-t --target-directory"):
 		return "", false
 	}
 	return s.Destroys()
-}
-
-// moved are the files that the words of mv may replace.
-func moved(words []line.Word) (files []string) {
-	to := words[len(words)-1].Text
-	for _, w := range words[1 : len(words)-1] {
-		if line.IsOption(w.Text) { // it may say where to
-			return line.Texts(words[1:])
-		}
-		files = append(files, path.Join(to, path.Base(w.Text)))
-	}
-	if info, err := os.Stat(to); err != nil || !info.IsDir() {
-		files = append(files, to)
-	}
-	return files
 }
 
 // placeOf is where a word of a command leads, seen from the root where the command's directory is not known.

@@ -56,16 +56,13 @@ func (p *Policy) decideFile(name string, access tool.Access) Decision {
 }
 
 func (p *Policy) byMode(d Decision, access tool.Access) Decision {
-	switch access.Kind {
-	case tool.KindNone, tool.KindRead:
+	switch why := p.guardedWrite(access); {
+	case access.Kind == tool.KindNone, access.Kind == tool.KindRead:
 		return d.because(Run)
-	case tool.KindNetwork:
+	case access.Kind == tool.KindNetwork:
 		return d.because(Ask, Reason{Code: OtherHost, Object: web.Own(access.Host)})
-	case tool.KindServer:
+	case access.Kind == tool.KindServer:
 		return d.because(Ask, Reason{Code: ServerTool, Object: access.Server})
-	}
-	why := p.guardedWrite(access)
-	switch {
 	case why != "":
 		return d.because(Ask, Reason{Code: AlwaysAsked, Object: why})
 	case p.NoProject != "":

@@ -70,30 +70,24 @@ const (
 
 // setting takes the files that a setting names. dir is the directory of git's files.
 func (r *references) setting(s facts.GitSetting, dir string) {
-	section, last := s.Key, s.Key
-	if i := strings.IndexByte(s.Key, '.'); i >= 0 {
-		section, last = s.Key[:i], s.Key[strings.LastIndexByte(s.Key, '.')+1:]
+	section, _, _ := strings.Cut(s.Key, ".")
+	last := s.Key[strings.LastIndexByte(s.Key, '.')+1:]
+	value, external := strings.CutPrefix(s.Value, "ext::")
+	from := r.root
+	if s.From != "" {
+		from = filepath.Dir(s.From)
 	}
-	remote, external := strings.CutPrefix(s.Value, "ext::")
-	command := external || section == "pager" || strings.HasPrefix(s.Value, "!") || line.In(commandKeys, last)
 	switch {
 	case s.Includes():
-		from := filepath.Dir(s.From)
-		if s.From == "" {
-			from = r.root
-		}
 		r.add(s.Path(from), s.Key)
 	case s.Key == "core.hookspath", s.Key == "init.templatedir":
-		if s.Value != "" {
-			r.add(s.Path(r.root), s.Key)
-		}
-	case command:
-		r.command(strings.TrimPrefix(remote, "!"), s.Key, dir, true)
+		r.add(s.Path(r.root), s.Key)
+	case external, section == "pager", strings.HasPrefix(value, "!"), line.In(commandKeys, last):
+		r.command(strings.TrimPrefix(value, "!"), s.Key, dir, true)
 	case strings.HasPrefix(s.Key, "url.ext::"):
 		r.command(strings.TrimSuffix(strings.TrimPrefix(s.Key, "url.ext::"), "."+last), s.Key, dir, true)
-	case line.In(dataKeys, last), line.In(dataSections, section):
-	default:
-		r.command(s.Value, s.Key, dir, false)
+	case !line.In(dataKeys, last) && !line.In(dataSections, section):
+		r.command(value, s.Key, dir, false)
 	}
 }
 

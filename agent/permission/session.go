@@ -74,10 +74,7 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	with := *p
 	with.session = append(p.SessionRules(), r)
 	if d := with.Decide(name, access); d.Verdict != Run {
-		if i := slices.IndexFunc(d.Reasons, func(r Reason) bool { return r.Policy != "" }); i >= 0 {
-			return Rule{}, fmt.Errorf("the rule %s would not allow this call: %s", r, d.Reasons[i])
-		}
-		return Rule{}, fmt.Errorf("the rule %s would not allow this call", r)
+		return Rule{}, fmt.Errorf("the rule %s would not allow this call: %s", r, d.Reason())
 	}
 	return r, nil
 }

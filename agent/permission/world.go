@@ -3,7 +3,6 @@ package permission
 import (
 	"cmp"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,15 +92,13 @@ func (w World) gitRuns(dir string) error {
 		return nil
 	}
 	found, err := w.repository(dir)
-	if found.Git || err == nil {
-		if runs := found.GitRuns(); runs != nil {
-			return runs
-		}
-	}
 	if err != nil {
-		return &facts.LookupError{Err: err}
+		err = &facts.LookupError{Err: err}
 	}
-	return nil
+	if found.Git || err == nil {
+		err = cmp.Or(found.GitRuns(), err)
+	}
+	return err
 }
 
 // gitHooks names the hooks that git in dir would run.
@@ -234,7 +231,7 @@ func (g *Guard) Imported(paths []string) {
 
 // NewGuard makes a Guard for the files below a project's root.
 func NewGuard(project facts.Project) *Guard {
-	g := &Guard{git: project, settings: project.SettingsFinder()}
+	g := &Guard{git: project, settings: project.SettingsFinder(), within: map[string]*nestedReferences{}}
 	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) {
 		return kind&fs.ModeSymlink != 0,
 			kind.IsDir()
@@ -301,10 +298,8 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 		}
 	}
 	for _, at := range found.Paths {
-		if to, err := os.Readlink(at); err == nil && to != "" {
-			if real, err := filepath.EvalSymlinks(at); err == nil {
-				found.leads[real] = at
-			}
+		if real, err := filepath.EvalSymlinks(at); err == nil && real != at {
+			found.leads[real] = at
 		}
 	}
 	g.mu.Lock()
@@ -430,9 +425,7 @@ func (g *Guard) nested(gits []string) (found []reference) {
 			for _, s := range facts.SettingsIn(g.git.Environ, config) {
 				r.setting(s, dir)
 			}
-			if kept = (&nestedReferences{now, r.found}); g.within == nil {
-				g.within = map[string]*nestedReferences{}
-			}
+			kept = &nestedReferences{now, r.found}
 			g.within[top] = kept
 		}
 		found = append(found, kept.found...)

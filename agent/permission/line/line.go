@@ -432,13 +432,19 @@ func (c Command) Needs() (need Need, run Package) {
 	name, words := c.Program()
 	sub, next := Subcommand(words)
 	offline := HaveOption(words, "--offline --no-index") || sub == "init" && next == ""
-	if runner, program := packageRunner(name, sub, words); runner && !offline {
-		return Network, Package{name, program}
+	switch {
+	case In("npx bunx uvx", name):
+		run = Package{name, sub}
+	case name == "npm" && In("exec x", sub), name == "bun" && sub == "x":
+		run = Package{name, next}
+	}
+	if run.Runner != "" && !offline {
+		return Network, run
 	}
 	for _, row := range needs {
 		if In(row.programs, name) && !(offline && row.need == Network) && (row.subcommands == "" ||
 			In(row.subcommands, sub) || In(row.subcommands, sub+"/"+next)) {
-			return row.need, run
+			return row.need, Package{}
 		}
 	}
 	switch {
@@ -446,26 +452,13 @@ func (c Command) Needs() (need Need, run Package) {
 		name == "go" && sub == "install" && slices.ContainsFunc(words,
 			func(w string) bool { return strings.Contains(w, "@") }),
 		In("curl wget http https xh nc ncat telnet ping", name) && !onlyLoopback(words):
-		return Network, run
+		return Network, Package{}
 	}
-	return "", run
+	return "", Package{}
 }
 
 // Package is a program that a package runner is asked for.
 type Package struct{ Runner, Program string }
-
-// packageRunner reports whether a command fetches and runs a package's program, and which one.
-func packageRunner(name, sub string, words []string) (runner bool, program string) {
-	switch {
-	case In("npx bunx uvx", name):
-		return true, sub
-	case name == "npm" && In("exec x", sub), name == "bun" && sub == "x":
-		rest := words[slices.Index(words, sub)+1:]
-		program, _ = Subcommand(slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "--" }))
-		return true, program
-	}
-	return false, ""
-}
 
 // Program is the program that a command stands for, without its directory, and
 // the words it is given: for python -m pip that is pip.
