@@ -86,19 +86,15 @@ func (p *Policy) changedScript(l parsed) (rule, at string) {
 // covered finds a rule for a call's paths or host, nil for none: an allow rule (all) for every path, another for any.
 func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) *Rule {
 	return findRule(rules, func(r Rule) bool {
-		matches := func(path string) bool { return r.matchesPath(p.Root, p.own().Home(), path, !all) }
-		switch {
-		case !r.namesWidely(name, access.Kind), all && (!r.names(name, access.Kind) || !p.coversGuarded(r, access)):
+		misses := func(path string) bool { return !r.matchesPath(p.Root, p.own().Home(), path, !all) }
+		if !r.namesWidely(name, access.Kind) || all && (!r.names(name, access.Kind) || !p.coversGuarded(r, access)) {
 			return false
-		case access.Host != "":
-			return r.matchesHost(access.Host, !all)
-		case !r.HasArg:
-			return true
-		case all:
-			return len(access.Paths) > 0 && !slices.ContainsFunc(access.Paths,
-				func(path string) bool { return !matches(path) })
 		}
-		return slices.ContainsFunc(access.Paths, matches)
+		if access.Host != "" || !r.HasArg {
+			return access.Host == "" || r.matchesHost(access.Host, !all)
+		}
+		hits := len(slices.DeleteFunc(slices.Clone(access.Paths), misses))
+		return hits > 0 && (!all || hits == len(access.Paths))
 	})
 }
 

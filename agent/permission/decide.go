@@ -180,7 +180,9 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 	every := findRule(p.allowing(), func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) })
 	d, decided := d.byRules(said)
 	switch r := cmp.Or(said.session, said.allows); {
-	case d.Verdict == Refuse, d.Verdict == Ask, decided && !leaves:
+	case d.Verdict == Ask:
+		return d.because(Ask, append(d.Reasons, outside...)...)
+	case d.Verdict == Refuse, decided && !leaves:
 		return d
 	case leaves && !decided, always != nil && keep == nil && (r == nil || !r.is(l.text)):
 		return d.because(Ask, append(always, outside...)...)
@@ -397,9 +399,5 @@ func (d Decision) part(s *part, mode Mode) Part {
 			verdict, why = Run, strings.Trim(why+"; "+d.Reason(), "; ")
 		}
 	}
-	made := Part{Text: s.String(), Verdict: verdict, Why: why, Origin: rule.Origin}
-	if rule.Tool != "" {
-		made.Rule = rule.String()
-	}
-	return made
+	return Part{Text: s.String(), Verdict: verdict, Why: why, Rule: rule.String(), Origin: rule.Origin}
 }

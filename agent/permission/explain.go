@@ -42,19 +42,15 @@ type RuleInForce struct {
 
 // InForce are all rules in the order in which they count.
 func (p *Policy) InForce() (list []RuleInForce) {
-	add := func(verdict Verdict, rules []Rule, session bool) {
+	for i, rules := range [][]Rule{p.DenyRules, p.session, p.AskRules, p.AllowRules} {
 		for _, r := range rules {
-			row := RuleInForce{Verdict: verdict, Rule: r.String(), Origin: r.Origin, Session: session}
-			if verdict == Run {
+			row := RuleInForce{Verdict: []Verdict{Refuse, Run, Ask, Run}[i], Rule: r.String(), Origin: r.Origin, Session: i == 1}
+			if row.Verdict == Run {
 				row.Remark = r.Remark()
 			}
 			list = append(list, row)
 		}
 	}
-	add(Refuse, p.DenyRules, false)
-	add(Run, p.session, true)
-	add(Ask, p.AskRules, false)
-	add(Run, p.AllowRules, false)
 	return list
 }
 

@@ -83,7 +83,9 @@ func (p *Policy) Judge(ctx context.Context, d Decision, changes []sandbox.Change
 	for _, row := range facts.Git {
 		sort.add(w.addGit(row), row.Stops, row.Text)
 	}
-	j.Class = sort.strictest
+	if j.Class = sort.strictest; !sort.others {
+		sort.stop = nil
+	}
 	none := len(j.Effects.Apply) == 0 && j.Effects.Git == 0
 	stops := slices.IndexFunc(facts.Git, func(row GitRow) bool { return row.Stops })
 	switch {
@@ -94,14 +96,14 @@ func (p *Policy) Judge(ctx context.Context, d Decision, changes []sandbox.Change
 	case p.Mode == ModePlan:
 		return j.because(Refuse, Reason{Code: PlanMode})
 	case stops >= 0:
-		j.Without = sort.without()
+		j.Without = sort.stop
 		return j.because(Refuse, Reason{Code: NotReplayed, Object: facts.Git[stops].Text})
 	case none:
 		return j.because(Refuse, Reason{Code: NeverApplied, Object: j.Effects.By[Never][0].Path})
 	case j.Class <= sort.lands:
 		return j.because(Run, d.Reasons...)
 	}
-	j.Without = sort.without()
+	j.Without = sort.stop
 	if j.Class <= Content {
 		j.Rule = d.Narrow
 	}
@@ -123,14 +125,6 @@ func (s *sorted) add(class Class, stops bool, name string) {
 	case class >= Content:
 		s.others = true
 	}
-}
-
-// without names the effects that stop the others.
-func (s *sorted) without() []string {
-	if !s.others {
-		return nil
-	}
-	return s.stop
 }
 
 func (j Judgement) because(v Verdict, reasons ...Reason) Judgement {
@@ -371,13 +365,6 @@ func (w *weigher) target(c sandbox.Change) string {
 
 const maxLinks = 40
 
-// systemDirs hold the system's programs. The sandbox mounts them read-only.
-const systemDirs = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix /gnu /snap"
-
-func inSystem(file string) bool {
-	return slices.ContainsFunc(strings.Fields(systemDirs), func(dir string) bool { return names.Within(dir, file) })
-}
-
 // writable reports whether the user could write a path outside the project, or something below it.
 // For root, and for directories, only the system's own count as not writable.
 func writable(at string) bool {
@@ -435,14 +422,7 @@ func (w *weigher) addGit(row GitRow) Class {
 		}
 		return Nothing
 	}
-	what := OfGit
-	switch row.Class {
-	case Guarded:
-		what = GitItself
-	case Loss:
-		what = GitLoses
-	}
-	e.note(what, row.Text, "")
+	e.note(cmp.Or(map[Class]What{Guarded: GitItself, Loss: GitLoses}[row.Class], OfGit), row.Text, "")
 	e.Git++
 	return row.Class
 }

@@ -13,13 +13,15 @@ import (
 	facts "artoo/tool/project"
 )
 
+type closedRow struct {
+	program, subcommands, options string
+	refs                          bool // The plain words are a configured remote and names of refs.
+}
+
 // closedCommands are commands that need the user's keys or the network, of which each option that stands here obeys
 // fixed files only: a yes to a line of them may last as long as these files stay as they are. docs/outside.md is made
 // of the table.
-var closedCommands = []struct {
-	program, subcommands, options string
-	refs                          bool // The plain words are a configured remote and names of refs.
-}{
+var closedCommands = []closedRow{
 	{"git", "push",
 		"-u --set-upstream --tags --follow-tags --atomic -n --dry-run -q --quiet -v --verbose --porcelain --progress", true},
 	{"git", "fetch pull", `--all --tags -t --no-tags -p --prune --ff-only --no-rebase --depth --unshallow -q --quiet -v --verbose
@@ -86,26 +88,20 @@ func (p *Policy) closedCommand(s line.Command) bool {
 	}
 	words := s.Args()
 	sub, next := line.Subcommand(words)
-	for _, row := range closedCommands {
-		named := row.subcommands == "" || line.In(row.subcommands, sub) && words[0] == sub ||
-			line.In(row.subcommands, sub+"/"+next)
-		if row.program != s.Name() || !named {
-			continue
-		}
-		var names []string
-		for _, w := range words[min(1, len(row.subcommands)):] {
-			option, _, _ := strings.Cut(w, "=")
-			switch {
-			case line.IsOption(w) && !line.In(row.options, option):
-				return false
-			case !line.IsOption(w):
-				names = append(names, w)
-			}
-		}
-		runsNothing := row.program == "ssh" || p.gitRuns(s.Dir) == nil && len(p.gitHooks(s.Dir)) == 0 // gh runs git
-		return runsNothing && (row.program != "git" || p.inProject(s)) && (!row.refs || p.namesRefs(names))
+	row, ok := find(closedCommands, func(row closedRow) bool {
+		return row.program == s.Name() && (row.subcommands == "" || line.In(row.subcommands, sub) && words[0] == sub ||
+			line.In(row.subcommands, sub+"/"+next))
+	})
+	strange := func(w string) bool {
+		option, _, _ := strings.Cut(w, "=")
+		return line.IsOption(w) && !line.In(row.options, option)
 	}
-	return false
+	if !ok || slices.ContainsFunc(words, strange) {
+		return false
+	}
+	runsNothing := row.program == "ssh" || p.gitRuns(s.Dir) == nil && len(p.gitHooks(s.Dir)) == 0 // gh runs git
+	return runsNothing && (row.program != "git" || p.inProject(s)) &&
+		(!row.refs || p.namesRefs(slices.DeleteFunc(words, line.IsOption)[1:]))
 }
 
 // inProject reports whether git would work on the project's own repository.
@@ -209,19 +205,15 @@ func (p *Policy) signs(s line.Command, sub string, words []string) string {
 
 // installed reports whether a package's program lies in the project, so that nothing is fetched.
 func (p *Policy) installed(s line.Command, program string) bool {
-	if program == "" || strings.ContainsAny(program, "@/") {
-		return false
-	}
-	for at := s.Dir; at != "" && at != filepath.Dir(at); at = filepath.Dir(at) {
+	within := program != "" && !strings.ContainsAny(program, "@/")
+	for at := s.Dir; within && at != "" && at != filepath.Dir(at); at = filepath.Dir(at) {
 		for _, bin := range []string{"node_modules/.bin", ".venv/bin", "venv/bin"} {
 			path := filepath.Join(at, filepath.FromSlash(bin), program)
 			if names.Exists(path) && p.mayRead(at, path, false) == "" {
 				return true
 			}
 		}
-		if at == p.Root {
-			break
-		}
+		within = at != p.Root
 	}
 	return false
 }

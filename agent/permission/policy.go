@@ -314,13 +314,10 @@ func (d Decision) Has(code Code) bool {
 // Cause is the reason that decided; OwnPrograms where that is among the reasons, since
 // trust in the project answers it. It is "" without reasons.
 func (d Decision) Cause() Code {
-	switch {
-	case d.Has(OwnPrograms):
+	if d.Has(OwnPrograms) {
 		return OwnPrograms
-	case len(d.Reasons) > 0:
-		return d.Reasons[0].Code
 	}
-	return ""
+	return append(d.Reasons, Reason{})[0].Code
 }
 
 // because is the decision with a verdict and the reasons for it.
@@ -385,10 +382,8 @@ func (s *Seen) stale(r Rule) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	then, said := s.yes[r.String()]
-	if !said && s.Earlier && !strings.HasPrefix(r.Origin, "--") { // A flag was given after those changes.
-		return true
-	}
-	return then != s.changes
+	// A flag was given after the changes of earlier sessions.
+	return !said && s.Earlier && !strings.HasPrefix(r.Origin, "--") || then != s.changes
 }
 
 // Rule names a set of calls: a tool, or a tool and its input.
@@ -449,14 +444,10 @@ func (r Rule) String() string {
 
 // names reports whether the rule speaks of the tool.
 func (r Rule) names(name string, kind tool.Kind) bool {
-	if prefix, ok := strings.CutSuffix(r.Tool, "*"); ok {
-		return strings.HasPrefix(name, prefix)
-	}
-	switch {
-	case r.Tool == name, r.Tool == "read" && kind == tool.KindRead, r.Tool == "write" && kind == tool.KindWrite:
-		return true
-	}
-	return strings.HasPrefix(r.Tool, mcpPrefix) && strings.HasPrefix(name, r.Tool+"__")
+	prefix, wild := strings.CutSuffix(r.Tool, "*")
+	return wild && strings.HasPrefix(name, prefix) || r.Tool == name || r.Tool == "read" && kind == tool.KindRead ||
+		r.Tool == "write" && kind == tool.KindWrite || strings.HasPrefix(r.Tool, mcpPrefix) &&
+		strings.HasPrefix(name, r.Tool+"__")
 }
 
 // matchesPath reports whether the rule covers an absolute path of the project at root. For deny and ask
@@ -510,13 +501,9 @@ func (r Rule) matchesHost(at string, wide bool) bool {
 	expected, expectedPort := web.SplitHost(r.Arg)
 	host = strings.TrimSuffix(host, ".")
 	suffix, below := strings.CutPrefix(expected, "*.")
-	switch {
-	case expectedPort != "" && expectedPort != port:
-		return false
-	case below:
-		return strings.HasSuffix(host, "."+suffix) || wide && host == suffix
-	}
-	return host == expected || wide && strings.HasSuffix(host, "."+expected)
+	return (expectedPort == "" || expectedPort == port) && (host == expected || wide && strings.HasSuffix(host,
+		"."+expected) ||
+		below && (strings.HasSuffix(host, "."+suffix) || wide && host == suffix))
 }
 
 // namesServer reports whether the rule allows a host wherever it is: by its port, or a private name.

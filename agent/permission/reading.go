@@ -178,7 +178,7 @@ func (p *Policy) readingBelow(name, dir string, words []string) (why string) {
 		shows := !line.HaveOption(words, "--cached --staged") && (!slices.ContainsFunc(words, line.IsOption) ||
 			slices.ContainsFunc(words, loud))
 		hidden, err := p.Denied()
-		if shows && p.Files != nil && !p.hides() && (err != nil || len(p.Files.TrackedOf(hidden)) > 0) {
+		if shows && p.Files != nil && !p.Confinement.Layer && !p.Confinement.ByEntry && (err != nil || len(p.Files.TrackedOf(hidden)) > 0) {
 			return "it can show hidden files of the work tree that git tracks"
 		}
 		return ""
@@ -200,9 +200,6 @@ func (p *Policy) readingBelow(name, dir string, words []string) (why string) {
 	}
 	return why
 }
-
-// hides reports whether commands do not see hidden files.
-func (p *Policy) hides() bool { return p.Confinement.Layer || p.Confinement.ByEntry }
 
 // system says why a program is not the system's, nil where it is.
 func (p *Policy) system(name string) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"artoo/agent/permission/line"
 	"artoo/tool"
 )
 
@@ -54,12 +55,13 @@ func (r Rights) In(mode Mode) Rights {
 		p.NoProject = "no project"
 	}
 	decide := func(name string, access tool.Access) Fate { return r.fate(p.Decide(name, access).Verdict) }
-	line := func(text string) Fate {
+	command := func(text string) Fate {
 		return decide("bash", tool.Access{Kind: tool.KindRun, Command: text, Dir: "/"})
 	}
 	file := []string{"a"}
 	r.Mode, r.Lands, r.Beyond = mode, Nothing, ""
-	r.Reading, r.Commands, r.Own, r.Outside = line("pwd"), line("touch a"), line("./a"), line("gh pr list")
+	r.Reading, r.Commands, r.Own, r.Outside = command("pwd"), command("touch a"), command("./a"),
+		command("gh pr list")
 	r.Background = decide("bash", tool.Access{Kind: tool.KindRun, Command: "touch a", Dir: "/", Background: true})
 	r.Edits = decide("write", tool.Access{Kind: tool.KindWrite, Paths: file})
 	r.Guarded = decide("write", tool.Access{Kind: tool.KindWrite, Paths: file, OtherNames: true})
@@ -112,11 +114,9 @@ func (*ModeError) ErrorKind() string { return "usage" }
 // ErrorHint names a way out.
 func (e *ModeError) ErrorHint() string {
 	if e.Ceiling.Forbids(e.Mode) {
-		allowed := []string{string(ModePlan)}
-		for _, mode := range e.Ceiling.Modes {
-			allowed = append(allowed, string(mode))
-		}
-		return "one of the modes that it allows: " + strings.Join(allowed, ", ")
+		modes := append([]Mode{ModePlan}, e.Ceiling.Modes...)
+		words := line.Each(modes, func(m Mode) string { return string(m) })
+		return "one of the modes that it allows: " + strings.Join(words, ", ")
 	}
 	return "cd into a project directory, or --approval ask"
 }

@@ -17,18 +17,14 @@ import (
 // scripts are the absolute scripts that a command runs in dir: itself where it is named by path, and an
 // interpreter's. The system's programs are none.
 func scripts(words []line.Word, dir string) (paths []string) {
-	add := func(text string) {
-		at := names.Real(seenFrom(dir, text))
-		place := strings.SplitN(at, "/", 3)
-		if len(place) < 3 || place[0] != "" || !line.In("usr bin sbin opt nix", place[1]) {
+	script := scriptAt(words, dir)
+	for i, w := range words {
+		if i != script && (i > 0 || !w.Known || w.Glob || !strings.Contains(w.Text, "/")) {
+			continue
+		}
+		if at := names.Real(seenFrom(dir, w.Text)); !inSystem(at) {
 			paths = append(paths, at)
 		}
-	}
-	if len(words) > 0 && words[0].Known && !words[0].Glob && strings.Contains(words[0].Text, "/") {
-		add(words[0].Text)
-	}
-	if i := scriptAt(words, dir); i > 0 {
-		add(words[i].Text)
 	}
 	return paths
 }
@@ -54,13 +50,11 @@ func (r Rule) bind(dir string, known map[string]string) Rule {
 	if r.Tool != "bash" || !r.HasArg {
 		return r
 	}
-	if known != nil {
-		r.bound, r.given = maps.Clone(known), true
-		return r
-	}
-	r.bound = map[string]string{}
-	for _, at := range r.namesScripts() {
-		r.bound[at] = contentOf(at)
+	if r.bound, r.given = maps.Clone(known), r.given || known != nil; known == nil {
+		r.bound = map[string]string{}
+		for _, at := range r.namesScripts() {
+			r.bound[at] = contentOf(at)
+		}
 	}
 	return r
 }

@@ -10,20 +10,15 @@ type spoken struct {
 
 // byRules decides by rules, in the order in which they count; decided is false where none does.
 func (d Decision) byRules(said spoken) (by Decision, decided bool) {
-	asks := func(code Code, r Rule) (Decision, bool) {
-		by := d.by(Ask, code, r)
-		by.Reasons = append(by.Reasons, d.Reasons...)
-		return by, true
-	}
 	switch {
 	case said.denies != nil:
 		return Decision{}.by(Refuse, RuleDenies, *said.denies), true
 	case said.plan:
 		return Decision{}.because(Refuse, Reason{Code: PlanMode}), true
 	case said.asks != nil && (said.asks.Fixed || said.session == nil):
-		return asks(RuleAsks, *said.asks)
+		return d.by(Ask, RuleAsks, *said.asks), true
 	case said.mayDeny != nil && (said.mayDeny.Fixed || said.session == nil && said.allows == nil):
-		return asks(RuleMayDeny, *said.mayDeny)
+		return d.by(Ask, RuleMayDeny, *said.mayDeny), true
 	case said.session != nil:
 		return d.by(Run, SessionAllows, *said.session).covering(Content), true
 	case said.allows != nil:

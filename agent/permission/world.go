@@ -347,12 +347,9 @@ func (g *Guard) once() func(path string, link bool) string {
 // Why explains why a file is guarded in spite of its name: a guarded link leads to it or a
 // directory above it, or it has another, guarded name. "" for an ordinary file.
 func (g GuardedFiles) Why(path string) string {
-	for at := path; len(g.leads) > 0; at = filepath.Dir(at) {
+	for at := path; at != filepath.Dir(at) && len(g.leads) > 0; at = filepath.Dir(at) {
 		if link := g.leads[at]; link != "" {
 			return "it writes the target of " + filepath.Base(link) + ", which programs run automatically"
-		}
-		if at == filepath.Dir(at) {
-			break
 		}
 	}
 	if id, err := names.Identify(path); err == nil && g.ids[id] != "" && g.ids[id] != path {
@@ -444,4 +441,11 @@ func (g *Guard) Unread() []string {
 	unread := g.references().unread
 	slices.Sort(unread)
 	return slices.Compact(unread)
+}
+
+// systemDirs hold the system's programs. The sandbox mounts them read-only.
+const systemDirs = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix /gnu /snap"
+
+func inSystem(file string) bool {
+	return slices.ContainsFunc(strings.Fields(systemDirs), func(dir string) bool { return names.Within(dir, file) })
 }

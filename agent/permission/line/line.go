@@ -256,21 +256,12 @@ func IsOption(w string) bool { return len(w) > 1 && w[0] == '-' }
 // HasOption reports whether a word is, or holds in a cluster, one of the options. A beginning of a long
 // option counts, as to GNU programs.
 func HasOption(w, options string) bool {
-	if !IsOption(w) {
-		return false
-	}
 	name, _, _ := strings.Cut(w, "=")
-	for o := range strings.FieldsSeq(options) {
-		switch {
-		case name == o:
-			return true
-		case strings.HasPrefix(o, "--") && strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(o, name):
-			return true
-		case len(o) == 2 && w[1] != '-' && strings.IndexByte(w[1:], o[1]) >= 0:
-			return true
-		}
-	}
-	return false
+	long := strings.HasPrefix(name, "--")
+	return IsOption(w) && slices.ContainsFunc(strings.Fields(options), func(o string) bool {
+		return name == o || long && len(name) > 2 && strings.HasPrefix(o, name) ||
+			!long && len(o) == 2 && strings.IndexByte(w[1:], o[1]) >= 0
+	})
 }
 
 // HaveOption reports whether one of the words has one of the options.
@@ -313,55 +304,57 @@ func (c Command) Git() []Word {
 	return GitWords(c.Words[1:])
 }
 
+const force = " -f --force "
+
+// destroyers throw work away by their words alone. kept means that nothing is lost where the files that the words name
+// are kept somewhere.
+var destroyers = []struct {
+	program, sub, first, options, what string
+	kept                               bool
+}{
+	{"rm", "", "", "-r -R --recursive", "rm -r", true},
+	{"find", "", "", "-delete", "find -delete", true},
+	{"shred", "", "", "", "shred", true},
+	{"truncate", "", "", "", "truncate", true},
+	{"mv", "", "", "", "mv", true},
+	{"git", "clean", "", "", "git clean", false},
+	{"git", "restore", "", "", "git restore", false},
+	{"git", "rebase", "", "", "git rebase", false},
+	{"git", "filter-branch", "", "", "git filter-branch", false},
+	{"git", "reset", "", "--hard --merge", "git reset --hard", false},
+	{"git", "checkout", "", force + "--pathspec-from-file --", "git checkout --", false},
+	{"git", "switch", "", force + "--discard-changes", "git switch --force", false},
+	{"git", "stash", "drop", "", "git stash drop", false},
+	{"git", "stash", "clear", "", "git stash clear", false},
+	{"git", "reflog", "expire", "", "git reflog expire", false},
+	{"git", "branch", "", force + "-D", "git branch -D", false},
+	{"git", "update-ref", "", "-d --delete --stdin", "git update-ref -d", false},
+	{"git", "gc", "", "--prune", "git gc --prune", false},
+	{"git", "worktree", "remove", force, "git worktree remove --force", false},
+	{"git", "push", "", force + "--force-with-lease --force-if-includes --mirror --delete -d --prune", "git push --force",
+		false},
+}
+
 // Destroys names a command that throws work away by its words alone, "" for others. kept means that it loses nothing
 // where the files that its words name are kept somewhere.
 func (c Command) Destroys() (what string, kept bool) {
-	name, args := strings.ToLower(c.Base()), c.Args()
+	sub, args := "", c.Args()
 	if git := Texts(c.Git()); len(git) > 0 {
-		return destroysInGit(git[0], git[1:]), false
+		sub, args = git[0], git[1:]
 	}
-	switch {
-	case name == "rm" && HaveOption(args, "-r -R --recursive"):
-		return "rm -r", true
-	case name == "find" && slices.Contains(args, "-delete"):
-		return "find -delete", true
-	case In("shred truncate mv", name):
-		return name, true
-	}
-	return "", false
-}
-
-func destroysInGit(sub string, args []string) (what string) {
-	const force = "-f --force"
-	first := ""
-	if len(args) > 0 {
-		first = args[0]
-	}
-	for _, row := range []struct{ subs, first, options, what string }{
-		{"clean restore rebase filter-branch", "", "", "git " + sub},
-		{"reset", "", "--hard --merge", "git reset --hard"},
-		{"checkout", "", force + " --pathspec-from-file", "git checkout --"},
-		{"switch", "", force + " --discard-changes", "git switch --force"},
-		{"stash", "drop clear", "", "git stash " + first},
-		{"reflog", "expire", "", "git reflog expire"},
-		{"branch", "", force + " -D", "git branch -D"},
-		{"update-ref", "", "-d --delete --stdin", "git update-ref -d"},
-		{"gc", "", "--prune", "git gc --prune"},
-		{"worktree", "remove", force, "git worktree remove --force"},
-		{"push", "", force + " --force-with-lease --force-if-includes --mirror --delete -d --prune", "git push --force"},
-	} {
-		if In(row.subs, sub) && (row.first == "" || In(row.first, first)) &&
+	for _, row := range destroyers {
+		if strings.EqualFold(row.program, c.Base()) && row.sub == sub && (row.first == "" || len(args) > 0 && row.first == args[0]) &&
 			(row.options == "" || HaveOption(args, row.options)) {
-			return row.what
+			return row.what, row.kept
 		}
 	}
 	switch {
-	case sub == "checkout" && (slices.Contains(args, "--") || slices.Contains(args, ".")):
-		return "git checkout --"
+	case sub == "checkout" && slices.Contains(args, "."):
+		return "git checkout --", false
 	case sub == "push" && slices.ContainsFunc(args, func(a string) bool { return strings.IndexAny(a, "+:") == 0 }):
-		return "git push --force"
+		return "git push --force", false
 	}
-	return ""
+	return "", false
 }
 
 // Guesses are the commands that may be hidden in a text whose commands are not all seen: whatever words follow each

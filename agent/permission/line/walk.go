@@ -72,8 +72,7 @@ func (w *walker) construct(cmd syntax.Command, dir string) {
 	case *syntax.TestClause: // It only looks, unless it evaluates a word as arithmetic or as a variable's name.
 		evaluates := strings.FieldsFunc(w.source(c), func(c rune) bool { return strings.ContainsRune(" \t\n()!", c) })
 		w.commands = append(w.commands, Command{Words: []Word{{Text: "[[", Known: true}}, Dir: dir,
-			UnsafeExpansion: unsafeExpansion(c) ||
-				slices.ContainsFunc(evaluates, func(f string) bool { return In("-v -R -eq -ne -lt -le -gt -ge", f) })})
+			UnsafeExpansion: unsafeExpansion(c) || slices.ContainsFunc(evaluates, arithmetic)})
 	case *syntax.ForClause: // A loop over PATH decides which programs run.
 		words, ok := c.Loop.(*syntax.WordIter)
 		plain = ok && !c.Select && words.InPos.IsValid() && ownVariable(words.Name.Value) && !unsafeExpansion(words)
@@ -87,6 +86,9 @@ func (w *walker) construct(cmd syntax.Command, dir string) {
 		w.nested(cmd, dir)
 	}
 }
+
+// arithmetic reports whether a word of a test makes others arithmetic or names of variables.
+func arithmetic(w string) bool { return In("-v -R -eq -ne -lt -le -gt -ge", w) }
 
 // after is a directory that is not known any more behind a node that may take the shell to another one.
 func after(node syntax.Node, dir string) string {
@@ -322,7 +324,8 @@ func dropBackslashes(s, quotes string) string {
 
 // ownVariable reports whether no program looks at a variable of this name.
 func ownVariable(name string) bool {
-	const shells = `histchars auto_resume path cdpath fpath manpath mailpath module_path status argv prompt psvar fignore`
+	const shells = `histchars auto_resume path cdpath fpath manpath mailpath module_path status argv prompt psvar
+		fignore`
 	return name == strings.ToLower(name) && !strings.Contains(name, "proxy") && !In(shells, name)
 }
 
