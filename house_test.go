@@ -297,7 +297,8 @@ func typesOnMacOS(t *testing.T) {
 var (
 	inOrder = []string{"agent", "agent/permission", "tool", "ui"}
 	back    = []string{
-		"agent/turn.go agent/calls.go", // A call of the tool task is a message to an agent of its own.
+		// A call of the tool task is a message to an agent of its own.
+		"agent/turn.go agent/calls.go",
 	}
 )
 

@@ -172,7 +172,7 @@ func New(opt Options) (*Agent, error) {
 		return nil, err
 	}
 	a := newAgent(&session{opt: opt, hooks: hooks, running: make(chan struct{}, 1)}, &spending{})
-	a.keeper.tally = tally
+	a.tally = tally
 	if err := a.open(opt.Sessions.First); err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func New(opt Options) (*Agent, error) {
 }
 
 func newAgent(s *session, spent *spending) *Agent {
-	a := &Agent{session: s, keeper: &keeper{session: s, approved: new(madeFiles)}, background: &backgroundCalls{}, spent: spent, startMode: s.opt.Policy.Mode}
+	a := &Agent{session: s, keeper: &keeper{session: s, approved: new(madeFiles)}, background: &backgroundCalls{}, spent: spent, modes: modesOf{start: s.opt.Policy.Mode}}
 	s.setModel(s.opt.Model)
 	s.beginBackground()
 	return a
@@ -306,21 +306,21 @@ func (a *Agent) endBackground(notify func(text string)) (ended []string, discard
 		notify("stopped with the session: background command " + strings.Join(names, ", "))
 	}
 	a.background.watches.Wait()
-	for _, p := range a.background.ended() {
-		if p.made != nil {
-			if err := guarded(func() { p.made.move(true) }); err != nil {
+	for _, b := range a.background.ended() {
+		if b.made != nil {
+			if err := guarded(func() { b.made.move(true) }); err != nil {
 				notify(err.Error())
 			}
 		}
-		lost, err := p.discard(a.session.opt.Policy)
+		lost, err := b.discard(a.session.opt.Policy)
 		if err != nil {
 			notify(err.Error())
 		}
-		d, text := discardOf(p, lost, "the session ended before they were judged", false)
+		d, text := discardOf(b.ran, lost, "the session ended before they were judged", false)
 		if d == nil {
 			continue
 		}
-		notify(a.session.masked(firstLine(p.job.Line)) + ": " + text)
+		notify(a.session.masked(firstLine(b.Job.Line)) + ": " + text)
 		discarded = append(discarded, *d)
 	}
 	a.session.beginBackground()
@@ -336,14 +336,14 @@ func (s *session) beginBackground() {
 
 // HasEnded reports whether a background command has ended that was not looked at yet, or files of servers moved away
 // about which the user was not asked.
-func (a *Agent) HasEnded() bool { return a.background.hasEnded() || a.keeper.servers.moved() }
+func (a *Agent) HasEnded() bool { return a.background.hasEnded() || a.confined.moved() }
 
 // open makes a session the present one, with its journal. A nil session begins a new one.
 func (a *Agent) open(s *conversation.Session) error {
 	if err := a.take(s); err != nil {
 		return err
 	}
-	return a.keeper.openJournal()
+	return a.openJournal()
 }
 
 // take makes a session the present one: conversation, system prompt and files, not the journal.

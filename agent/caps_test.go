@@ -25,13 +25,13 @@ func TestCapsCountChangesThatLandAtOnce(t *testing.T) {
 	for i := range 50 {
 		all.Go(func() {
 			path := filepath.Join(root, strconv.Itoa(i))
-			landed, err := counted.land(t.Context(), []effect{{path: path, read: func(context.Context, *tally, content) (content, error) {
+			err := counted.land(t.Context(), []effect{{path: path, read: func(context.Context, *tally, content) (content, error) {
 				return content{exists: true}, nil
 			}}})
 			if err != nil {
 				return
 			}
-			defer landed()
+			defer counted.landed()
 			runtime.Gosched()
 			if err := os.WriteFile(path, nil, 0o644); err != nil {
 				t.Error(err)
@@ -44,7 +44,7 @@ func TestCapsCountChangesThatLandAtOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := counted.land(ctx, nil); err == nil {
+	if err := counted.land(ctx, nil); err == nil {
 		t.Error("a landing that is given up lands")
 	}
 }

@@ -89,12 +89,12 @@ func hooksFor(hooks []hook, event extension.Event, subject, tool string) (list [
 }
 
 // hooksOnCall are the hooks on an event of a call.
-func (s *session) hooksOnCall(event extension.Event, p *pending) []hook {
+func (s *session) hooksOnCall(event extension.Event, p planned) []hook {
 	return concerning(s.hooksOnTool(event, p), s.opt.Policy, p.tool.Name, p.call.Access)
 }
 
 // hooksOnTool are the hooks on an event of a call whose matcher takes its tool.
-func (s *session) hooksOnTool(event extension.Event, p *pending) []hook {
+func (s *session) hooksOnTool(event extension.Event, p planned) []hook {
 	s.hooks.mu.Lock()
 	defer s.hooks.mu.Unlock()
 	return hooksOnTool(s.hooks.list, event, p.tool.Name, p.call.Access.Kind)
@@ -133,11 +133,11 @@ func (s *session) hookInput(event extension.Event) hookInput {
 	return in
 }
 
-func (s *session) callInput(event extension.Event, p *pending) hookInput {
-	in, a := s.hookInput(event), p.call.Access
-	in.Tool, in.Input, in.ID = p.tool.Name, p.call.Input, p.call.ID
+func (s *session) callInput(event extension.Event, d decided) hookInput {
+	in, a := s.hookInput(event), d.call.Access
+	in.Tool, in.Input, in.ID = d.tool.Name, d.call.Input, d.call.ID
 	in.Access = &hookAccess{Kind: a.Kind, Paths: a.Paths, Command: a.Command, Host: a.Host,
-		Outside: a.Kind == tool.KindRun && p.decision.Place == permission.PlaceHost}
+		Outside: a.Kind == tool.KindRun && d.decision.Place == permission.PlaceHost}
 	return in
 }
 

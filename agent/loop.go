@@ -8,13 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider"
-	"artoo/telemetry"
 	"artoo/tool"
 	"artoo/tool/mcp"
-	"artoo/tool/shell"
 )
 
 // Agent is one conversation with a model. Make one with New. Its methods are
@@ -22,20 +19,24 @@ import (
 type Agent struct {
 	session    *session
 	keeper     *keeper
+	tally      *tally           // counts the changes of the run with its sub-agents; nil without caps
+	confined   *confinedServers // nil without MCP servers that run confined
 	background *backgroundCalls
 	notes      modelNotes
 	spent      *spending // It counts all turns of the run and is shared with sub-agents.
 
-	startMode  permission.Mode                    // the mode the agent was made with
-	beforePlan permission.Mode                    // the mode that plan mode replaced, "" for none
-	steps      *atomic.Int64                      // counts those of the parent's turn; nil for no sub-agent
-	tasks      int                                // counts the sub-agents that were begun
-	end        func() error                       // ends the parts that ForProject made; nil with New
-	exitCode   int                                // hooks on the end of the session get it
-	reached    func() []string                    // lists the places that commands reach; nil without a sandbox
-	servers    *mcp.Manager                       // ForProject makes it, maybe without servers; nil with New
-	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
+	modes    modesOf
+	steps    *atomic.Int64                      // counts those of the parent's turn; nil for no sub-agent
+	tasks    int                                // counts the sub-agents that were begun
+	end      func() error                       // ends the parts that ForProject made; nil with New
+	exitCode int                                // hooks on the end of the session get it
+	reached  func() []string                    // lists the places that commands reach; nil without a sandbox
+	servers  *mcp.Manager                       // ForProject makes it, maybe without servers; nil with New
+	kill     atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
+
+// modesOf are modes that an agent was in: the one that it was made with, and the one that plan mode replaced, "" for none.
+type modesOf struct{ start, beforePlan permission.Mode }
 
 // turn is one SendMessage.
 type turn struct {
@@ -47,14 +48,14 @@ type turn struct {
 	requests *requests
 	calls    *calls
 
-	subAgents map[*pending]*subAgentCall
-	stepsNear bool   // the user was warned that most steps are used
-	fewLeft   bool   // The model knows that few steps are left.
-	moreSteps int    // the user granted these besides Limits.MaxTurns
-	resumes   int    // Hooks had the model go on so often.
-	unchanged int    // rounds of Until without a change
-	state     string // the value of State at the last run of Until
-	corrected bool   // the model was asked again for an answer that fits the schema
+	subAgents map[string]*subAgentCall // by the ids of calls
+	stepsNear bool                     // the user was warned that most steps are used
+	fewLeft   bool                     // The model knows that few steps are left.
+	moreSteps int                      // the user granted these besides Limits.MaxTurns
+	resumes   int                      // Hooks had the model go on so often.
+	unchanged int                      // rounds of Until without a change
+	state     string                   // the value of State at the last run of Until
+	corrected bool                     // the model was asked again for an answer that fits the schema
 }
 
 // subAgentCall is a sub-agent's call, and its front end: its calls and questions go to the agent's own.
@@ -124,19 +125,29 @@ const (
 	counters
 )
 
-// calls prepares, executes and finishes the calls of one turn.
+// calls carries the calls of one turn from the model to their results.
 type calls struct {
 	session    *session
 	cb         *serial
 	response   *Response
 	keeper     *keeper
+	tally      *tally
+	servers    *confinedServers
 	background *backgroundCalls
 	own        *turn
 	env        *tool.Env // The calls run in it.
 	repeats    repeats
-	loose      sync.Once // It guards the notice that reading commands run unconfined.
-	unchecked  sync.Once // It guards the notice that checks do not run.
+	apart      bool // Its calls are no part of the conversation.
+
+	questions numbering // those of the present reply
+	loose     sync.Once // It guards the notice that reading commands run unconfined.
+	unchecked sync.Once // It guards the notice that checks do not run.
 }
+
+// numbering counts the questions of a reply, so that each says which one of how many it is.
+type numbering struct{ asked, of int }
+
+func (n *numbering) next() { n.asked, n.of = n.asked+1, max(n.of, n.asked+1) }
 
 // repeats are a turn's calls by name and input.
 type repeats map[string]*repeat
@@ -147,81 +158,4 @@ type repeat struct {
 	times    int // It counts equal results in a row.
 	last     time.Time
 	notified bool // the model was
-}
-
-// prompter asks the questions of one reply, one by one, numbered.
-type prompter struct {
-	calls      *calls
-	number, of int
-}
-
-// backgroundCalls are calls whose command goes on in the background, or has ended there unseen.
-type backgroundCalls struct {
-	mu    sync.Mutex
-	calls []*pending
-
-	watches   sync.WaitGroup // Watches end with the background commands that they look after.
-	abandoned sync.WaitGroup // calls that run, or were given up and are still being killed
-}
-
-// pending is one call on its way to its one result.
-type pending struct {
-	call    Call
-	tool    *tool.Tool
-	wire    string // the name by which the model called
-	result  provider.ToolResult
-	outcome CallResult
-	reads   bool       // it changes nothing
-	final   bool       // the outcome is, the call does not run
-	edited  string     // how the user changed the input, for the model
-	paged   bool       // the tool kept to the limit of a page itself
-	apart   bool       // it is no part of the conversation
-	todo    []TodoItem // the plan that it set; nil for none
-
-	printed *string // the output alone of a command that has ended; nil for none
-
-	opinion     permission.Opinion // the hooks before the call gave it
-	hookContext []string           // the hooks' texts for the model
-	halt        error              // A hook denied the call and ends the turn; nil otherwise.
-	answeredBy  string             // the hook that answered a question about the call; "" for none
-
-	answered string  // The user answered this to a question of the model; "" for nothing.
-	refusal  *string // why it was denied, "" for no reason; nil where it was not
-
-	asks       *prompter // All calls of a reply share it.
-	decision   permission.Decision
-	mode       permission.Mode  // The decision was made in this mode.
-	confined   confine.Confined // the command, once it was started confined
-	made       *madeGuarded     // It watches for auto-executed files that the command makes on the project itself; nil elsewhere.
-	refused    error            // why it could not be started where it was decided
-	live       *liveOutput      // shows its output while it runs
-	job        *shell.Job       // the command that it left running in the background; nil for none
-	kept       bool             // a step of the journal ends with it
-	landed     func()           // has others count their changes again; nil before it counted its own
-	ownChanges func()           // marks the changes so far as made by the call; nil for none
-	run        *callRun         // its goroutine; nil before it runs
-
-	span *telemetry.Span // nil before it is executed
-
-	stop           error              // the answer to a question about its changes ends the turn
-	whole          permission.Verdict // whether a background command may write the whole project; "" before that is asked
-	denialNotified bool               // model and user know the paths it may not write
-}
-
-type callRun struct {
-	done    chan ended  // holds the end
-	decided atomic.Bool // it came in time, or the turn no longer waits for it
-	stop    atomic.Pointer[error]
-}
-
-// endTurn has the turn end with an error after the call, unless that is given up. It is called while
-// the tool runs, on any goroutine.
-func (r *callRun) endTurn(err error) { r.stop.Store(&err) }
-
-type ended struct {
-	result tool.Result
-	err    error
-	took   time.Duration
-	// skipped is why it did not run.
-	skipped error
 }

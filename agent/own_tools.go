@@ -17,23 +17,39 @@ func OwnTools(agents []SubAgent) []tool.Tool {
 	return []tool.Tool{taskTool(agents), todoTool(), askUserTool(), enterPlanTool(), exitPlanTool(), skillTool(nil), rememberTool()}
 }
 
-func (t *turn) announce(p *pending) {
-	switch p.tool.Name {
-	case "task":
-		t.number(p)
-	case "todo":
-		t.showTodo(p)
+// announce gives a call of one of OwnTools what its line says of it.
+func (t *turn) announce(d decided) decided {
+	switch {
+	case !d.tool.ByLoop():
+	case d.tool.Name == "task":
+		d.call.Access.Object = t.number(d)
+	case d.tool.Name == "todo":
+		d.call.Access.Object = t.todoChanges(d)
 	}
+	return d
 }
 
 // runOwn runs a call of one of OwnTools.
-func (t *turn) runOwn(ctx context.Context, p *pending) (tool.Result, error) {
-	run := map[string]func(*turn, context.Context, *pending) (tool.Result, error){"task": (*turn).runTask, "todo": (*turn).runTodo,
-		AskUser: (*turn).runAskUser, Skill: (*turn).runSkill, RememberTool: (*turn).runRemember, "enter_plan_mode": (*turn).runEnterPlan, ExitPlan: (*turn).runExitPlan}[p.tool.Name]
-	if run == nil {
-		return tool.Result{}, fmt.Errorf("no one runs the tool %s here", p.tool.Name)
+func (t *turn) runOwn(ctx context.Context, d decided) (made produced, err error) {
+	switch d.tool.Name {
+	case "task":
+		made.Result, err = t.runTask(ctx, d)
+	case "todo":
+		return t.runTodo(d)
+	case Skill:
+		made.Result, err = t.runSkill(d)
+	case "enter_plan_mode":
+		made.Result, err = t.runEnterPlan()
+	case AskUser:
+		return t.runAskUser(ctx, d)
+	case RememberTool:
+		return t.runRemember(ctx, d)
+	case ExitPlan:
+		return t.runExitPlan(ctx, d)
+	default:
+		err = fmt.Errorf("no one runs the tool %s here", d.tool.Name)
 	}
-	return run(t, ctx, p)
+	return made, err
 }
 
 type askUserInput struct {
@@ -55,27 +71,29 @@ func askUserTool() tool.Tool {
 		}, nil)
 }
 
-func (t *turn) runAskUser(ctx context.Context, p *pending) (result tool.Result, err error) {
-	in, err := tool.Decode[askUserInput](*p.tool, p.call.Input)
+func (t *turn) runAskUser(ctx context.Context, d decided) (made produced, err error) {
+	in, err := tool.Decode[askUserInput](*d.tool, d.call.Input)
 	if err != nil {
-		return tool.Result{}, err
+		return made, err
 	}
-	defer func() { p.answered = firstLine(in.Question) + " " + firstLine(result.Text) }()
-	answer, err := t.calls.askAfter(ctx, p, Question{Kind: QuestionChoice, Text: in.Question, Choices: in.Choices})
+	answer, err := t.calls.askMore(ctx, d, Question{Kind: QuestionChoice, Text: in.Question, Choices: in.Choices})
+	made.program = answer.By
 	switch {
 	case ctx.Err() != nil:
-		return tool.Result{}, context.Cause(ctx)
+		return made, context.Cause(ctx)
 	case errors.Is(err, ErrNobody):
-		return tool.Result{}, fmt.Errorf("%w: decide yourself, and say what you decided", ErrNobody)
+		return made, fmt.Errorf("%w: decide yourself, and say what you decided", ErrNobody)
 	case err != nil:
-		return tool.Result{}, err
+		return made, err
 	case answer.Verdict == StopTurn:
-		p.run.endTurn(ErrStopped)
-		return tool.Result{Text: "The user stopped the turn.", Summary: "stopped"}, nil
+		made = stopped("The user stopped the turn.", "stopped")
 	case answer.Text == "":
-		return tool.Result{Text: "The user gave no answer.", Summary: "no answer"}, nil
+		made.Text, made.Summary = "The user gave no answer.", "no answer"
+	default:
+		made.Text, made.Summary = "The user answers: "+answer.Text, firstLine(answer.Text)
 	}
-	return tool.Result{Text: "The user answers: " + answer.Text, Summary: firstLine(answer.Text)}, nil
+	made.answered = firstLine(in.Question) + " " + firstLine(made.Text)
+	return made, nil
 }
 
 type exitPlanInput struct {
@@ -112,7 +130,7 @@ func exitPlanTool() tool.Tool {
 // BeforePlan is the mode that plan mode replaced. Where a session began with it that is ModeAsk, or
 // the first mode that the system's policy allows.
 func (a *Agent) BeforePlan() permission.Mode {
-	mode, ceiling := cmp.Or(a.beforePlan, permission.ModeAsk), a.session.opt.Policy.Ceiling
+	mode, ceiling := cmp.Or(a.modes.beforePlan, permission.ModeAsk), a.session.opt.Policy.Ceiling
 	if ceiling.Forbids(mode) && len(ceiling.Modes) > 0 {
 		return ceiling.Modes[0]
 	}
@@ -120,7 +138,7 @@ func (a *Agent) BeforePlan() permission.Mode {
 }
 
 // runEnterPlan sets plan mode. It only restricts, so there is no question.
-func (t *turn) runEnterPlan(context.Context, *pending) (tool.Result, error) {
+func (t *turn) runEnterPlan() (tool.Result, error) {
 	if t.session.opt.Policy.Mode == permission.ModePlan {
 		return tool.Result{Text: "Plan mode is on already.", Summary: "on already"}, nil
 	}
@@ -138,46 +156,48 @@ func (t *turn) noteMode() string {
 	return now.modeNote()
 }
 
-func (t *turn) runExitPlan(ctx context.Context, p *pending) (result tool.Result, err error) {
-	in, err := tool.Decode[exitPlanInput](*p.tool, p.call.Input)
+func (t *turn) runExitPlan(ctx context.Context, d decided) (made produced, err error) {
+	in, err := tool.Decode[exitPlanInput](*d.tool, d.call.Input)
 	if err != nil {
-		return tool.Result{}, err
+		return made, err
 	}
-	defer func() { p.answered = firstLine(result.Text) }()
 	if t.session.opt.Policy.Mode != permission.ModePlan {
-		return tool.Result{}, errors.New("plan mode is not on: go on with the work")
+		return made, errors.New("plan mode is not on: go on with the work")
 	}
-	answer, err := t.calls.askAfter(ctx, p, Question{Kind: QuestionPlan, Plan: in.Plan, Then: t.agent.BeforePlan()})
+	mode := t.agent.BeforePlan()
+	answer, err := t.calls.askMore(ctx, d, Question{Kind: QuestionPlan, Plan: in.Plan, Then: mode})
+	made.program = answer.By
 	switch {
 	case ctx.Err() != nil:
-		return tool.Result{}, context.Cause(ctx)
+		return made, context.Cause(ctx)
 	case errors.Is(err, ErrNobody):
 		t.requests.answer.Reset()
 		t.requests.answer.WriteString(in.Plan)
-		p.run.endTurn(errPlan)
-		return tool.Result{Text: "No one can approve the plan (headless run): it is the answer.", Summary: "the plan is the answer"}, nil
+		made.stop = errPlan
+		made.Text, made.Summary = "No one can approve the plan (headless run): it is the answer.", "the plan is the answer"
 	case err != nil || answer.Verdict == No:
-		return tool.Result{Text: "The user did not approve the plan" + because(answer.Reason) + ". Plan mode stays on.",
-			Summary: "not approved" + because(answer.Reason)}, nil
+		made.Text = "The user did not approve the plan" + because(answer.Reason) + ". Plan mode stays on."
+		made.Summary = "not approved" + because(answer.Reason)
 	case answer.Verdict == StopTurn:
-		p.run.endTurn(ErrStopped)
-		return tool.Result{Text: "The user stopped the turn. Plan mode stays on.", Summary: "not approved"}, nil
+		made = stopped("The user stopped the turn. Plan mode stays on.", "not approved")
+	default:
+		if answer.Verdict == YesForSession {
+			mode = permission.ModeEdits
+		}
+		if err := t.agent.SetMode(mode); err != nil {
+			return made, fmt.Errorf("approved, but the mode stays: %w", err)
+		}
+		made.Text, made.Summary = "The user approved the plan: carry it out. "+t.noteMode(), "approved, mode "+string(mode)
 	}
-	mode := t.agent.BeforePlan()
-	if answer.Verdict == YesForSession {
-		mode = permission.ModeEdits
-	}
-	if err := t.agent.SetMode(mode); err != nil {
-		return tool.Result{}, fmt.Errorf("approved, but the mode stays: %w", err)
-	}
-	return tool.Result{Text: "The user approved the plan: carry it out. " + t.noteMode(), Summary: "approved, mode " + string(mode)}, nil
+	made.answered = firstLine(made.Text)
+	return made, nil
 }
 
-// showTodo shows a call's changes of the plan in the call's line.
-func (t *turn) showTodo(p *pending) {
-	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
+// todoChanges names a call's changes of the plan.
+func (t *turn) todoChanges(d decided) string {
+	in, err := tool.Decode[todoInput](*d.tool, d.call.Input)
 	if err != nil {
-		return // it was planned
+		return d.call.Access.Object // it was planned
 	}
 	lines := []string{todoSummary(in.Items)}
 	for _, item := range in.Items {
@@ -185,16 +205,17 @@ func (t *turn) showTodo(p *pending) {
 			lines = append(lines, todoWords[item.Status]+": "+strings.Join(strings.Fields(item.Text), " "))
 		}
 	}
-	p.call.Access.Object = strings.Join(lines, "\n")
+	return strings.Join(lines, "\n")
 }
 
-func (t *turn) runTodo(_ context.Context, p *pending) (tool.Result, error) {
-	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
+func (t *turn) runTodo(d decided) (made produced, err error) {
+	in, err := tool.Decode[todoInput](*d.tool, d.call.Input)
 	if err != nil {
-		return tool.Result{}, err
+		return made, err
 	}
-	t.session.todo, p.todo = in.Items, in.Items
-	return tool.Result{Text: "The plan is kept and shown: " + todoSummary(in.Items) + ".", Summary: "kept"}, nil
+	t.session.todo, made.todo = in.Items, in.Items
+	made.Text, made.Summary = "The plan is kept and shown: "+todoSummary(in.Items)+".", "kept"
+	return made, nil
 }
 
 func todoTool() tool.Tool {

@@ -77,7 +77,7 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	if a, err = New(opt.Options); err != nil {
 		return nil, err
 	}
-	a.end, a.reached, a.servers = p.close, p.reached, p.servers
+	a.end, a.reached, a.servers, a.confined = p.close, p.reached, p.servers, p.confined
 	p.confined.watchFor(a.keeper)
 	return a, nil
 }

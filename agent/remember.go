@@ -85,39 +85,41 @@ func rememberTool() tool.Tool {
 // notAdded is the error of a line about which no one answered.
 type notAdded struct{ error }
 
-func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error) {
-	in, err := tool.Decode[rememberInput](*p.tool, p.call.Input)
+func (t *turn) runRemember(ctx context.Context, d decided) (made produced, err error) {
+	in, err := tool.Decode[rememberInput](*d.tool, d.call.Input)
 	if err != nil {
-		return tool.Result{}, err
+		return made, err
 	}
 	m, err := t.agent.Memories().Plan(in.Line)
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("remember: %w", err)
+		return made, fmt.Errorf("remember: %w", err)
 	}
 	if m.Path == "" {
-		return tool.Result{}, errors.New("remember: memory is off")
+		return made, errors.New("remember: memory is off")
 	}
-	answer, err := t.calls.askAfter(ctx, p, Question{Kind: QuestionMemory})
+	answer, err := t.calls.askMore(ctx, d, Question{Kind: QuestionMemory})
+	made.program = answer.By
 	switch {
 	case ctx.Err() != nil:
-		return tool.Result{}, context.Cause(ctx)
+		return made, context.Cause(ctx)
 	case errors.Is(err, ErrNobody):
-		return tool.Result{}, notAdded{err}
+		return made, notAdded{err}
 	case err != nil:
-		return tool.Result{}, err
+		return made, err
 	case answer.Verdict == StopTurn:
-		p.run.endTurn(ErrStopped)
-		return tool.Result{Text: "The user stopped the turn. The line was not added.", Summary: "not added"}, nil
+		return stopped("The user stopped the turn. The line was not added.", "not added"), nil
 	case answer.Verdict != Yes:
-		return tool.Result{Text: "The user did not add the line" + because(answer.Reason) + ".", Summary: "not added" + because(answer.Reason)}, nil
+		made.Text, made.Summary = "The user did not add the line"+because(answer.Reason)+".", "not added"+because(answer.Reason)
+		return made, nil
 	}
 	if m, err = t.agent.Memories().Plan(in.Line); err == nil { // The user may have changed the file meanwhile.
 		err = t.agent.Memories().Add(m)
 	}
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("remember: %w", err)
+		return made, fmt.Errorf("remember: %w", err)
 	}
-	return tool.Result{Text: "The line was added.", Summary: "added"}, nil
+	made.Text, made.Summary = "The line was added.", "added"
+	return made, nil
 }
 
 // Add makes the planned change. Undo knows it as a change of the next turn, which also

@@ -105,27 +105,28 @@ func TestAStopAtACallAsksAboutNoneBesideIt(t *testing.T) {
 	if _, err := send(t, a, cb, "go"); !errors.Is(err, agent.ErrStopped) || len(cb.asked) != 1 {
 		t.Errorf("%v, asked %d times", err, len(cb.asked))
 	}
-	wantLines(t, cb.lines[len(cb.lines)-2:], "result c1 denied", "result c2 interrupted")
+	wantLines(t, cb.lines[len(cb.lines)-3:], "result c1 denied", "call c2 1/2", "result c2 interrupted")
 }
 
-// A sub-agent's call is planned once more before it is decided: another one may have changed its files meanwhile.
+// Each of a sub-agent's calls is planned once more before it is decided: another one may have changed its files.
 func TestASubAgentsCallIsPlannedOnWhatIsThereThen(t *testing.T) {
 	t.Parallel()
 	var plans atomic.Int32
 	look := tool.New(tool.Def{Name: "look", Kind: tool.KindRead},
 		func(context.Context, *tool.Env, in) (tool.Access, error) {
-			again := plans.Add(1) > 1
+			again := plans.Add(1) > 2
 			return tool.Access{Kind: tool.KindRead, Verb: "look", Paths: []string{"/p/x"}, Outside: again, Why: "it became a link"}, nil
 		}, func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) {
 			return tool.Result{Text: "seen"}, nil
 		})
 	opt, c := withTasks(map[string][]fake.Step{
 		"go":   {fake.Calls(task("t1", "work")), fake.Say("ok")},
-		"work": {fake.Call("s1", "look", `{}`), fake.Say("done")},
+		"work": {fake.Calls(fake.ToolCall("s1", "look", `{}`), fake.ToolCall("s2", "look", `{}`)), fake.Say("done")},
 	}, nil, look)
 	mustSend(t, made(t, opt), &recorder{}, "go")
 	last := c.heard["work"][1].Messages
-	if result := last[len(last)-1].Parts[0].(provider.ToolResult); !result.IsError || !strings.Contains(result.Text, "it became a link") {
+	result := last[len(last)-1].Parts[0].(provider.ToolResult)
+	if !result.IsError || !strings.Contains(result.Text, "it became a link") {
 		t.Errorf("%+v", result)
 	}
 }

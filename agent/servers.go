@@ -6,19 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
-	"artoo/agent/confine"
 	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/extension"
+	"artoo/tool/journal"
 	"artoo/tool/mcp"
-	"artoo/tool/shell"
 )
 
 // firstRequest is how many bytes a session's first request may have, whatever is configured.
@@ -78,17 +77,17 @@ func (s *session) serverTools() []tool.Tool {
 
 // serverCall makes of a call of mcp_call the one of the server's tool that it means, which alone
 // rules, questions and front ends see.
-func (c *calls) serverCall(p *pending) {
+func (c *calls) serverCall(p planned) (planned, *settled) {
 	m := c.session.opt.Env.MCP
 	if m == nil {
-		return
+		return p, nil
 	}
 	if p.tool == nil { // The session may have begun with these, before the tools became functions.
 		p.tool = tool.Find(builtin.MCPTools(), p.call.Name)
 	}
 	byName := p.tool == nil && strings.HasPrefix(p.call.Name, "mcp__")
 	if p.call.Raw != "" || !byName && (p.tool == nil || p.tool.Name != builtin.CallTool) {
-		return
+		return p, nil
 	}
 	found, input := tool.Tool{}, p.call.Input
 	var err error
@@ -98,19 +97,20 @@ func (c *calls) serverCall(p *pending) {
 		found, input, err = builtin.ServerCall(m, *p.tool, input)
 	}
 	if err != nil { // The call keeps its name: the other one is the model's, and may be that of any tool.
-		p.fail(firstLine(err.Error()), err.Error())
-		return
+		return p, p.crashed(err)
 	}
 	p.tool, p.call.Name, p.call.Access.Verb, p.call.Input = &found, found.Name, found.Name, input
+	return p, nil
 }
 
-// forms puts a server's requests to the user during a call; nil where no one can answer.
-func (c *calls) forms(p *pending) func(context.Context, mcp.Request) (mcp.Answer, error) {
+// forms puts a server's requests to the user during a call; nil where no one can answer. An answer that ends the turn is
+// put into stop.
+func (c *calls) forms(call Call, stop *atomic.Pointer[error]) func(context.Context, mcp.Request) (mcp.Answer, error) {
 	if w := c.session.opt.Workspace; w != nil && w.Headless {
 		return nil
 	}
 	return func(ctx context.Context, r mcp.Request) (mcp.Answer, error) {
-		a, err := c.cb.Ask(ctx, Question{Kind: QuestionForm, Call: p.call, Dir: c.session.opt.Env.Dir, Form: &r, Number: 1, Of: 1})
+		a, err := c.cb.Ask(ctx, Question{Kind: QuestionForm, Call: call, Dir: c.session.opt.Env.Dir, Form: &r, Number: 1, Of: 1})
 		switch {
 		case context.Cause(ctx) != nil:
 			return mcp.Answer{}, context.Cause(ctx)
@@ -120,7 +120,7 @@ func (c *calls) forms(p *pending) func(context.Context, mcp.Request) (mcp.Answer
 		case err != nil:
 			return mcp.Answer{Action: mcp.Cancel}, nil
 		case a.Verdict == StopTurn:
-			p.run.endTurn(ErrStopped)
+			stop.Store(&ErrStopped)
 			return mcp.Answer{Action: mcp.Cancel}, nil
 		}
 		return a.Form, nil
@@ -128,7 +128,7 @@ func (c *calls) forms(p *pending) func(context.Context, mcp.Request) (mcp.Answer
 }
 
 // afterServer reports the extras that a server's call brought besides its result.
-func (c *calls) afterServer(p *pending) {
+func (c *calls) afterServer(p planned) {
 	m := c.session.opt.Env.MCP
 	if m == nil || p.tool == nil || p.tool.Kind != tool.KindServer && p.tool.Name != builtin.FindTool {
 		return
@@ -199,7 +199,8 @@ func (a *Agent) endServers() error {
 	if a.servers == nil {
 		return nil
 	}
-	return errors.Join(a.servers.Close(), a.keeper.servers.wait())
+	defer a.confined.keepIn(nil)
+	return errors.Join(a.servers.Close(), a.confined.wait())
 }
 
 // StartServers starts those MCP servers without which no run begins. The error is of the first
@@ -226,145 +227,15 @@ func (a *Agent) StartServers(ctx context.Context) error {
 	return nil
 }
 
-// watchFor has the files that servers make moved into the keeper's journal. It is called once, before the first server
-// starts.
-func (s *confinedServers) watchFor(k *keeper) {
-	policy := *k.session.opt.Policy
-	s.made = &madeGuarded{session: k.session, keeper: k, journal: k.journal, policy: policy, writes: []string{policy.Root}, idle: true}
-	k.servers = s
+// openJournal opens the journal of the present session, in which commands and servers that run keep their files.
+func (a *Agent) openJournal() error {
+	a.keepIn(nil)
+	err := a.keeper.openJournal()
+	a.keepIn(a.keeper.journal)
+	return err
 }
 
-// start starts a server. It is called on any goroutine.
-func (s *confinedServers) start(cmd *exec.Cmd, server extension.Server) (shell.Started, error) {
-	if s.confiner == nil {
-		return nil, &mcp.Error{Server: server.Name, Kind: mcp.KindConfig, Why: "it is to run confined, and nothing confines it here",
-			Hint: "artoo doctor says why"}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.running) == 0 && !s.layered {
-		if err := s.made.begin(); err != nil {
-			return nil, err
-		}
-	}
-	confined, err := s.confiner.StartMCP(cmd, s.layered)
-	if err != nil && len(s.running) == 0 && !s.layered {
-		s.made.rest()
-	}
-	if hidden, ok := errors.AsType[confine.HiddenError](err); ok {
-		return nil, &mcp.Error{Server: server.Name, Kind: mcp.KindConfig, Err: hidden, Hint: hidden.Hint()}
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, word := range cmd.Args[1:] {
-		if filepath.IsAbs(word) && confined.Hides(word) {
-			hidden := confine.HiddenBy(confined.Hides, word)
-			if text := "server " + server.Name + ": " + hidden.Error() + "; " + hidden.Hint(); !slices.Contains(s.said, text) {
-				s.said = append(s.said, text)
-				s.notify(text)
-			}
-		}
-	}
-	if s.running == nil {
-		s.running = map[confine.Confined]string{}
-	}
-	if s.running[confined] = server.Name; s.layered {
-		s.watches.Go(func() { s.awaitLayered(confined) })
-		return confined, nil
-	}
-	if len(s.running) == 1 {
-		over := make(chan struct{})
-		s.over = over
-		s.watches.Go(func() { s.made.watch(over) })
-	}
-	s.watches.Go(func() { s.await(confined) })
-	return confined, nil
-}
-
-// await waits for the end of a server.
-func (s *confinedServers) await(confined confine.Confined) {
-	<-confined.Done()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if delete(s.running, confined); len(s.running) > 0 {
-		return
-	}
-	close(s.over)
-	if err := guarded(s.made.rest); err != nil {
-		s.notify(err.Error())
-	}
-}
-
-// awaitLayered waits for the end of a server on a layer, which is gone then unless a call landed it.
-func (s *confinedServers) awaitLayered(confined confine.Confined) {
-	<-confined.Done()
-	s.mu.Lock()
-	_, left := s.running[confined]
-	delete(s.running, confined)
-	s.mu.Unlock()
-	if !left {
-		return
-	}
-	if confined.Wrote(context.Background()) {
-		s.notify("server ended; its writes since the last call are discarded")
-	}
-	if err := confined.Discard(); err != nil {
-		s.notify("a layer could not be removed: " + err.Error())
-	}
-}
-
-// landing ends a server that wrote on its layer, which the caller lands or discards; nil for one that did not. It
-// starts again when it is next used.
-func (s *confinedServers) landing(ctx context.Context, servers *mcp.Manager, name string) (confine.Confined, error) {
-	if s == nil || !s.layered {
-		return nil, nil
-	}
-	s.mu.Lock()
-	var found confine.Confined
-	for confined, of := range s.running {
-		if of == name && confined.Wrote(ctx) {
-			found = confined
-		}
-	}
-	delete(s.running, found)
-	s.mu.Unlock()
-	if found == nil {
-		return nil, nil
-	}
-	if err := servers.End(name); err != nil {
-		return nil, errors.Join(err, found.Discard())
-	}
-	<-found.Done()
-	return found, nil
-}
-
-// wait waits until the files of ended servers are handled.
-func (s *confinedServers) wait() error {
-	s.watches.Wait()
-	return nil
-}
-
-// protect protects the files that a landing replaced.
-func (s *confinedServers) protect(cb *serial) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for confined, name := range s.running {
-		if err := confined.Protect(); err != nil {
-			cb.notice(NoticeWarning, "server "+name+" may write files that programs run automatically: "+err.Error())
-		}
-	}
-}
-
-// moved reports whether files of servers moved away about which the user was not asked yet.
-func (s *confinedServers) moved() bool {
-	if s == nil {
-		return false
-	}
-	s.made.mu.Lock()
-	defer s.made.mu.Unlock()
-	return len(s.made.moved) > 0
+func (a *Agent) keepIn(j *journal.Journal) {
+	a.background.keepIn(j)
+	a.confined.keepIn(j)
 }

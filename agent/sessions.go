@@ -69,7 +69,7 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 	}
 	policy := a.session.opt.Policy
 	mode := policy.Mode
-	policy.Mode = a.startMode
+	policy.Mode = a.modes.start
 	if err := a.change(s, "resume"); err != nil {
 		policy.Mode = mode
 		return nil, err
@@ -145,11 +145,9 @@ func (a *Agent) change(s *conversation.Session, source string) error {
 	if source != "fork" {
 		a.EndBackground() // while the journal for their files is open
 	}
-	a.background.keepIn(nil)
-	if err := a.keeper.openJournal(); err != nil {
+	if err := a.openJournal(); err != nil {
 		return err
 	}
-	a.background.keepIn(a.keeper.journal)
 	a.session.source = source
 	if before == nil {
 		return nil
@@ -168,7 +166,7 @@ func (a *Agent) SetMode(mode permission.Mode) error {
 		return err
 	}
 	if mode == permission.ModePlan && before != mode {
-		a.beforePlan = before
+		a.modes.beforePlan = before
 	}
 	return nil
 }

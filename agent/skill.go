@@ -169,8 +169,8 @@ func (s *session) sends(text string) bool {
 	return false
 }
 
-func (t *turn) runSkill(_ context.Context, p *pending) (tool.Result, error) {
-	in, err := tool.Decode[skillInput](*p.tool, p.call.Input)
+func (t *turn) runSkill(d decided) (tool.Result, error) {
+	in, err := tool.Decode[skillInput](*d.tool, d.call.Input)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -342,4 +342,15 @@ func (s *session) takeFound() {
 func joined(texts ...string) string {
 	said := slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 	return strings.Join(said, "\n\n")
+}
+
+// skillDirs lists the directories of the user's skills, loaded or not: the programs of a skill run confined,
+// too, and the sandbox is made before any is loaded.
+func skillDirs(skills *skill.Library) func() []string {
+	return func() (dirs []string) {
+		for _, i := range skills.Items(skill.Skill) {
+			dirs = append(dirs, i.Dir())
+		}
+		return dirs
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/conversation"
+	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/skill"
@@ -90,21 +91,21 @@ func (a *Agent) HasSubAgent(name string) bool {
 	return err == nil
 }
 
-// number gives a call that is work for a sub-agent its number and its name.
-func (t *turn) number(p *pending) {
+// number gives a call that is work for a sub-agent its number and its name, and returns what it is about.
+func (t *turn) number(d decided) string {
 	t.agent.tasks++
-	in, _ := tool.Decode[taskInput](*p.tool, p.call.Input) // it was planned
+	in, _ := tool.Decode[taskInput](*d.tool, d.call.Input) // it was planned
 	kind, _ := subAgentNamed(t.session.opt.SubAgents, in.Agent)
 	label := fmt.Sprint(t.agent.tasks)
 	if kind.Name != "" {
 		label += " (" + kind.Name + ")"
 	}
-	t.subAgents[p] = &subAgentCall{turn: t, call: p.call, name: "task " + label, kind: kind, prompt: in.Prompt}
-	p.call.Access.Object = label + ": " + p.call.Access.Object
+	t.subAgents[d.call.ID] = &subAgentCall{turn: t, call: d.call, name: "task " + label, kind: kind, prompt: in.Prompt}
+	return label + ": " + d.call.Access.Object
 }
 
-func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
-	w := t.subAgents[p]
+func (t *turn) runTask(ctx context.Context, d decided) (tool.Result, error) {
+	w := t.subAgents[d.call.ID]
 	free := t.session.alone(ctx) // Another agent may just have got a permanent rule.
 	sub, err := guard(func() (*Agent, error) { return t.subAgent(w.name, w.kind) })
 	free()
@@ -218,8 +219,9 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	if err := sub.open(nil); err != nil {
 		return nil, err
 	}
-	sub.keeper.journal, sub.keeper.approved, sub.keeper.servers = t.agent.keeper.journal, t.agent.keeper.approved, t.agent.keeper.servers
-	sub.keeper.tally = t.agent.keeper.tally
+	parent := t.agent
+	sub.keeper.journal, sub.keeper.approved = parent.keeper.journal, parent.keeper.approved
+	sub.confined, sub.tally = parent.confined, parent.tally
 	return sub, nil
 }
 
@@ -282,4 +284,24 @@ func (t *turn) count(w *subAgentCall) (err error) {
 	}
 	w.requests = nil
 	return err
+}
+
+// conclude counts the usage and denials of a call's sub-agent as the turn's, and returns the sub-agent's effect; nil for
+// other calls.
+func (t *turn) conclude(call string) (effect *provider.Effect, err error) {
+	w := t.subAgents[call]
+	if w == nil {
+		return nil, nil
+	}
+	err = t.count(w)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t.response.Denied = append(t.response.Denied, w.denied...)
+	t.response.Answered = append(t.response.Answered, w.answered...)
+	t.response.Background = append(t.response.Background, w.ended...)
+	if len(w.files) > 0 {
+		effect = &provider.Effect{Files: t.session.namesOf(w.files)}
+	}
+	w.denied, w.answered, w.ended = nil, nil, nil
+	return effect, err
 }

@@ -95,8 +95,7 @@ type Trial struct {
 
 	trials  *Trials
 	command string
-	changes confine.Changes
-	git     *gitEffects
+	done    layerEffects
 }
 
 // Run runs a command, whose Path is absolute, until it has ended. Its streams are files, or nil. The end of ctx ends
@@ -122,11 +121,11 @@ func (t *Trials) Run(ctx context.Context, cmd *exec.Cmd) (r *Trial, err error) {
 		}
 		ctx = context.WithoutCancel(ctx)
 	}
-	r = &Trial{Exit: confined.Exit(), Limit: confined.Limit(), trials: t, command: shell.Quote(cmd.Args...), git: &gitEffects{}}
+	r = &Trial{Exit: confined.Exit(), Limit: confined.Limit(), trials: t, command: shell.Quote(cmd.Args...)}
 	if r.Exit != (shell.Exit{}) {
 		r.Hidden = c.session.hiddenFrom(confined, cmd.Dir, r.command, "", true)
 	}
-	if r.changes, err = confined.Changes(ctx); err != nil {
+	if r.done.changes, err = confined.Changes(ctx); err != nil {
 		return nil, errors.Join(err, confined.Discard())
 	}
 	return r, nil
@@ -139,29 +138,19 @@ func signaled(exit shell.Exit, signal syscall.Signal) bool {
 
 // Judge looks at the changes of the command.
 func (r *Trial) Judge(ctx context.Context) (err error) {
-	c := r.trials.calls
-	if r.git, err = c.gitEffects(ctx, r.changes); err != nil {
+	c, policy := r.trials.calls, r.trials.calls.session.opt.Policy
+	if r.done, err = c.effects(ctx, policy, permission.Decision{Place: permission.PlaceLayer}, r.done.changes); err != nil {
 		return fmt.Errorf("the changes of .git cannot be read: %w", err)
 	}
-	r.changes = versions{r.changes, r.git.hidden}
-	j := c.session.opt.Policy.Judge(ctx, permission.Decision{Place: permission.PlaceLayer}, r.changes.List(), c.facts(ctx, r.git))
-	r.Effects = j.Effects
-	for _, e := range j.Effects.By[permission.Never] {
+	r.Effects = r.done.Effects
+	for _, e := range r.Effects.By[permission.Never] {
 		r.Never = append(r.Never, e.String())
 	}
-	if j.Verdict == permission.Refuse && (len(j.Effects.Apply) > 0 || j.Effects.Git > 0) {
-		r.Stopped = errors.New(j.Reason())
+	if r.done.Verdict == permission.Refuse && r.Changed() {
+		r.Stopped = errors.New(r.done.Reason())
 	}
-	r.Diff = diffOf(ctx, c.session.opt.Policy.Root, r.changes, r.files())
-	for _, row := range r.git.rows {
-		r.Diff += row.Diff
-	}
+	r.Diff = r.done.diff(ctx, policy.Root)
 	return context.Cause(ctx)
-}
-
-// files are the changes that a yes applies, except git's own data.
-func (r *Trial) files() []sandbox.Change {
-	return slices.DeleteFunc(slices.Clone(r.Effects.Apply), func(change sandbox.Change) bool { return r.git.has(change.Path) })
 }
 
 // Changed reports whether anything would be kept.
@@ -174,16 +163,12 @@ func (r *Trial) Rows() []string { return r.Effects.Short() }
 // build output and directories that stay as they are. A file that was changed since is a *Failure of
 // KindConflict.
 func (r *Trial) Keep(ctx context.Context) (left []string, err error) {
-	r.trials.calls.session.brings(r.git)
-	report, err := r.trials.calls.keeper.journal.ApplyLayer(ctx, 1, "try "+r.command, r.Effects.Apply, layerSource{r.changes},
-		journal.Then{Paths: r.git.touches(), Do: r.git.replay})
+	r.trials.calls.session.brings(r.done.git)
+	left, _, err = r.trials.calls.applyLayer(ctx, "try "+r.command, r.done)
 	if errors.Is(err, journal.ErrConflict) {
-		if len(report.Left) > 0 {
-			err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
-		}
 		return nil, &Failure{Kind: KindConflict, What: "nothing was kept", Err: err, Hint: "the same command again"}
 	}
-	return lackNames(report.Left), err
+	return left, err
 }
 
 // Patch writes the changes of the project's files as input of git apply. left are the paths that it lacks:
@@ -195,13 +180,13 @@ func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err erro
 		paths = append(paths, c.Path)
 	}
 	ignored := at.IgnoredSince(ctx, r.trials.calls.session.opt.Env.Environ, r.trials.calls.session.opt.Workspace.Began, paths)
-	contents := LayerContents{Root: root, Layer: r.changes, Modes: map[string]bool{}}
+	contents := LayerContents{Root: root, Layer: r.done.changes, Modes: map[string]bool{}}
 	var list []patch.Change
 	for _, c := range r.Effects.Apply {
 		rel, err := filepath.Rel(root, c.Path)
 		name := filepath.ToSlash(rel)
 		_, _, inGit := repository.SplitGit(name) // Git apply refuses such paths.
-		if err != nil || !filepath.IsLocal(rel) || inGit || r.git.has(c.Path) || ignored[c.Path] {
+		if err != nil || !filepath.IsLocal(rel) || inGit || r.done.git.has(c.Path) || ignored[c.Path] {
 			left = append(left, name)
 			continue
 		}
@@ -260,5 +245,5 @@ func (l LayerContents) After(path string) (io.ReadCloser, error) {
 
 // Close gives the layer up; with keepCaches, caches that the command wrote stay for the next one.
 func (r *Trial) Close(keepCaches bool) error {
-	return errors.Join(r.git.close(), r.changes.Discard(keepCaches))
+	return errors.Join(r.done.git.close(), r.done.changes.Discard(keepCaches))
 }

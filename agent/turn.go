@@ -19,7 +19,7 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 	s := a.session
 	s.tooLarge, s.fallbacks = nil, s.opt.Fallbacks
 	ctx, clock := s.startClock(ctx)
-	t := &turn{agent: a, subAgents: map[*pending]*subAgentCall{}, session: s, clock: clock, cb: &serial{cb: cb, clock: clock, masks: s},
+	t := &turn{agent: a, subAgents: map[string]*subAgentCall{}, session: s, clock: clock, cb: &serial{cb: cb, clock: clock, masks: s},
 		response: &Response{Provider: s.model.Name, Model: s.model.Defaults.Model}}
 	t.requests = &requests{session: s, cb: t.cb, clock: clock, response: t.response, keeper: a.keeper, steps: &atomic.Int64{},
 		money: &money{session: s, cb: t.cb, clock: clock, spent: a.spent}}
@@ -27,10 +27,11 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 		t.requests.steps = a.steps
 	}
 	if s.parent == nil {
-		a.keeper.tally.begin()
+		a.tally.begin()
 		s.gaveUp = nil
 	}
-	t.calls = &calls{session: s, cb: t.cb, response: t.response, keeper: a.keeper, background: a.background, own: t,
+	t.calls = &calls{session: s, cb: t.cb, response: t.response, keeper: a.keeper, tally: a.tally,
+		servers: a.confined, background: a.background, own: t,
 		env: a.turnEnv(), repeats: repeats{}}
 	return t, ctx
 }
@@ -313,7 +314,7 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 		if errors.Is(err, errPlan) {
 			return t.planned()
 		}
-		if over := t.calls.keeper.tally.end(); over != nil && errors.Is(err, over) && t.session.parent == nil {
+		if over := t.calls.tally.end(); over != nil && errors.Is(err, over) && t.session.parent == nil {
 			if err := t.lastWords(ctx, "A cap on this run's changes is reached"); err != nil && ctx.Err() != nil {
 				return t.failed(ctx, err)
 			}

@@ -289,6 +289,37 @@ func (d Decision) Heeding(o Opinion, mode Mode) Decision {
 	return d
 }
 
+// Kept is the decision on a line that may overwrite files, once it is known which of them the journal cannot bring
+// back: lost names these, "" for none.
+func (d Decision) Kept(lost string) Decision {
+	switch {
+	case d.Verdict != Ask || len(d.Keep) == 0:
+	case lost == "":
+		d.Verdict = Run
+	default:
+		d.Reasons = append(slices.Clip(d.Reasons), Reason{Code: NotKept, Object: lost})
+	}
+	return d
+}
+
+// RunningOwn is the decision on a line that turned out to need the project's own programs, of which no word spoke.
+func (d Decision) RunningOwn(programs string) Decision {
+	d.Own = []string{programs}
+	return d.because(Ask, Reason{Code: OwnPrograms, Object: programs})
+}
+
+// Layered is the decision on a server's call for its changes on a layer, which the yes to the call covers.
+func (d Decision) Layered() Decision {
+	d.Place, d.Covers = PlaceLayer, max(d.Covers, Content)
+	return d
+}
+
+// Outside is the decision on a line that failed confined, and runs once more on the host with the user's yes.
+func (d Decision) Outside() Decision {
+	d.Place = PlaceHost
+	return d
+}
+
 // Concerns reports whether one of the rules speaks, or may speak, of a call, as a deny rule would.
 // No rules speak of every call.
 func (p *Policy) Concerns(rules []Rule, name string, access tool.Access) bool {

@@ -14,7 +14,7 @@ func TestAnEditBesideWhatAnOwnCommandChanged(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f.go": read})
 	w.ok(Read(), in{"path": "f.go"})
 	runs := func(content string) { // a command of the model's own that writes the file
-		done := w.env.Files.Seen.OwnChanges()
+		done := w.env.Files.Seen.Watch().Done
 		w.put(w.path("f.go"), content)
 		done()
 	}
@@ -51,11 +51,11 @@ func TestAFileThatOthersChangedIsReadAgain(t *testing.T) {
 	edit := in{"path": "f", "old_string": "three", "new_string": "3"}
 	w.ok(Read(), in{"path": "f"})
 	w.put(w.path("f"), "one\n2\nthree\n")
-	w.env.Files.Seen.OwnChanges()() // a command that comes later has not done it
+	w.env.Files.Seen.Watch().Done() // a command that comes later has not done it
 	w.fails(Edit(), edit, "not by a command of yours", "-two\n+2\n")
 
 	w.ok(Read(), in{"path": "f"})
-	done := w.env.Files.Seen.OwnChanges()
+	done := w.env.Files.Seen.Watch().Done
 	w.put(w.path("f"), "one\n2!\nthree\n")
 	done()
 	w.put(w.path("f"), "one\n2!!\nthree\n")
@@ -63,7 +63,7 @@ func TestAFileThatOthersChangedIsReadAgain(t *testing.T) {
 
 	w.ok(Read(), in{"path": "f"})
 	for _, content := range []string{"one\ntwo?\nthree\n", "one\ntwo??\nthree\n"} { // two commands
-		done := w.env.Files.Seen.OwnChanges()
+		done := w.env.Files.Seen.Watch().Done
 		w.put(w.path("f"), content)
 		done()
 	}

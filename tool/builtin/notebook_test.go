@@ -142,7 +142,7 @@ func TestANotebookThatTheModelHasRunIsEdited(t *testing.T) {
 	} {
 		w := newFileWorld(t, map[string]string{"n.ipynb": ranNotebook})
 		w.ok(Read(), in{"path": "n.ipynb"})
-		done := w.env.Files.Seen.OwnChanges()
+		done := w.env.Files.Seen.Watch().Done
 		w.put(w.path("n.ipynb"), strings.Replace(ranNotebook, c.old, c.new, 1))
 		done()
 		if c.refused != "" {

@@ -797,37 +797,6 @@ func (s *Seen) Forget(abs string) {
 	delete(s.files, abs)
 }
 
-// OwnChanges watches the seen files while a command of the model's own runs. The returned func is
-// called once, when it is done: changes by then count as the model's.
-func (s *Seen) OwnChanges() (done func()) {
-	look := func(abs string) State {
-		info, err := os.Lstat(abs)
-		if err != nil {
-			return State{Missing: true}
-		}
-		return State{ModTime: info.ModTime(), Size: info.Size()}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := map[string]State{}
-	for abs, known := range s.files {
-		if now := look(abs); now.Same(known.State) || known.ChangedByCommand(now) {
-			before[abs] = now
-		}
-	}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for abs, was := range before {
-			if now := look(abs); !now.Same(was) {
-				known := s.files[abs]
-				known.ours = &now
-				s.files[abs] = known
-			}
-		}
-	}
-}
-
 // State describes a file at one moment.
 type State struct {
 	Missing bool // there was no file
