@@ -136,13 +136,12 @@ func (p *Policy) reading(s line.Command) (ok bool, why string) {
 	if r.below != "" && (r.below == "*" || line.HaveOption(texts, r.below)) {
 		why = cmp.Or(why, p.readingBelow(s.Name(), dir, texts))
 	}
-	if err := p.system(s.Name()); why == "" && err != nil {
-		why = err.Error()
-	}
+	err := p.system(s.Name())
 	if git && why == "" {
-		if err := p.gitRuns(dir); err != nil {
-			why = err.Error()
-		}
+		err = cmp.Or(err, p.gitRuns(dir))
+	}
+	if why == "" && err != nil {
+		why = err.Error()
 	}
 	return why == "", why
 }

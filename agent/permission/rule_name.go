@@ -136,8 +136,8 @@ func (r *Rule) impossibleHost() (why, try string) {
 		return "", ""
 	}
 	parts := append(strings.Split(r.Arg, "/"), "go.dev")
-	host := parts[slices.IndexFunc(parts, hostPattern().MatchString)]
-	return "it names a host and nothing else", r.Tool + "(" + host + ")"
+	first := slices.IndexFunc(parts, hostPattern().MatchString)
+	return "it names a host and nothing else", r.Tool + "(" + parts[first] + ")"
 }
 
 func (r *Rule) impossibleCommand() (why, try string) {

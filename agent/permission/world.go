@@ -29,10 +29,10 @@ type World struct {
 
 // Denied lists the files that no command may see, as they are now.
 func (w *World) Denied() ([]string, error) {
-	switch {
-	case w.Files == nil:
+	if w.Files == nil {
 		return nil, nil
-	case w.denied != nil:
+	}
+	if w.denied != nil {
 		return w.denied()
 	}
 	return w.Files.Denied()

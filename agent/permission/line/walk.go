@@ -372,15 +372,13 @@ func given(c Command) wrapping {
 		// Names stand for other programs from now on.
 		IsShell(name) && !has(func(w string) bool { return !IsOption(w) && w != c.Name() }):
 		return wrapsUnseen
-	case strings.HasPrefix(name, "git-"):
-		return wrapsText
-	case len(git) == 0:
-	case has(func(w string) bool { return In("foreach run", w) || strings.HasSuffix(w, "-filter") }),
-		git[0] == "rebase" && HaveOption(git, "--exec -x"):
+	case len(git) > 0 && (git[0] == "rebase" && HaveOption(git, "--exec -x") ||
+		has(func(w string) bool { return In("foreach run", w) || strings.HasSuffix(w, "-filter") })):
 		return wrapsUnseen
-	case In("send-pack http-push fetch-pack http-fetch commit-tree", git[0]),
-		HaveOption(words[:len(words)-len(git)], "-c --config-env"),
-		has(func(w string) bool { return strings.HasPrefix(strings.ToLower(w), "alias.") }):
+	case strings.HasPrefix(name, "git-"), len(git) > 0 &&
+		(In("send-pack http-push fetch-pack http-fetch commit-tree", git[0]) ||
+			HaveOption(words[:len(words)-len(git)], "-c --config-env") ||
+			has(func(w string) bool { return strings.HasPrefix(strings.ToLower(w), "alias.") })):
 		return wrapsText
 	}
 	return wrapsNothing
