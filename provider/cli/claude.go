@@ -328,6 +328,6 @@ func (d *claudeEvents) failed(e claudeEvent) failure {
 			text = cmp.Or(text, said)
 		}
 	}
-	return failure{text: cmp.Or(text, strings.ReplaceAll(e.Subtype, "_", " ")),
-		code: cmp.Or(d.fault, strings.TrimPrefix(e.Subtype, "success")), status: e.APIErrorStatus}
+	return failure{code: cmp.Or(d.fault, strings.TrimPrefix(e.Subtype, "success")), status: e.APIErrorStatus,
+		text: cmp.Or(text, strings.ReplaceAll(e.Subtype, "_", " "), "claude reports an error without a word")}
 }

@@ -72,6 +72,9 @@ func (r *run) once(resume session, from int) error {
 	prompt, images := r.prompt(from)
 	call := r.call()
 	r.introduce(images, call)
+	if r.left || r.ctx.Err() != nil {
+		return r.stopped()
+	}
 	environ, err := r.alone()
 	if err != nil {
 		return err

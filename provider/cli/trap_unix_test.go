@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +57,24 @@ func TestClaudeUsageOfAllModels(t *testing.T) {
 	if u := o.done.Usage; u.Input != 110 || u.Output != 33 || u.CacheRead != 5 || u.CacheWrite != 2 || u.CostUSD == nil {
 		t.Errorf("usage %+v", u)
 	}
+}
+
+// A message that was stopped before its run begins starts nothing.
+func TestNothingIsStartedForAStoppedMessage(t *testing.T) {
+	s := newStandIn(t, ClaudeName, claudeGreets)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, nil)
+	o.fails(t, provider.KindCanceled, "stopped")
+	if s.exists("args.1") {
+		t.Error("it was run")
+	}
+}
+
+// An error is one, however little is said of it.
+func TestClaudeFailsWithoutAWord(t *testing.T) {
+	s := newStandIn(t, ClaudeName, events(claudeInit, `{"type":"result","is_error":true,"session_id":"s-1"}`))
+	s.ask(user("hi")).fails(t, provider.KindProvider, "an error without a word")
 }
 
 func TestCodexDeclined(t *testing.T) {
