@@ -242,7 +242,7 @@ its whole line outside, and artoo asks before. ` + "`artoo rules explain 'LINE'`
 | open: anything else (` + "`make`, `npm`, `docker`, `curl`" + `, scripts) | ` + "`y`" + ` |
 
 A closed line obeys fixed files only: git's configuration with what it includes, attributes, and the files of ` + "`gh` and `ssh`" + ` in your home. A lasting
-answer ends when one of them changes. git counts as closed while neither hooks nor programs of the repository's configuration would run.
+answer ends when one of them changes or appears, and where the line is closed no longer. git counts as closed while neither hooks nor programs of the repository's configuration would run.
 
 ## Rules
 
