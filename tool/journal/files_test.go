@@ -129,6 +129,19 @@ func TestWhatChangesAfterTheDeathOfAProcessIsTheUsers(t *testing.T) {
 	}
 }
 
+// A journal without a place for contents is not opened.
+func TestAJournalWithoutItsContentsIsNotOpened(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, map[string]string{"a": "first\n"})
+	p.edit(1, "a", "second\n")
+	p.ok(p.Close())
+	objects := filepath.Join(p.cfg.Dir, objectsName)
+	p.ok(errors.Join(os.RemoveAll(objects), os.WriteFile(objects, nil, 0o600)))
+	if j, err := Open(p.cfg); err == nil || j != nil || !strings.Contains(err.Error(), objectsName) {
+		t.Errorf("opened, or not said why not: %v", err)
+	}
+}
+
 // A part of a content that a crash left takes no room, and does not count as a content.
 func TestAPartOfAContentIsRemoved(t *testing.T) {
 	t.Parallel()

@@ -306,19 +306,21 @@ func (p *project) oneFile(a, b string) {
 	}
 }
 
+// An inode that is used again is no rename, nor is one empty file in the place of another.
 func TestAnInodeThatIsUsedAgainIsNoRename(t *testing.T) {
 	t.Parallel()
-	old := State{Kind: File, Size: 6, Hash: "1111", Stamp: Stamp{Inode: 7}}
+	file := func(hash string, size int64, inode uint64) State {
+		return State{Kind: File, Size: size, Hash: hash, Stamp: Stamp{Inode: inode}}
+	}
+	old, empty := file("1111", 6, 7), file("0000", 0, 7)
 	for _, c := range []struct {
-		now  State
-		from string
+		was, now State
+		from     string
 	}{
-		{State{Kind: File, Size: 2, Hash: "2222", Stamp: Stamp{Inode: 7}}, ""},
-		{State{Kind: File, Size: 6, Hash: "1111", Stamp: Stamp{Inode: 7}}, "old"},
-		{State{Kind: File, Size: 6, Hash: "1111", Stamp: Stamp{Inode: 8}}, "old"},
-		{State{Kind: File, Size: 9, Stamp: Stamp{Inode: 7}}, "old"},
+		{old, file("2222", 2, 7), ""}, {old, file("1111", 6, 7), "old"}, {old, file("1111", 6, 8), "old"},
+		{old, file("", 9, 7), "old"}, {empty, file("0000", 0, 7), "old"}, {empty, file("0000", 0, 8), ""},
 	} {
-		changes := []Change{{Path: "new", After: c.now}, {Path: "old", Before: old}}
+		changes := []Change{{Path: "new", After: c.now}, {Path: "old", Before: c.was}}
 		if findRenames(changes); changes[0].From != c.from {
 			t.Errorf("%+v was %q", c.now, changes[0].From)
 		}
