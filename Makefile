@@ -140,7 +140,7 @@ test-fleet:
 	cd testdata/manifests && $(GO) test -count=1 ./...
 
 # What is sent to a collector, decoded with the official types: a module of its own, too.
-OTLP = telemetry/internal/otlp
+OTLP = provider/telemetry/internal/otlp
 test-otlp:
 	@if (cd $(OTLP) && $(GO) mod download) >/dev/null 2>&1; then \
 		echo "$(GO) test ./... in $(OTLP)"; cd $(OTLP) && $(GO) test ./...; \
@@ -203,13 +203,13 @@ release: $(GORELEASER)
 	fi
 	rm -rf .tools/root && $(MAKE) --no-print-directory install DESTDIR=.tools/root PREFIX=/usr
 	gzip -9nc docs/artoo.1 >.tools/artoo.1.gz
-	mkdir -p .tools/root/usr/share/doc/artoo && $(GO) -C release run . -licenses '$(CURDIR)/.tools/root/usr/share/doc/artoo/THIRD-PARTY-LICENSES'
+	mkdir -p .tools/root/usr/share/doc/artoo && $(GO) -C docs/dev/release run . -licenses '$(CURDIR)/.tools/root/usr/share/doc/artoo/THIRD-PARTY-LICENSES'
 	printf -- '- semver: %s\n  date: %s\n  packager: "%s"\n  deb: {urgency: medium, distributions: [unstable]}\n  changes:\n    - note: CHANGELOG.md of the source lists the changes.\n' \
 		'$(RELEASE)' "$$TIME" '$(PUBLISHER)' >.tools/changelog.yaml
 	sed 's/@APK_PRERELEASE@/'$$(echo $(RELEASE) | sed -n 's/^[^-]*-//p' | tr -d .)'/' .goreleaser.yaml >.tools/goreleaser.yaml
 	RELEASE='$(RELEASE)' URL='$(URL)' PUBLISHER='$(PUBLISHER)' GOFLAGS='$(GCFLAGS)' LDFLAGS='$(LDFLAGS)' \
 		$(GORELEASER) release --snapshot --clean --config .tools/goreleaser.yaml
-	$(GO) -C release run . -dist '$(CURDIR)/dist' -version $(RELEASE) -time $$SOURCE_DATE_EPOCH -url '$(URL)' \
+	$(GO) -C docs/dev/release run . -dist '$(CURDIR)/dist' -version $(RELEASE) -time $$SOURCE_DATE_EPOCH -url '$(URL)' \
 		-signer "$$([ -z '$(KEY)' ] || ssh-keygen -y -f '$(KEY)' | cut -d' ' -f1,2)"
 	@if [ -n "$(KEY)" ]; then ssh-keygen -q -Y sign -f "$(KEY)" -n artoo dist/checksums.txt; \
 	else echo "dist: not signed, for trying only; give KEY= to sign"; fi
@@ -217,7 +217,7 @@ release: $(GORELEASER)
 # Builds a signed release in two places, compares them, and installs, uses and removes each
 # package in a root of its own. Publishes a clone under another name, for go install and go get.
 test-release: $(GORELEASER)
-	cd release && $(GO) test -count=1 -timeout 30m .
+	cd docs/dev/release && $(GO) test -count=1 -timeout 30m .
 
 # The release's test takes minutes and these tools, which CI does not install.
 RELEASE_TOOLS = ./$(GORELEASER) ssh-keygen curl dpkg rpm skopeo umoci

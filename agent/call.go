@@ -10,7 +10,7 @@ import (
 	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 	"artoo/tool"
 	"artoo/tool/files"
 	"artoo/tool/repo"

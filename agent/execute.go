@@ -14,7 +14,7 @@ import (
 
 	"artoo/agent/confine"
 	"artoo/agent/permission"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 	"artoo/tool"
 	"artoo/tool/shell"
 )

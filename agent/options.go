@@ -20,7 +20,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 	"artoo/tool"
 	"artoo/tool/extension"
 	"artoo/tool/files"

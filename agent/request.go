@@ -16,7 +16,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/text"

@@ -14,7 +14,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/provider"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 	"artoo/tool"
 )
 

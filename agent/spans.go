@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"artoo/provider"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 )
 
 // span begins the turn's span. A sub-agent's lies within that of the call that it works for.

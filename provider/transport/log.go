@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/provider/redact"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 )
 
 // logLimit is how much of a body is kept, and of a piece of a reply, in bytes.

@@ -18,7 +18,7 @@ import (
 	"artoo/config"
 	"artoo/config/keyring"
 	"artoo/provider/redact"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 	"artoo/tool/names"
 	"artoo/tool/project"
 	"artoo/ui/headless"

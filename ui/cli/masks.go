@@ -8,7 +8,7 @@ import (
 	"artoo/config"
 	"artoo/conversation"
 	"artoo/provider/redact"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 	"artoo/tool"
 	"artoo/tool/environ"
 )

@@ -15,7 +15,7 @@ import (
 	"artoo/config"
 	"artoo/provider/cloud"
 	"artoo/provider/redact"
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/web"

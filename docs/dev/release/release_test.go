@@ -56,7 +56,7 @@ func (s sandbox) file(suffix string) string {
 // It needs root and the tools that make test-release names.
 func TestRelease(t *testing.T) {
 	s := sandbox{dir: t.TempDir()}
-	root, err := filepath.Abs("..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-module artoo/telemetry/internal/otlp
+module artoo/provider/telemetry/internal/otlp
 
 go 1.26.0
 
@@ -18,4 +18,4 @@ require (
 	google.golang.org/grpc v1.75.1 // indirect
 )
 
-replace artoo => ../../..
+replace artoo => ../../../..

@@ -52,7 +52,7 @@ func main() {
 	flag.Parse()
 	r.Time = time.Unix(*seconds, 0).UTC()
 	var err error
-	if r.Modules, err = linked(".."); err == nil && *onlyLicenses != "" {
+	if r.Modules, err = linked("../../.."); err == nil && *onlyLicenses != "" {
 		err = os.WriteFile(*onlyLicenses, notices(r.Modules), 0o644)
 	} else if err == nil {
 		err = r.pack()

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"artoo/telemetry"
+	"artoo/provider/telemetry"
 )
 
 // TestSpansOfFiftyCalls decodes the spans and metrics of a run with 50 calls strictly, and compares their sums with

@@ -40,7 +40,7 @@ func main() {
 func TestPublishedModule(t *testing.T) {
 	const name = "example.org/you/artoo.git"
 	s := sandbox{dir: t.TempDir()}
-	root, err := filepath.Abs("..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-module artoo/release
+module artoo/docs/dev/release
 
 go 1.26.0
 
