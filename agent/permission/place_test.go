@@ -59,7 +59,7 @@ func TestWhereALineRuns(t *testing.T) {
 		{ModeAsk, "", "python3 build.py", Ask, PlaceLayer},
 		{ModeAsk, "", "go test ./...", Ask, PlaceLayer},
 		{ModeAsk, "", "./build.sh", Ask, PlaceLayer},
-		{ModeAsk, "", "$EDITOR a.txt", Ask, PlaceLayer},
+		{ModeAsk, "", "$EDITOR a.txt", Ask, PlaceLayer}, {ModeAsk, "", "git -c core.pager=./x log", Ask, PlaceLayer},
 		{ModeAsk, "", "sudo rm x", Ask, PlaceHost},
 		{ModeAsk, "", "curl https://example.com", Ask, PlaceHost},
 		{ModeAsk, "", "curl http://localhost:8080/x", Run, PlaceLayer},

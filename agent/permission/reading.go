@@ -52,7 +52,7 @@ var readers = []reader{
 	{names: "date", only: "-u -R -I +*", pathless: true},
 	{names: "arch whoami hostname uptime tty", only: "-", pathless: true},
 	{names: `git/log git/show git/ls-tree git/cat-file git/rev-parse git/rev-list git/merge-base git/describe git/shortlog
-		git/name-rev git/cherry git/show-ref git/for-each-ref git/count-objects git/check-ignore git/version
+		git/name-rev git/cherry git/show-ref git/for-each-ref git/count-objects git/check-ignore git/version git/--version
 		git/stash/list git/stash/show git/worktree/list`, not: gitOptions, risky: true},
 	{names: "git/status", not: gitOptions + "-v --verbose", risky: true},
 	{names: "git/ls-files", not: gitOptions + "-X", risky: true},

@@ -366,19 +366,25 @@ func (c Command) within(outer Command) Command {
 // by another name, from its input, or by git's plumbing.
 func given(c Command) wrapping {
 	words, git := Texts(c.Words), Texts(c.Git())
-	has := func(is func(w string) bool) bool { return slices.ContainsFunc(words, is) }
+	own := words[:len(words)-len(git)]
+	const filters = `--tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter
+		--tag-name-filter`
 	switch name := c.Base(); {
 	case name == "hash" && len(words) > 2, name == "enable" && slices.Contains(words, "-f"),
 		// Names stand for other programs from now on.
-		IsShell(name) && !has(func(w string) bool { return !IsOption(w) && w != c.Name() }):
+		IsShell(name) && !slices.ContainsFunc(words[1:], func(w string) bool { return !IsOption(w) }):
 		return wrapsUnseen
-	case len(git) > 0 && (git[0] == "rebase" && HaveOption(git, "--exec -x") ||
-		has(func(w string) bool { return In("foreach run", w) || strings.HasSuffix(w, "-filter") })):
+	case len(git) > 0 && (slices.Contains(git, "foreach") || slices.Contains(git, "run") ||
+		git[0] == "rebase" && HaveOption(git, "--exec -x") || git[0] == "filter-branch" && HaveOption(git, filters) ||
+		// A setting may name a program by its path.
+		HaveOption(own, "-c") && slices.ContainsFunc(own, func(w string) bool {
+			return strings.Contains(w, "/") &&
+				strings.Contains(w, "=")
+		})):
 		return wrapsUnseen
 	case strings.HasPrefix(name, "git-"), len(git) > 0 &&
-		(In("send-pack http-push fetch-pack http-fetch commit-tree", git[0]) ||
-			HaveOption(words[:len(words)-len(git)], "-c --config-env") ||
-			has(func(w string) bool { return strings.HasPrefix(strings.ToLower(w), "alias.") })):
+		(In("send-pack http-push fetch-pack http-fetch commit-tree", git[0]) || HaveOption(own, "-c --config-env") ||
+			slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(strings.ToLower(w), "alias.") })):
 		return wrapsText
 	}
 	return wrapsNothing
