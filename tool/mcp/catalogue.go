@@ -78,7 +78,7 @@ func (s *server) renew(ctx context.Context, l *link) error {
 	if !l.stale.Load() && !l.listed.IsZero() && time.Since(l.listed) < listPause {
 		return nil
 	}
-	if rest := time.Until(l.asked.Add(listPause)); !l.asked.IsZero() && rest > 0 && !sleep(ctx, rest) {
+	if !sleep(ctx, time.Until(l.asked.Add(listPause))) {
 		return context.Cause(ctx)
 	}
 	l.stale.Store(false)

@@ -240,6 +240,17 @@ func TestAClientSecretComesFromACommandOrAVariable(t *testing.T) {
 	}
 }
 
+func TestALoginEndsWhereItsSecretCannotBeHad(t *testing.T) {
+	t.Parallel()
+	w, s := startWeb(t, "oauth")
+	s.ClientID, s.ClientSecretCommand = "c1", "exit 3"
+	m := manage(t, Config{Servers: []extension.Server{s}, Tokens: &tokens{kept: map[string][]byte{}},
+		Environ: os.Environ(), Login: browse, Redirect: "http://127.0.0.1:1/callback"})
+	if err := m.Login(t.Context(), "s"); err == nil || w.Secret() != "" {
+		t.Errorf("%v, %q was sent", err, w.Secret())
+	}
+}
+
 func TestALoginIsNoSlowStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

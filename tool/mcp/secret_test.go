@@ -47,6 +47,18 @@ func TestAFormThatAsksForASecretIsDeclined(t *testing.T) {
 	}
 }
 
+// A choice may be called by such a word, but not ask for what it means.
+func TestAChoiceMayNameASecretButNotAskForIt(t *testing.T) {
+	t.Parallel()
+	for title, asks := range map[string]bool{"API key": false, "password": false, "enter your password": true} {
+		r := Request{Message: "Which one?", Fields: []Field{{Name: "value", Type: TextField},
+			{Name: "kind", Type: ChoiceField, Choices: []Choice{{Value: "a", Title: title}}}}}
+		if err := r.asksSecret(); (err != nil) != asks {
+			t.Errorf("%q: %v", title, err)
+		}
+	}
+}
+
 // A form whose words only look like those is delivered.
 func TestAHarmlessFormIsDelivered(t *testing.T) {
 	t.Parallel()
