@@ -109,6 +109,8 @@ var shellLines = []struct {
 	{ModeAsk, "", "", "", "find . -name '*.go'", Run},
 	{ModeAsk, "", "", "", "rg TODO src 2>/dev/null", Run},
 	{ModeAsk, "", "", "", "echo done", Run},
+	{ModeAsk, "", "", "web_fetch", "cat a.go", Run},
+	{ModeAsk, "", "", "read", "cat a.go", Refuse},
 	// Lines that write, execute or leave the project are asked.
 	{ModeAsk, "", "", "", "cat a > b", Ask},
 	{ModeAsk, "", "", "", "cat .env", Ask},
