@@ -31,8 +31,8 @@ func (b *asking) rows(rows []string) {
 		case i == headRows:
 			b.left = true
 			count := texts.Count(more, "more row")
-			text := b.lay.words(b.lay.ellipsis()+" "+count+"; p shows all, and only then y, a and A count",
-				count+". p reads all, and only then y, a and capital A count.")
+			text := b.lay.words(b.lay.ellipsis()+" "+count+"; p shows all, and only then a yes counts",
+				count+". p reads all, and only then a yes counts.")
 			b.WriteString(b.lay.wrap(text, b.lay.bodyIndent(), b.lay.bodyIndent()))
 		}
 	}

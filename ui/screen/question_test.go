@@ -30,7 +30,7 @@ func TestAllThatIsApprovedIsShown(t *testing.T) {
 		t.Errorf("asks %q", prompt)
 	}
 	if got := r.err.String(); !strings.Contains(got,
-		"echo 249\n          … 150 more rows; p shows all, and only then y, a and A count\n          echo 400\n") ||
+		"echo 249\n          … 150 more rows; p shows all, and only then a yes counts\n          echo 400\n") ||
 		!r.Unseen(q) {
 		t.Errorf("shown: %q", tailOf(got))
 	}
