@@ -677,10 +677,8 @@ const caches = `__pycache__ .pytest_cache .mypy_cache .ruff_cache .eslintcache .
 func IsCache(rel string) bool {
 	parts, target := partsOf(filepath.ToSlash(rel)), false
 	for i, part := range parts {
-		switch {
-		case matchesAny(caches, part) || i > 0 && matchesAny(caches, parts[i-1]+"/"+part):
-			return true
-		case target && matchesAny("build deps incremental .fingerprint", part):
+		if matchesAny(caches, part) || i > 0 && matchesAny(caches, parts[i-1]+"/"+part) ||
+			target && matchesAny("build deps incremental .fingerprint", part) {
 			return true
 		}
 		target = target || part == "target"

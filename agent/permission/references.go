@@ -248,11 +248,9 @@ func below(root, path string) string {
 
 // isBare reports whether a path is the HEAD of a directory that git would obey as a bare repository.
 func isBare(at string) bool {
-	if filepath.Base(at) != "HEAD" {
-		return false
-	}
 	dir := filepath.Dir(at)
-	return names.Exists(filepath.Join(dir, "objects")) && names.Exists(filepath.Join(dir, "refs"))
+	return filepath.Base(at) == "HEAD" && names.Exists(filepath.Join(dir, "objects")) &&
+		names.Exists(filepath.Join(dir, "refs"))
 }
 
 // bareEntries are the files and directories of a bare repository that git reads.

@@ -83,8 +83,7 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 		return other.arg, nil
 	}
 	names := line.Each(namedTools, func(t namedTool) string { return t.name })
-	slices.Sort(names)
-	try := spelling.Nearest(strings.ToLower(r.Tool), names)
+	try := spelling.Nearest(strings.ToLower(r.Tool), slices.Sorted(slices.Values(names)))
 	switch {
 	case try != "" && r.HasArg:
 		try += "(" + r.Arg + ")"

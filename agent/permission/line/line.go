@@ -4,6 +4,7 @@
 package line
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -47,10 +48,7 @@ type Shell struct {
 
 // Kind is the name of the shell without an ending that systems add.
 func (s Shell) Kind() string {
-	if s.Name == "" {
-		return "bash"
-	}
-	return strings.TrimSuffix(strings.ToLower(s.Name), ".exe")
+	return strings.TrimSuffix(strings.ToLower(cmp.Or(s.Name, "bash")), ".exe")
 }
 
 // Parse reads a line that shell runs in dir, "" where that is not known.
@@ -93,30 +91,26 @@ func read(text, dir, kind string, depth int) (commands []Command, ok bool) {
 
 // legible reports whether the parser surely reads a line as shells do.
 func legible(line string) bool {
-	if len(line) > longestLine || strings.Count(line, "(") > mostParens || strings.HasSuffix(line, `\`) {
-		return false
-	}
 	// The parser skips a carriage return, the shell takes it for a part of the
 	// word; other control characters are not worth finding out.
 	control := func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\uFFFD' }
-	if strings.ContainsFunc(line, control) || !plainlySpaced(line) {
-		return false
-	}
 	// The parser lets a backslash continue a comment, the shell does not.
-	return !slices.ContainsFunc(strings.SplitAfter(line, "\n"), func(physical string) bool {
+	continued := func(physical string) bool {
 		return strings.HasSuffix(physical, "\\\n") && strings.Contains(physical, "#")
-	})
+	}
+	return len(line) <= longestLine && strings.Count(line, "(") <= mostParens && !strings.HasSuffix(line, `\`) &&
+		!strings.ContainsFunc(line, control) && plainlySpaced(line) &&
+		!slices.ContainsFunc(strings.SplitAfter(line, "\n"), continued)
 }
 
 // plainlySpaced reports whether only ASCII can count as blank space: systems differ.
 func plainlySpaced(line string) bool {
-	if strings.ContainsFunc(line, func(c rune) bool {
+	blank := func(c rune) bool {
 		return c >= utf8.RuneSelf && (unicode.IsSpace(c) || unicode.In(c, unicode.Z, unicode.Cf))
-	}) {
-		return false
 	}
 	// macOS asks of single bytes whether they are blank.
-	return runtime.GOOS != "darwin" || strings.IndexByte(line, 0x85) < 0 && strings.IndexByte(line, 0xa0) < 0
+	bytes := runtime.GOOS != "darwin" || strings.IndexByte(line, 0x85) < 0 && strings.IndexByte(line, 0xa0) < 0
+	return bytes && !strings.ContainsFunc(line, blank)
 }
 
 // Word is one word of a command as far as it is known before the command runs.

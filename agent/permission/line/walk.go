@@ -367,19 +367,18 @@ func (c Command) within(outer Command) Command {
 func given(c Command) wrapping {
 	words, git := Texts(c.Words), Texts(c.Git())
 	own := words[:len(words)-len(git)]
-	const filters = `--tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter
-		--tag-name-filter`
 	switch name := c.Base(); {
 	case name == "hash" && len(words) > 2, name == "enable" && slices.Contains(words, "-f"),
 		// Names stand for other programs from now on.
 		IsShell(name) && !slices.ContainsFunc(words[1:], func(w string) bool { return !IsOption(w) }):
 		return wrapsUnseen
 	case len(git) > 0 && (slices.Contains(git, "foreach") || slices.Contains(git, "run") ||
-		git[0] == "rebase" && HaveOption(git, "--exec -x") || git[0] == "filter-branch" && HaveOption(git, filters) ||
+		git[0] == "rebase" && HaveOption(git, "--exec -x") ||
+		git[0] == "filter-branch" && HaveOption(git, "--tree-filter --index-filter --msg-filter --env-filter"+
+			" --commit-filter --parent-filter --tag-name-filter") ||
 		// A setting may name a program by its path.
 		HaveOption(own, "-c") && slices.ContainsFunc(own, func(w string) bool {
-			return strings.Contains(w, "/") &&
-				strings.Contains(w, "=")
+			return strings.Contains(w, "/") && strings.Contains(w, "=")
 		})):
 		return wrapsUnseen
 	case strings.HasPrefix(name, "git-"), len(git) > 0 &&
@@ -412,6 +411,5 @@ func (w *walker) found(c Command) {
 
 // OfSystem reports whether a name stands for a program of the system, not the project's file.
 func OfSystem(name string) bool {
-	dir := path.Dir(name)
-	return !strings.Contains(name, "/") || dir == "/bin" || dir == "/usr/bin"
+	return !strings.Contains(name, "/") || In("/bin /usr/bin", path.Dir(name))
 }
