@@ -17,6 +17,7 @@ import (
 
 	"artoo/agent/confine"
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/tool/git"
 	"artoo/tool/journal"
 	"artoo/tool/patch"
@@ -54,7 +55,8 @@ func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
 	if _, err := p.makeConfiner(); err != nil {
 		return nil, err
 	}
-	s := &session{opt: opt.Options}
+	// What a trial keeps is the journal's first turn.
+	s := &session{opt: opt.Options, conv: conversation.New(conversation.Config{}, nil), turns: []string{"try"}}
 	k := &keeper{session: s, approved: new(madeFiles)}
 	if k.journal, err = p.openJournal(sessionID, ""); err != nil {
 		return nil, err
