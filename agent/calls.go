@@ -44,25 +44,32 @@ func (c *calls) carry(ctx context.Context, calls []provider.ToolCall, i, n int) 
 	defer free() // also after a crash of a sub-agent, which is an error of its parent's call
 	side := newSide(ctx, c.session.opt.Concurrency)
 	defer side.end()
-	var list []begun
+	var all []begun
 	changes := false
 	for ; n > 0 && stop == nil && !changes; i, n = i+1, n-1 {
 		p, over := c.plan(ctx, newPlanned(calls, i))
 		d, over := c.decide(ctx, p, over)
-		if changes = over == nil && d.changesHere(); changes && len(list) > 0 {
+		if changes = over == nil && d.changesHere(); changes && len(all) > 0 {
 			changes = false // What it is now waits for the others, and is decided on what they leave.
 			break
 		}
-		b := c.begin(ctx, d, over, side)
+		b := c.begin(ctx, d, over)
 		if b.over != nil {
 			stop = b.over.stop
 		}
-		list = append(list, b)
+		all = append(all, b)
 	}
 	if !changes {
 		free()
 	}
-	for _, b := range list {
+	for i := range all {
+		if b, a := &all[i], all[i].approved; b.over == nil {
+			if err := guarded(func() { b.running, b.over = c.start(ctx, a, side) }); err != nil {
+				b.over = a.crashed(err)
+			}
+		}
+	}
+	for _, b := range all {
 		s, err := guard(func() (settled, error) { return c.end(ctx, b, side), nil })
 		if err != nil {
 			s = *b.crashed(err)
@@ -81,30 +88,22 @@ func (c *calls) carry(ctx context.Context, calls []provider.ToolCall, i, n int) 
 	return done, cmp.Or(stop, c.tally.end()), lost
 }
 
-// begun is a call whose tool runs, or which is over.
+// begun is a call that is approved, and then runs, or which is over.
 type begun struct {
 	running
-	over *settled // nil while it runs
+	over *settled // nil until it has ended
 }
 
-// begin carries a decided call as far as its tool runs.
-func (c *calls) begin(ctx context.Context, d decided, over *settled, side *side) begun {
+// begin carries a decided call to its approval.
+func (c *calls) begin(ctx context.Context, d decided, over *settled) (b begun) {
 	if over == nil {
 		d = c.own.announce(d)
 	}
 	c.cb.OnToolCall(d.call)
-	if over != nil {
-		return begun{over: over}
+	if b.over = over; over == nil {
+		b.approved, b.over = c.approve(ctx, d)
 	}
-	a, over := c.approve(ctx, d)
-	if over != nil {
-		return begun{over: over}
-	}
-	var r running
-	if err := guarded(func() { r, over = c.start(ctx, a, side) }); err != nil {
-		over = a.crashed(err)
-	}
-	return begun{r, over}
+	return b
 }
 
 // end carries a call from the start of its tool to its outcome.
