@@ -210,7 +210,8 @@ func (a *app) demo(ctx context.Context, yes bool) error {
 	if err != nil {
 		return err
 	}
-	a.project, a.extensions.repoSettings = project.Project{Root: dir, Dir: dir}, repoSettings{}
+	a.project, a.extensions.repoSettings = project.Project{Root: dir, Dir: dir, Environ: a.process.Environ},
+		repoSettings{}
 	if a.extensions.rules, err = a.extensions.readRules(); err != nil {
 		return err
 	}
