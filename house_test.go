@@ -395,3 +395,37 @@ func circleOf(uses map[string]map[string]string) []string {
 	}
 	return circle
 }
+
+// The values of a call are small, and none holds a func: what a stage does next stands in agent/calls.go.
+func TestStagesOfACallAreValues(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "agent/call.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		s, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			return true
+		}
+		found++
+		fields := 0
+		for _, field := range s.Fields.List {
+			fields += max(1, len(field.Names))
+			if _, is := field.Type.(*ast.FuncType); is {
+				t.Errorf("%s holds a func", spec.Name)
+			}
+		}
+		if fields > 12 {
+			t.Errorf("%s has %d fields", spec.Name, fields)
+		}
+		return true
+	})
+	if found < 8 {
+		t.Errorf("only %d values of a call are found", found)
+	}
+}
