@@ -75,6 +75,8 @@ func (c *calls) approve(ctx context.Context, d decided) (approved, *settled) {
 	for again := false; ; again = true {
 		a, edit, over := c.ask(ctx, d, again)
 		if over != nil || edit == nil {
+			// The answer is no answer to what is asked about the call later.
+			a.changed = nil
 			return a, over
 		}
 		if d, over = c.edited(ctx, d, *edit); over != nil {

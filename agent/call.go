@@ -42,14 +42,14 @@ type decided struct {
 	reads bool
 	// halt is the error with which a hook that denied the call ends the turn; nil for others.
 	halt error
-	// changed is the answer that changed its input; nil without one.
+	// changed is the answer that changed its input, until the call is approved; nil without one.
 	changed *Answer
 }
 
 // approved is a decided call that may run.
 type approved struct {
 	decided
-	// by names the hook or program that answered for the user, as everywhere below; "" for none.
+	// by names the hook or program that answered for the user; "" for none.
 	by string
 	// whole says that a background command may write the whole project.
 	whole bool
@@ -95,7 +95,7 @@ type ran struct {
 	made     *madeGuarded
 	// nowhere is why its command could not be started in its place, skipped why the tool never ran.
 	nowhere, skipped error
-	// late says that the turn no longer waits for it, lost that its changes on a layer count for nothing whatever they are.
+	// late says that the turn no longer waits for it, lost that none of its changes on a layer count.
 	late, lost bool
 }
 

@@ -9,6 +9,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/sandbox"
 )
 
 // A call that the user edited is checked, planned, decided and asked again, even where a rule would let it pass.
@@ -83,5 +84,20 @@ func TestAQuestionKnowsWhichRulesCoverIt(t *testing.T) {
 	mustSend(t, a, cb, "go")
 	if len(cb.asked) != 1 {
 		t.Fatalf("%d questions", len(cb.asked))
+	}
+}
+
+// A yes to an edited line is no yes to the project's own programs, which it turns out to need: that is asked.
+func TestAnEditedLinesOwnProgramsAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	c := &confinement{denials: []sandbox.Denial{{Kind: sandbox.DenialExec, What: "it may not run"}}}
+	call := fake.ToolCall("c1", "bash", `{"command":"npm --version"}`)
+	opt := c.options(t, permission.ModeAsk, fake.Calls(call), fake.Say("ok"))
+	opt.Policy.AskRules = []permission.Rule{{Tool: "bash"}}
+	edited := agent.Answer{Verdict: agent.Yes, Input: []byte(`{"command":"false"}`)}
+	cb := &recorder{answers: []agent.Answer{edited, {}}}
+	mustSend(t, made(t, opt), cb, "go")
+	if len(cb.asked) != 2 || !strings.Contains(cb.asked[1].Reason, "own programs") || len(c.lines) != 1 {
+		t.Errorf("asked %d times, ran %d times: %+v", len(cb.asked), len(c.lines), cb.asked)
 	}
 }

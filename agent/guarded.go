@@ -35,9 +35,8 @@ func (c *calls) keepGuarded(ctx context.Context, r *ran) error {
 		c.warn(r, "it is not known whether this command made files that programs run automatically: "+err.Error())
 		return nil
 	}
-	entries := append(m.moved, effects.By[permission.RunsAutomatically]...)
+	entries, steps := append(m.moved, effects.By[permission.RunsAutomatically]...), m.steps
 	effects.By[permission.RunsAutomatically] = entries
-	steps := m.steps
 	if m.moved, m.steps = nil, nil; len(entries) == 0 {
 		return nil
 	}

@@ -106,8 +106,8 @@ func (c *calls) effects(ctx context.Context, policy *permission.Policy, d permis
 	return e, err
 }
 
-// changesOf reads what a command changed on its layer until within ends; nil, which r explains, where the changes count
-// for nothing whatever they are.
+// changesOf reads what a command changed on its layer until within ends. It is nil where none of that counts, which r
+// explains.
 func (c *calls) changesOf(ctx, within context.Context, r *ran) confine.Changes {
 	if why := r.unlessDone(); why != "" {
 		lost, err := r.discard(c.session.opt.Policy)

@@ -48,7 +48,7 @@ type turn struct {
 	requests *requests
 	calls    *calls
 
-	subAgents map[string]*subAgentCall // by the ids of calls
+	subAgents map[string]*subAgentCall // The keys are the ids of calls.
 	stepsNear bool                     // the user was warned that most steps are used
 	fewLeft   bool                     // The model knows that few steps are left.
 	moreSteps int                      // the user granted these besides Limits.MaxTurns
