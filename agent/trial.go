@@ -62,7 +62,7 @@ func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
 		return nil, err
 	}
 	p.closers = append(p.closers, k.journal.Close)
-	return &Trials{calls: &calls{session: s, keeper: k}, end: p.close}, nil
+	return &Trials{calls: &calls{session: s, keeper: k, cb: &serial{cb: NopCallbacks{}}}, end: p.close}, nil
 }
 
 // needLayers is the error that says why no command runs on a layer here; nil where one does.
