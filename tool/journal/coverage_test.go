@@ -106,9 +106,34 @@ func TestTheLimitOfASessionKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
+// crowd is of files in directories that a look takes before others, as many as it takes whatever its time.
+func crowd() map[string]string {
+	files := map[string]string{}
+	for i := range always {
+		files[fmt.Sprintf("%02d/file", i)] = "1\n"
+	}
+	return files
+}
+
+func TestASmallProjectIsKeptWhateverTheTime(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, map[string]string{"a": "1\n", "b/c": "1\n"})
+	p.cfg.Budget = time.Nanosecond
+	p.reopen()
+	s := p.Begin(1, "run")
+	if lacks := p.snapshot(s); len(lacks) > 0 {
+		t.Errorf("lacks: %v", lacks)
+	}
+	p.write("b/c", "2\n")
+	p.write("new", "2\n")
+	expect(t, "changed", allPaths(p.ended(s).Changes), "b/c", "new")
+	p.undo(1)
+	p.same(map[string]string{".": "drwxr-xr-x", "a": "-rw-r--r-- 1\n", "b": "drwxr-xr-x", "b/c": "-rw-r--r-- 1\n"})
+}
+
 func TestASnapshotWithoutTimeListsWhatItDidNotKeep(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{}
+	files := crowd()
 	for _, name := range []string{"a", "b/c", "b/d/e", "f/g"} {
 		files[name] = "content of " + name
 	}
@@ -116,7 +141,7 @@ func TestASnapshotWithoutTimeListsWhatItDidNotKeep(t *testing.T) {
 	p.cfg.Budget = time.Nanosecond
 	p.reopen()
 	s := p.Begin(1, "run")
-	if got := p.snapshot(s); got["/"] != NoTime {
+	if got := p.snapshot(s); got["b/"] != NoTime || got["f/"] != NoTime {
 		t.Errorf("lacks: %v", got)
 	}
 	p.write("a", "changed")
@@ -190,23 +215,25 @@ func TestWhatThereWasNoTimeToLookAtIsKeptAsItWasBefore(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t, map[string]string{"a": "1\n", "d/b": "1\n", "d/c": "1\n", "d/gone": "1\n",
-				"d/theirs": "1\n"})
+			files := crowd()
+			for _, path := range []string{"a", "d/b", "d/c", "d/gone", "d/theirs"} {
+				files[path] = "1\n"
+			}
+			p := newProject(t, files)
 			p.command(1, func() {})
 			p.write("d/theirs", "the user's\n")
 			p.ok(os.Remove(p.path("d/gone")))
 			p.Journal.cfg.Budget = time.Nanosecond
 			waitFor(t, p.path("d"), 2*clockSlack)
 			s := p.Begin(2, "run")
-			if got := p.snapshot(s); got["/"] != Older {
+			if got := p.snapshot(s); got["d/"] != Older {
 				t.Errorf("lacks: %v", got)
 			}
+			want := p.look()
 			p.write("a", "2\n")
 			p.write("d/b", "2\n")
 			end(p, s)
-			p.same(map[string]string{".": "drwxr-xr-x", "a": "-rw-r--r-- 1\n", "d": "drwxr-xr-x",
-				"d/b": "-rw-r--r-- 1\n", "d/c": "-rw-r--r-- 1\n",
-				"d/theirs": "-rw-r--r-- the user's\n"})
+			p.same(want)
 		})
 	}
 }

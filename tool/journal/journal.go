@@ -382,7 +382,7 @@ type Config struct {
 	MaxFile int64
 	// MaxSession is how many bytes of contents are kept in all; 0: 512 MB. Kept contents are never discarded for it.
 	MaxSession int64
-	// Budget is how long Snapshot may take; 0: 300 ms.
+	// Budget is how long Snapshot may take for more than a small project; 0: 300 ms.
 	Budget time.Duration
 }
 

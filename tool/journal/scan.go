@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"runtime"
 	"slices"
@@ -40,14 +41,18 @@ type job struct {
 	entry
 }
 
-// sideBySide calls f with the numbers below n, from several goroutines, until ctx ends, and
-// returns how many those were. The disk may make some of the goroutines wait.
-func sideBySide(ctx context.Context, n int, f func(int)) (called int) {
+// always is how many directories, and how many files, a look takes whatever its time: a small project is covered on a
+// busy machine too.
+const always = 64
+
+// sideBySide calls f with the numbers below n, from several goroutines, until ctx ends, and returns how many those
+// were. A deadline of ctx does not stop it before the first ones. The disk may make some of the goroutines wait.
+func sideBySide(ctx context.Context, n, first int, f func(int)) (called int) {
 	var next atomic.Int64
 	var wg conc.WaitGroup
 	for range min(n, max(4, runtime.GOMAXPROCS(0))) {
 		wg.Go(func() {
-			for ctx.Err() == nil {
+			for ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) && int(next.Load()) < first {
 				i := int(next.Add(1)) - 1
 				if i >= n {
 					return
@@ -65,7 +70,7 @@ func (s *scan) run() {
 	s.next = make(tree, len(s.old))
 	for level := []string{""}; len(level) > 0; {
 		s.below = nil
-		seen := sideBySide(s.ctx, len(level), func(i int) { s.visit(level[i]) })
+		seen := sideBySide(s.ctx, len(level), always-len(s.next), func(i int) { s.visit(level[i]) })
 		s.unseen = append(s.unseen, level[seen:]...)
 		level = s.below
 	}

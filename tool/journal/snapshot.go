@@ -10,8 +10,9 @@ import (
 )
 
 // Snapshot looks at the whole project and keeps contents that are new since the last time, before a shell command that
-// may change anything. It takes no longer than Config.Budget, or than ctx allows. It returns the paths that are not
-// covered, sorted, with those that git ignores. After an error the command must not run as one that can be undone.
+// may change anything. A large project takes no longer than Config.Budget, or than ctx allows. It returns the paths
+// that are not covered, sorted, with those that git ignores. After an error the command must not run as one that can be
+// undone.
 func (s *Step) Snapshot(ctx context.Context) ([]Lack, error) {
 	j := s.j
 	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/10)
@@ -86,7 +87,7 @@ func (j *Journal) loadTree() (err error) {
 func (j *Journal) saveTree(ctx context.Context, more ...line) (lacks []Lack, err error) {
 	dirs := changedDirs(j.files.saved, j.tree)
 	texts, errs := make([][]byte, len(dirs)), make([]error, len(dirs))
-	n := sideBySide(ctx, len(dirs), func(i int) {
+	n := sideBySide(ctx, len(dirs), always, func(i int) {
 		texts[i], errs[i] = sawLine(dirs[i], j.files.saved[dirs[i]], j.tree[dirs[i]]).text()
 	})
 	for _, dir := range dirs[n:] {
@@ -117,7 +118,7 @@ func (j *Journal) keep(ctx context.Context, sc *scan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	hashes, lacks, errs := make([]string, len(sc.work)), make([]*Lack, len(sc.work)), make([]error, len(sc.work))
-	kept := sideBySide(ctx, len(sc.work), func(i int) {
+	kept := sideBySide(ctx, len(sc.work), always, func(i int) {
 		if hashes[i], lacks[i], errs[i] = j.keepOne(ctx, sc.work[i]); errs[i] != nil {
 			cancel()
 		}

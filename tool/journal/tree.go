@@ -268,7 +268,7 @@ func readTree(file *os.File, step int) (tree, error) {
 		}
 	}
 	lines, errs := make([]line, len(texts)), make([]error, len(texts))
-	sideBySide(context.Background(), len(texts), func(i int) { errs[i] = json.Unmarshal(texts[i], &lines[i]) })
+	sideBySide(context.Background(), len(texts), 0, func(i int) { errs[i] = json.Unmarshal(texts[i], &lines[i]) })
 	t := tree{}
 	for _, l := range lines {
 		l.each(unescape)
