@@ -113,10 +113,16 @@ func (c *calls) end(ctx context.Context, b begun, side *side) settled {
 	}
 	defer b.run.live.close()
 	defer b.watched.Done()
-	r, over := c.await(ctx, b.running, side)
-	if over != nil {
-		over.span = b.span
-		return *over
+	r := c.await(ctx, b.running, side)
+	for b.over == nil && r.nowhere != nil {
+		r, b.over = c.runElsewhere(ctx, r)
+	}
+	if b.over == nil {
+		b.over = c.unrun(r)
+	}
+	if b.over != nil {
+		b.over.span = b.span
+		return *b.over
 	}
 	began := time.Now()
 	for _, text := range r.Notices {
@@ -128,6 +134,19 @@ func (c *calls) end(ctx context.Context, b begun, side *side) settled {
 	r = c.observe(ctx, r)
 	r.took += time.Since(began)
 	return c.settle(ctx, r, b.span)
+}
+
+// runElsewhere runs a call whose place was not to be had in another one, which is decided and approved first.
+func (c *calls) runElsewhere(ctx context.Context, r ran) (ran, *settled) {
+	d, over := c.elsewhere(ctx, r)
+	if over != nil {
+		return r, over
+	}
+	a, over := c.approve(ctx, d)
+	if over != nil {
+		return r, over
+	}
+	return c.runAgain(ctx, a, r.live), nil
 }
 
 // followUp judges what a command has done on a layer, asks about it, and lands it; where the user then allows more to

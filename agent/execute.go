@@ -250,9 +250,8 @@ func (c *calls) outputDirs() (dirs []string) {
 }
 
 // await waits for the end of a call's tool, and records what it changed before any question: changes that the user makes
-// meanwhile are the user's. After an interrupt it waits a moment only, and the tool is killed. A command whose place was
-// not to be had runs elsewhere.
-func (c *calls) await(ctx context.Context, r running, side *side) (end ran, over *settled) {
+// meanwhile are the user's. After an interrupt it waits a moment only, and the tool is killed.
+func (c *calls) await(ctx context.Context, r running, side *side) (end ran) {
 	select {
 	case end = <-r.run.done:
 	case <-side.grace:
@@ -265,17 +264,20 @@ func (c *calls) await(ctx context.Context, r running, side *side) (end ran, over
 	if r.kept {
 		c.part(&end, func() { c.keeper.recordAfter(c.cb) })
 	}
-	for over == nil && end.nowhere != nil {
-		end, over = c.elsewhere(ctx, end)
+	return end
+}
+
+// unrun settles a call whose tool never did its work: the turn ended first, or no one answered the question of the tool. It
+// is nil for others.
+func (c *calls) unrun(r ran) *settled {
+	if r.skipped != nil {
+		return r.interrupted(r.skipped)
 	}
-	if end.skipped != nil {
-		return end, end.interrupted(end.skipped)
+	if lost, ok := errors.AsType[notAdded](r.err); ok {
+		r.decision.Narrow = "" // No rule adds a line.
+		return c.unanswered(r.decided, lost.error, "the line was not added").answeredBy(r.program)
 	}
-	if lost, ok := errors.AsType[notAdded](end.err); ok && over == nil {
-		end.decision.Narrow = "" // No rule adds a line.
-		over = c.unanswered(end.decided, lost.error, "the line was not added").answeredBy(end.program)
-	}
-	return end, over
+	return nil
 }
 
 // part does a part of a call whose tool has done its work: a crash is only reported.
@@ -286,15 +288,16 @@ func (c *calls) part(r *ran, f func()) {
 	}
 }
 
-// elsewhere runs a call whose place was not to be had: that counts as gone, and the call is decided again.
-func (c *calls) elsewhere(ctx context.Context, r ran) (ran, *settled) {
+// elsewhere decides again on a call whose place was not to be had: that place counts as gone from now on.
+func (c *calls) elsewhere(ctx context.Context, r ran) (decided, *settled) {
 	can := &c.session.opt.Policy.Confinement
 	why := r.nowhere.Error()
 	switch place := r.decision.Place; {
 	case can.Inside():
-		return r, r.failed("not run: there is no layer", "Not run: the layer that this run needs cannot be had: "+why)
+		return r.decided, r.failed("not run: there is no layer",
+			"Not run: the layer that this run needs cannot be had: "+why)
 	case can.Required:
-		return r, r.failed("not run: ARTOO_SANDBOX=on, and there is no sandbox",
+		return r.decided, r.failed("not run: ARTOO_SANDBOX=on, and there is no sandbox",
 			"Not run: the sandbox cannot be had, and ARTOO_SANDBOX=on requires it: "+why)
 	case place == permission.PlaceLayer || place == permission.PlaceBackground:
 		can.Layer = false
@@ -311,14 +314,7 @@ func (c *calls) elsewhere(ctx context.Context, r ran) (ran, *settled) {
 	if over == nil {
 		d, over = c.keepFirst(ctx, d)
 	}
-	if over != nil {
-		return r, over
-	}
-	a, over := c.approve(ctx, d)
-	if over != nil {
-		return r, over
-	}
-	return c.runAgain(ctx, a, r.live), nil
+	return d, over
 }
 
 // runAgain runs a call once more, as it is approved by now.

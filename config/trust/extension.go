@@ -175,25 +175,13 @@ type Approval struct {
 // mostApprovals is how many answers about extensions of one project are remembered.
 const mostApprovals = 200
 
-// Approvals are all answers about extensions, the oldest first; none without a file.
-func (s Store) Approvals() ([]Approval, error) {
-	c, err := s.read()
-	return c.Approvals, err
-}
-
 // Approve remembers an answer about an extension of the project at root.
 func (s Store) Approve(root string, e Extension, yes bool, at time.Time) error {
-	c, err := s.read()
+	c, err := s.Read()
 	if err != nil {
 		return err
 	}
-	same := func(a Approval) bool { return a.Root == root && a.Sum == e.Sum }
-	list := slices.DeleteFunc(c.Approvals, same)
-	ofRoot := func(a Approval) bool { return a.Root == root }
-	if count := len(slices.DeleteFunc(slices.Clone(list), func(a Approval) bool { return !ofRoot(a) })); count >= mostApprovals {
-		oldest := slices.IndexFunc(list, ofRoot)
-		list = slices.Delete(list, oldest, oldest+1)
-	}
+	list := without(c.Approvals, mostApprovals, func(a Approval) (bool, bool) { return a.Root == root, a.Sum == e.Sum })
 	c.Approvals = append(list, Approval{Root: root, What: e.Kind + " " + e.Name, Command: e.Command, Sum: e.Sum, Approved: yes, At: at})
 	return s.write(c)
 }

@@ -72,7 +72,8 @@ func BenchmarkLargeSettings(b *testing.B) {
 	})
 	b.Run("answer", func(b *testing.B) {
 		for b.Loop() {
-			if now, _, err := store.Of(found); now == nil || err != nil {
+			answers, err := store.Read()
+			if now, _ := answers.Of(found); now == nil || err != nil {
 				b.Fatal(now, err)
 			}
 		}
@@ -93,14 +94,14 @@ func TestAnswersKeepTheNamesOfOneContent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	answers, err := store.Answers()
+	answers, err := store.Read()
 	var with []int
-	for i, a := range answers {
+	for i, a := range answers.Settings {
 		if a.Files != nil {
 			with = append(with, i)
 		}
 	}
-	if _, last, _ := store.Of(b); err != nil || len(answers) != 5 || !slices.Equal(with, []int{3}) || last == nil || last.Files[".claude/x"] != "3" {
-		t.Errorf("%v: names in %v of %d answers, the last trusted is %+v", err, with, len(answers), last)
+	if _, last := answers.Of(b); err != nil || len(answers.Settings) != 5 || !slices.Equal(with, []int{3}) || last == nil || last.Files[".claude/x"] != "3" {
+		t.Errorf("%v: names in %v of %d answers, the last trusted is %+v", err, with, len(answers.Settings), last)
 	}
 }

@@ -320,63 +320,54 @@ type Programs struct {
 // Store is the file of the answers, which lies outside every project.
 type Store struct{ Path string }
 
-type content struct {
-	Version int        `json:"v"`
-	Answers []Answer   `json:"answers"`            // the oldest first
-	Runs    []Programs `json:"programs,omitempty"` // the oldest first; an artoo that does not know them drops them
+// Answers are all that the store keeps.
+type Answers struct {
+	Version int `json:"v"`
+	// Settings are those about projects' settings, Programs the projects that may run their own programs, each the
+	// oldest first. An artoo that does not know Programs drops them.
+	Settings []Answer   `json:"answers"`
+	Programs []Programs `json:"programs,omitempty"`
 	// Approvals are answers about servers and hooks, the oldest first.
 	Approvals []Approval `json:"extensions,omitempty"`
 }
 
-// Answers are all that were given about projects' settings, the oldest first; none without a file.
-func (s Store) Answers() ([]Answer, error) {
-	c, err := s.read()
-	return c.Answers, err
-}
-
-// Programs are the projects that may run their own programs, the oldest first; none without a file.
-func (s Store) Programs() ([]Programs, error) {
-	c, err := s.read()
-	return c.Runs, err
-}
-
 // TrustsPrograms reports whether the project at root may run its own programs.
 func (s Store) TrustsPrograms(root string) (bool, error) {
-	c, err := s.read()
+	c, err := s.Read()
 	return c.has(root), err
 }
 
 // TrustPrograms remembers that the project at root may run its own programs.
 func (s Store) TrustPrograms(root string, at time.Time) error {
-	c, err := s.read()
+	c, err := s.Read()
 	if err != nil || c.has(root) {
 		return err
 	}
-	c.Runs = append(c.Runs, Programs{Root: root, At: at})
+	c.Programs = append(c.Programs, Programs{Root: root, At: at})
 	return s.write(c)
 }
 
 // RevokePrograms forgets that permission, and reports whether the project at root had it.
 func (s Store) RevokePrograms(root string) (bool, error) {
-	c, err := s.read()
+	c, err := s.Read()
 	if err != nil || !c.has(root) {
 		return false, err
 	}
-	c.Runs = slices.DeleteFunc(c.Runs, func(p Programs) bool { return p.Root == root })
+	c.Programs = slices.DeleteFunc(c.Programs, func(p Programs) bool { return p.Root == root })
 	return true, s.write(c)
 }
 
-func (c content) has(root string) bool {
-	return slices.ContainsFunc(c.Runs, func(p Programs) bool { return p.Root == root })
+func (c Answers) has(root string) bool {
+	return slices.ContainsFunc(c.Programs, func(p Programs) bool { return p.Root == root })
 }
 
-// read returns the file's answers; none where there is no file.
-func (s Store) read() (content, error) {
+// Read reads all answers; there are none without a file.
+func (s Store) Read() (Answers, error) {
 	data, err := os.ReadFile(s.Path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // no such file either
-		return content{}, nil
+		return Answers{}, nil
 	}
-	var c content
+	var c Answers
 	if err == nil {
 		err = json.Unmarshal(data, &c)
 	}
@@ -384,21 +375,17 @@ func (s Store) read() (content, error) {
 		err = fmt.Errorf("its version is %d, and this artoo knows %d", c.Version, storeVersion)
 	}
 	if err != nil {
-		return content{}, fmt.Errorf("the list of trusted files cannot be read: %w", text.Misread(err))
+		return Answers{}, fmt.Errorf("the list of trusted files cannot be read: %w", text.Misread(err))
 	}
 	return c, nil
 }
 
 // Of is the answer to a project's present settings, nil for none, and the newest that trusts
 // anything of it.
-func (s Store) Of(b Settings) (now, trusted *Answer, err error) {
-	answers, err := s.Answers()
-	if err != nil {
-		return nil, nil, err
-	}
+func (c Answers) Of(b Settings) (now, trusted *Answer) {
 	sum := b.Sum()
-	for i := range answers {
-		a := &answers[i]
+	for i := range c.Settings {
+		a := &c.Settings[i]
 		if a.Root == b.Root && a.Sum == sum {
 			now = a
 		}
@@ -406,27 +393,17 @@ func (s Store) Of(b Settings) (now, trusted *Answer, err error) {
 			trusted = a
 		}
 	}
-	return now, trusted, nil
+	return now, trusted
 }
 
 // Keep remembers an answer to a project's settings.
 func (s Store) Keep(b Settings, trusted bool, at time.Time) error {
-	c, err := s.read()
+	c, err := s.Read()
 	if err != nil {
 		return err
 	}
-	answers := c.Answers
-	sum, same := b.Sum(), 0
-	answers = slices.DeleteFunc(answers, func(a Answer) bool { return a.Root == b.Root && a.Sum == sum })
-	for _, a := range answers {
-		if a.Root == b.Root {
-			same++
-		}
-	}
-	if same >= mostAnswers {
-		oldest := slices.IndexFunc(answers, func(a Answer) bool { return a.Root == b.Root })
-		answers = slices.Delete(answers, oldest, oldest+1)
-	}
+	sum := b.Sum()
+	answers := without(c.Settings, mostAnswers, func(a Answer) (bool, bool) { return a.Root == b.Root, a.Sum == sum })
 	now := Answer{Root: b.Root, Trusted: trusted, Sum: sum, Files: b.Sums(), At: at}
 	if len(now.Files) > mostNamed && !trusted {
 		now.Files = nil
@@ -436,20 +413,38 @@ func (s Store) Keep(b Settings, trusted bool, at time.Time) error {
 			answers[i].Files = nil // Changes are shown against the newest that is trusted.
 		}
 	}
-	c.Answers = append(answers, now)
+	c.Settings = append(answers, now)
 	return s.write(c)
+}
+
+// without is a list without the answer that a new one of the same project replaces, and with room for that: at most so
+// many of a project are remembered.
+func without[T any](list []T, most int, compare func(T) (ofRoot, same bool)) []T {
+	ofRoot := 0
+	list = slices.DeleteFunc(list, func(a T) bool {
+		of, same := compare(a)
+		if of && !same {
+			ofRoot++
+		}
+		return of && same
+	})
+	if ofRoot >= most {
+		oldest := slices.IndexFunc(list, func(a T) bool { of, _ := compare(a); return of })
+		list = slices.Delete(list, oldest, oldest+1)
+	}
+	return list
 }
 
 // Revoke forgets all answers about a project's settings, its servers and hooks, and says how many there were.
 func (s Store) Revoke(root string) (int, error) {
-	c, err := s.read()
+	c, err := s.Read()
 	if err != nil {
 		return 0, err
 	}
-	all := len(c.Answers) + len(c.Approvals)
-	c.Answers = slices.DeleteFunc(c.Answers, func(a Answer) bool { return a.Root == root })
+	all := len(c.Settings) + len(c.Approvals)
+	c.Settings = slices.DeleteFunc(c.Settings, func(a Answer) bool { return a.Root == root })
 	c.Approvals = slices.DeleteFunc(c.Approvals, func(a Approval) bool { return a.Root == root })
-	left := len(c.Answers) + len(c.Approvals)
+	left := len(c.Settings) + len(c.Approvals)
 	if left == all {
 		return 0, nil
 	}
@@ -457,7 +452,7 @@ func (s Store) Revoke(root string) (int, error) {
 }
 
 // write replaces the file in one step; only its owner can read it.
-func (s Store) write(c content) error {
+func (s Store) write(c Answers) error {
 	c.Version = storeVersion
 	data, err := json.MarshalIndent(c, "", "\t")
 	if err != nil {

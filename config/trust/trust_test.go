@@ -168,7 +168,8 @@ func TestAnswersAreOfPathAndContent(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	expect := func(b Settings, now, ever bool) {
 		t.Helper()
-		n, l, err := store.Of(b)
+		answers, err := store.Read()
+		n, l := answers.Of(b)
 		if err != nil || (n != nil && n.Trusted) != now || (l != nil && l.Trusted) != ever {
 			t.Errorf("%v, %v, %v", n, l, err)
 		}
@@ -207,8 +208,8 @@ func TestAnswersAreOfPathAndContent(t *testing.T) {
 		one.Files[0].Sum += "x"
 		keep(one, true)
 	}
-	if answers, err := store.Answers(); len(answers) != mostAnswers || err != nil {
-		t.Errorf("%d answers, %v", len(answers), err)
+	if answers, err := store.Read(); len(answers.Settings) != mostAnswers || err != nil {
+		t.Errorf("%d answers, %v", len(answers.Settings), err)
 	}
 }
 
@@ -219,7 +220,7 @@ func TestABrokenStoreTrustsNothing(t *testing.T) {
 		if err := os.WriteFile(store.Path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := store.Of(Settings{Root: "/x"}); err == nil {
+		if _, err := store.Read(); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 		if yes, err := store.TrustsPrograms("/x"); yes || err == nil {
@@ -260,8 +261,8 @@ func TestRunningIsTrustedByThePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(root, true)
-	list, err := store.Programs()
-	if diff := cmp.Diff([]Programs{{"/other", at}, {root, at}}, list); diff != "" || err != nil {
+	answers, err := store.Read()
+	if diff := cmp.Diff([]Programs{{"/other", at}, {root, at}}, answers.Programs); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	if n, err := store.Revoke(root); n != 1 || err != nil {
@@ -278,7 +279,8 @@ func TestRunningIsTrustedByThePath(t *testing.T) {
 	}
 	expect(root, false)
 	expect("/other", true)
-	if now, _, err := store.Of(b); now == nil || err != nil {
+	answers, err = store.Read()
+	if now, _ := answers.Of(b); now == nil || err != nil {
 		t.Errorf("%v, %v", now, err)
 	}
 }

@@ -60,9 +60,9 @@ func (x *extensions) findTrust() error {
 	if err != nil {
 		return nil // there is no home to store answers in
 	}
-	if x.repoSettings.approvals, err = store.Approvals(); err == nil {
-		x.repoSettings.answer, x.repoSettings.last, err = store.Of(found)
-	}
+	answers, err := store.Read()
+	x.repoSettings.approvals = answers.Approvals
+	x.repoSettings.answer, x.repoSettings.last = answers.Of(found)
 	return x.storeFailure(store, err)
 }
 
@@ -368,11 +368,7 @@ func (c trustCommand) listTrust() error {
 	if err != nil {
 		return err
 	}
-	answers, err := store.Answers()
-	if err != nil {
-		return c.app.extensions.storeFailure(store, err)
-	}
-	programs, err := store.Programs()
+	answers, err := store.Read()
 	if err != nil {
 		return c.app.extensions.storeFailure(store, err)
 	}
@@ -385,7 +381,7 @@ func (c trustCommand) listTrust() error {
 	type kind struct {
 		Kind string `json:"kind"`
 	}
-	for _, answer := range answers {
+	for _, answer := range answers.Settings {
 		word := map[bool]string{true: "yes", false: "no"}[answer.Trusted]
 		names := cmp.Or(text.UpTo(3, slices.Sorted(maps.Keys(answer.Files))), map[bool]string{true: "many files", false: "no settings"}[answer.Files == nil])
 		err := row(struct {
@@ -396,11 +392,7 @@ func (c trustCommand) listTrust() error {
 			return err
 		}
 	}
-	approvals, err := store.Approvals()
-	if err != nil {
-		return c.app.extensions.storeFailure(store, err)
-	}
-	for _, e := range approvals {
+	for _, e := range answers.Approvals {
 		e.Command = c.app.shown(e.Command)
 		word := map[bool]string{true: "yes", false: "no"}[e.Approved]
 		err := row(struct {
@@ -411,7 +403,7 @@ func (c trustCommand) listTrust() error {
 			return err
 		}
 	}
-	for _, p := range programs {
+	for _, p := range answers.Programs {
 		err := row(struct {
 			kind
 			trust.Programs
