@@ -165,9 +165,6 @@ func (r *Rule) impossibleCommand() (why, try string) {
 // remarks are the dangers that rules for commands leave open, by programs and subcommands.
 var remarks = []struct{ programs, subcommands, what string }{
 	{"git", "diff log show", "--output=FILE, which writes a file, and --ext-diff, which runs a program"},
-	{"git", "grep", "--open-files-in-pager=PROGRAM, which runs a program"},
-	{"git", "fetch pull clone push ls-remote", "--upload-pack and --receive-pack, which run a program"},
-	{"git", "rebase bisect", "running any command (--exec, run)"},
 	{"go", "test run vet", "-exec, -vettool and -toolexec, which run any program"},
 	{"go", "build install generate", "-toolexec and -o, which run any program and write a file"},
 	{"find", "", "-delete and -exec, which remove files and run any program"},

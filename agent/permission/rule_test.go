@@ -113,6 +113,23 @@ func TestAllowRulesForCommandsCoverWhatTheySayAndNoMore(t *testing.T) {
 	}
 }
 
+// A rule for git's commands covers no option that names a program.
+func TestARuleForGitCoversNoOptionThatNamesAProgram(t *testing.T) {
+	t.Parallel()
+	p := testPolicy(t, ModeAsk, "bash(git:*)", "", "")
+	for _, text := range []string{"git grep -n TODO", "git clone . copy", "git init copy", "git push . main"} {
+		lineIs(t, p, text, Run)
+	}
+	for _, text := range []string{"git grep -O./x TODO", "git grep -lO ./x TODO",
+		"git grep --open-files-in-pager=./x TODO", "git difftool -yx ./x", "git difftool --extcmd ./x",
+		"git clone -u ./x . copy", "git clone --template=hooks . copy",
+		"git clone -c core.hooksPath=x . copy", "git init --template hooks copy", "git ls-remote --upload-pack=./x .",
+		"git fetch --upload-pack ./x . main", "git push --receive-pack=./x . main", "git push --exec=./x . main",
+		"git archive --remote=. --exec=./x HEAD", "git send-email --sendmail-cmd=./x 1.patch"} {
+		lineIs(t, p, text, Ask)
+	}
+}
+
 func TestDenyRulesMatchWhatCouldBeMeant(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

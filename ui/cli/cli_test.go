@@ -100,7 +100,7 @@ func TestWhatIsListed(t *testing.T) {
 		{Verdict: permission.Run, Rule: "bash(go test:*)", Origin: "config.toml line 4", Remark: "-exec"},
 	}
 	decided := permission.Explanation{
-		Verdict: permission.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)",
+		Verdict: permission.Ask, Reason: "why", Narrow: "bash(go test)", Suggested: "bash(go test:*)",
 	}
 	found := doctor.Finding{Level: doctor.OK, Topic: "git", Text: "hi\x1b[2J\u009b\u202e"}
 	missing := doctor.Finding{Level: doctor.Fail, Topic: "keys", Text: "none", Fix: "set\none"}
@@ -128,10 +128,10 @@ func TestWhatIsListed(t *testing.T) {
 		},
 		{
 			"a decision", func(asJSON bool) error { return printOne(&b, decided, asJSON, explanation) },
-			"ask: why\nto allow just this: --allow 'bash(git push)'\na wider rule: --allow 'bash(git push:*)'\n" +
-				"this also covers --upload-pack and --receive-pack, which run a program\n",
-			`{"tool":"","call":"","mode":"","effect":"ask","reason":"why","rule":"","narrow":"bash(git push)",` +
-				`"suggested":"bash(git push:*)","parts":null}` + "\n",
+			"ask: why\nto allow just this: --allow 'bash(go test)'\na wider rule: --allow 'bash(go test:*)'\n" +
+				"this also covers -exec, -vettool and -toolexec, which run any program\n",
+			`{"tool":"","call":"","mode":"","effect":"ask","reason":"why","rule":"","narrow":"bash(go test)",` +
+				`"suggested":"bash(go test:*)","parts":null}` + "\n",
 		},
 		{
 			"findings",

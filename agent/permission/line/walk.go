@@ -373,7 +373,11 @@ func given(c Command) wrapping {
 		IsShell(name) && !slices.ContainsFunc(words[1:], func(w string) bool { return !IsOption(w) }):
 		return wrapsUnseen
 	case len(git) > 0 && (slices.Contains(git, "foreach") || slices.Contains(git, "run") ||
-		git[0] == "rebase" && HaveOption(git, "--exec -x") ||
+		In("rebase difftool", git[0]) && HaveOption(git, "-x --extcmd") ||
+		git[0] == "grep" && HaveOption(git, "-O --open-files-in-pager") ||
+		In("clone init", git[0]) && HaveOption(git, "-u -c --config --template") ||
+		HaveOption(git, "--exec --upload-pack --receive-pack --access-hook") ||
+		git[0] == "send-email" && HaveOption(git, "--sendmail-cmd --smtp-server --to-cmd --cc-cmd --header-cmd") ||
 		git[0] == "filter-branch" && HaveOption(git, "--tree-filter --index-filter --msg-filter --env-filter"+
 			" --commit-filter --parent-filter --tag-name-filter") ||
 		// A setting may name a program by its path.
