@@ -175,8 +175,7 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	case !curable:
 		return reasons, nil
 	}
-	slices.Sort(keep)
-	return reasons, slices.Compact(keep)
+	return reasons, slices.Compact(slices.Sorted(slices.Values(keep)))
 }
 
 // builders are programs that run the project's, with subcommands where it is only for some.

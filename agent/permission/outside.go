@@ -48,8 +48,16 @@ func (p *Policy) allowsOutside(l parsed, rules []Rule) *Rule {
 	return findRule(rules, func(r Rule) bool {
 		return r.Outside && ours && r.names(l.tool, tool.KindRun) && r.changed() == "" && (!r.HasArg || !r.given &&
 			p.coversAlone(r, l) ||
-			r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(p.Root)) && (!r.given || p.closed(l)))
+			r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(p.Root)) &&
+				(!r.given || p.closed(l) && p.obeysAsThen(r)))
 	})
+}
+
+// obeysAsThen reports whether all files that closed commands obey now are as the rule is bound to: also one that was
+// not there then.
+func (p *Policy) obeysAsThen(r Rule) bool {
+	obeyed := p.obeyed()
+	return obeyed != nil && !slices.ContainsFunc(obeyed, func(at string) bool { return contentOf(at) != r.bound[at] })
 }
 
 // coversAlone reports whether a rule covers the only command of a line. A * in the rule never stands for an option, and
@@ -124,8 +132,8 @@ func (p *Policy) namesRefs(words []string) bool {
 	})
 }
 
-// obeyed are the files that closed commands obey: git's configuration with what it includes, attributes, and the user's
-// of gh and ssh.
+// obeyed are the files that closed commands obey: git's configuration with what it includes, attributes in every
+// directory except those of installed packages, and the user's of gh and ssh. It is nil where they cannot be found.
 func (p *Policy) obeyed() (paths []string) {
 	home := p.own().Home()
 	for name := range strings.FieldsSeq(".ssh/config .gitconfig .config/git/config .config/gh/config.yml .config/gh/hosts.yml") {
@@ -134,9 +142,15 @@ func (p *Policy) obeyed() (paths []string) {
 	if p.Guard == nil {
 		return paths
 	}
+	guarded, err := p.Guard.Look()
+	if err != nil {
+		return nil
+	}
 	_, common := facts.NamedDirs(p.Root)
-	paths = append(paths, filepath.Join(common, "config"), filepath.Join(common, "info", "attributes"),
-		filepath.Join(p.Root, ".gitattributes"))
+	paths = append(paths, filepath.Join(common, "config"), filepath.Join(common, "info", "attributes"))
+	paths = append(paths, slices.DeleteFunc(slices.Clone(guarded.Paths), func(at string) bool {
+		return !strings.EqualFold(filepath.Base(at), ".gitattributes") || inDependencies(below(p.Root, at))
+	})...)
 	for _, s := range p.Guard.settings() {
 		if s.From != "" {
 			paths = append(paths, s.From)
@@ -145,8 +159,7 @@ func (p *Policy) obeyed() (paths []string) {
 			paths = append(paths, s.Path(filepath.Dir(s.From)))
 		}
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
+	return paths
 }
 
 // leaves names what of a line the sandbox does not meet, as the reasons of a question; none for a line that stays

@@ -135,7 +135,7 @@ func TestALastingYesForOutsideIsBoundToWhatTheLineObeys(t *testing.T) {
 	if d := p.Decide("bash", push); d.Verdict != Run {
 		t.Errorf("a second time: %s (%s)", d.Verdict, d.Reason())
 	}
-	for _, change := range []string{".gitattributes", ".git/config", ".git/hooks/pre-push"} {
+	for _, change := range []string{".gitattributes", "sub/.gitattributes", ".git/config", ".git/hooks/pre-push"} {
 		path := filepath.Join(root, change)
 		before, _ := os.ReadFile(path)
 		putFile(t, path, string(before)+"\n# changed\n")
@@ -180,7 +180,8 @@ func TestASavedYesForOutsideEndsWithAFileThatTheLineObeys(t *testing.T) {
 		}
 	}
 	is("at first", Run)
-	for _, name := range []string{".git/hooks/pre-push", "home/.gitconfig", "home/.config/git/config"} {
+	for _, name := range []string{".git/hooks/pre-push", "sub/deep/.gitattributes", "home/.gitconfig",
+		"home/.config/git/config"} {
 		path := filepath.Join(root, name)
 		putFile(t, path, "# new\n")
 		if err := os.Chmod(path, 0o755); err != nil {
@@ -241,8 +242,10 @@ its whole line outside, and artoo asks before. ` + "`artoo rules explain 'LINE'`
 | closed: every command and option stands below, or only [reads](reading.md) | ` + "`y`; `a` and `A` for this very line, in this directory" + ` |
 | open: anything else (` + "`make`, `npm`, `docker`, `curl`" + `, scripts) | ` + "`y`" + ` |
 
-A closed line obeys fixed files only: git's configuration with what it includes, attributes, and the files of ` + "`gh` and `ssh`" + ` in your home. A lasting
-answer ends when one of them changes or appears, and where the line is closed no longer. git counts as closed while neither hooks nor programs of the repository's configuration would run.
+A closed line obeys fixed files only: git's configuration with what it includes, attributes in every directory except
+those of installed packages, and the files of ` + "`gh` and `ssh`" + ` in your home. A lasting answer ends when one of them changes
+or appears, and where the line is closed no longer. git counts as closed while neither hooks nor programs of the
+repository's configuration would run.
 
 ## Rules
 

@@ -13,8 +13,7 @@ import (
 // Its permissions do not hold for p.
 func (p *Policy) ForSubAgent() *Policy {
 	own := *p
-	own.session = p.SessionRules()
-	own.AllowRules = slices.Clip(p.AllowRules)
+	own.session, own.AllowRules = p.SessionRules(), slices.Clip(p.AllowRules)
 	return &own
 }
 

@@ -290,8 +290,7 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 			found.Paths = append(found.Paths, ref.path)
 		}
 	}
-	slices.Sort(found.Paths)
-	found.Paths = slices.Compact(found.Paths)
+	found.Paths = slices.Compact(slices.Sorted(slices.Values(found.Paths)))
 	for _, at := range slices.Concat(found.links, found.Paths) {
 		if id, err := names.Identify(at); err == nil {
 			found.ids[id] = at
@@ -381,8 +380,7 @@ func (g *Guard) gathered(paths []string) []string {
 				paths[i], further = dir, true
 			}
 		}
-		slices.Sort(paths)
-		paths = slices.Compact(paths)
+		paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	}
 	return paths
 }
@@ -438,9 +436,7 @@ type nestedReferences struct {
 
 // Unread names the settings of git's whose commands cannot be parsed, so that the files that they name are not guarded.
 func (g *Guard) Unread() []string {
-	unread := g.references().unread
-	slices.Sort(unread)
-	return slices.Compact(unread)
+	return slices.Compact(slices.Sorted(slices.Values(g.references().unread)))
 }
 
 // systemDirs hold the system's programs. The sandbox mounts them read-only.
