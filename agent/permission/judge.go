@@ -384,15 +384,14 @@ func writable(at string) bool {
 	return false
 }
 
-// output reports whether a change is build output: ignored, made by own and read-only programs in a
-// place for results or by this session.
+// output reports whether a change is build output: ignored, made by own and read-only programs in a place for results
+// or by this session. Whatever line deletes what this session made in such a place leaves less output.
 func (w *weigher) output(c sandbox.Change, name string) bool {
 	plain := (c.Mode.IsRegular() || c.Mode.IsDir()) && (c.Before.Mode.IsRegular() || c.Before.Mode.IsDir() ||
 		!c.Before.Exists())
-	if !w.d.Builds || !plain || !w.ignored[c.Path] || w.guarded(c) != "" || inDependencies(name) {
-		return false
-	}
-	return resultsOf(name) != "" || w.facts.Made != nil && (!c.Before.Exists() || w.facts.Made(c))
+	listed, made := resultsOf(name) != "", w.facts.Made != nil && (!c.Before.Exists() || w.facts.Made(c))
+	return plain && w.ignored[c.Path] && !inDependencies(name) && w.guarded(c) == "" &&
+		(w.d.Builds && (listed || made) || c.Kind == sandbox.Deleted && listed && (made || c.Mode.IsDir()))
 }
 
 // loses reports whether the journal cannot hold the original, or refs go with a bare repository.

@@ -94,7 +94,8 @@ runs only while the repository's own configuration names no programs.
 const readingResults = `
 ## Build output
 
-Ignored files in these places stay without a question, if the line consists of read-only commands and the project's own programs:
+Ignored files in these places stay without a question, if the line consists of read-only commands and the project's own
+programs. Any line may delete such files without a question, if this session made them and nothing has changed them since:
 
 `
 
