@@ -22,8 +22,7 @@ type Explanation struct {
 	Narrow    string  `json:"narrow"`    // the narrowest rule that would allow this very call; "" when none can
 	Suggested string  `json:"suggested"` // a wider one; may equal Narrow
 	Parts     []Part  `json:"parts"`     // the simple commands of a line; nil for other tools
-	// Place is where a line runs when it may: "host", "layer", "background", "sandbox" or
-	// "read-only"; "" where nothing confines.
+	// Place is where a line runs when it may: "host", "layer", "background", "sandbox" or "read-only"; "" for others.
 	Place   string   `json:"place,omitempty"`
 	Reasons []Reason `json:"reasons,omitempty"` // those of the decision, as data
 	// Hooks name the hooks that are asked before the call; they may decide otherwise.
@@ -103,7 +102,7 @@ func (p *Policy) Explain(name string, access tool.Access) Explanation {
 	if len(d.Keep) > 0 {
 		e.Reason += ", unless undo would restore all of it"
 	}
-	if access.Kind == tool.KindRun && p.Confinement.Sandbox && d.Verdict != Refuse {
+	if access.Kind == tool.KindRun && d.Verdict != Refuse {
 		e.Place = cmp.Or(string(d.Place), "host")
 	}
 	return e

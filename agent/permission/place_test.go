@@ -513,7 +513,7 @@ func TestAnExplanationSaysWhereALineRuns(t *testing.T) {
 		}
 	}
 	p.Confinement = Confinement{}
-	if e := p.Explain("bash", tool.Access{Kind: tool.KindRun, Command: "touch x", Dir: root}); e.Place != "" {
+	if e := p.Explain("bash", tool.Access{Kind: tool.KindRun, Command: "touch x", Dir: root}); e.Place != "host" {
 		t.Errorf("where nothing confines it runs in %q", e.Place)
 	}
 }
