@@ -118,7 +118,7 @@ func (e *editedFiles) landChanges(ctx context.Context, k hook, changes confine.C
 	if err == nil {
 		e := layerEffects{changes: changes, git: &gitEffects{}}
 		e.Effects.Apply = mine
-		_, _, err = c.applyLayer(ctx, "hook "+k.String(), e)
+		_, err = c.applyLayer(ctx, "hook "+k.String(), e)
 	}
 	if err != nil {
 		c.cb.notice(NoticeWarning, k.called()+": its change of the edited files was not applied: "+err.Error())

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,7 +86,7 @@ func (k *keeper) unsaved(paths []string) string {
 		}
 		at := filepath.Join(k.session.opt.Policy.Root, filepath.FromSlash(strings.TrimSuffix(lack.Path, "/")))
 		if slices.ContainsFunc(paths, func(path string) bool { return names.Within(path, at) || names.Within(at, path) }) {
-			lost = append(lost, fmt.Sprintf("%s (%s)", lack.Path, lack.Why))
+			lost = append(lost, journal.Named([]journal.Lack{lack})...)
 		}
 	}
 	for _, path := range paths {
@@ -126,7 +125,7 @@ func (k *keeper) closeStep(step *journal.Step) error {
 	if err != nil || len(changed.Lacks) == 0 {
 		return err
 	}
-	return &notCovered{text.UpTo(20, lackNames(changed.Lacks)) + "; /undo lists them"}
+	return &notCovered{text.UpTo(20, journal.Named(changed.Lacks)) + "; /undo lists them"}
 }
 
 type notCovered struct{ names string }
@@ -171,13 +170,6 @@ type layerSource struct{ confine.Changes }
 // Open returns a crash as an error, so that the journal takes back the step it began.
 func (s layerSource) Open(path string) (*os.File, error) {
 	return guard(func() (*os.File, error) { return s.Changes.Open(path) })
-}
-
-func lackNames(lacks []journal.Lack) (names []string) {
-	for _, l := range lacks {
-		names = append(names, fmt.Sprintf("%s (%s)", l.Path, l.Why))
-	}
-	return names
 }
 
 // madeFiles are the files that the session made and that still are as it left them.
@@ -236,7 +228,7 @@ func Recovered(reports []journal.Report) string {
 		for _, c := range r.Done {
 			*to = append(*to, c.Path)
 		}
-		left = append(left, lackNames(slices.Concat(r.Left, r.Cannot))...)
+		left = append(left, journal.Named(slices.Concat(r.Left, r.Cannot))...)
 	}
 	var parts []string
 	for _, part := range []struct {

@@ -240,7 +240,7 @@ func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
 	}
 	brought := c.session.brings(a.git)
 	what := "run " + cmp.Or(a.call.Access.Command, a.call.Access.Object)
-	left, lost, err := c.applyLayer(ctx, what, a.layerEffects)
+	report, err := c.applyLayer(ctx, what, a.layerEffects)
 	if err != nil {
 		why := "nothing was applied: " + err.Error()
 		if errors.Is(err, journal.ErrConflict) {
@@ -268,11 +268,11 @@ func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
 	}
 	r.Text += "[its changes were applied: " + summary + "]\n"
 	r.Summary += ", applied: " + summary
-	if len(left) > 0 {
-		c.warn(r, "not applied: "+text.UpTo(mostNamed, left))
+	if len(report.Left) > 0 {
+		c.warn(r, "not applied: "+text.UpTo(mostNamed, journal.Named(report.Left)))
 	}
-	if len(lost) > 0 {
-		c.cb.notice(NoticeWarning, "cannot be undone: "+strings.Join(lost, ", "))
+	if len(report.Cannot) > 0 {
+		c.cb.notice(NoticeWarning, "cannot be undone: "+strings.Join(journal.Named(report.Cannot), ", "))
 	}
 	if never := a.Effects.Rows(false, permission.Never); len(never) > 0 {
 		said := text.UpTo(mostNamed, never)
@@ -284,25 +284,24 @@ func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
 	return true
 }
 
-// applyLayer lands the changes of a layer, all or none, as a step of the journal; git's own by git itself. left
-// names build output and directories that stay as they are, lost the changes that cannot be undone.
-func (c *calls) applyLayer(ctx context.Context, what string, e layerEffects) (left, lost []string, err error) {
+// applyLayer lands the changes of a layer, all or none, as a step of the journal; git's own by git itself.
+func (c *calls) applyLayer(ctx context.Context, what string, e layerEffects) (report journal.Report, err error) {
 	k, then := c.keeper, journal.Then{Paths: e.git.touches(), Do: e.git.replay}
 	if k.journal == nil {
-		return nil, nil, errors.New("undo journal unavailable; changes not applied")
+		return report, errors.New("undo journal unavailable; changes not applied")
 	}
 	if err := c.tally.land(ctx, append(effectsOn(e.Effects.Apply, e.changes.Open), effectsIn(e.git)...)); err != nil {
-		return nil, nil, err
+		return report, err
 	}
 	defer c.tally.landed()
-	report, err := k.journal.ApplyLayer(ctx, c.session.turnNumber(), what, e.Effects.Apply, layerSource{e.changes}, then)
+	report, err = k.journal.ApplyLayer(ctx, c.session.turnNumber(), what, e.Effects.Apply, layerSource{e.changes}, then)
 	if errors.Is(err, journal.ErrConflict) && len(report.Left) > 0 {
-		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
+		err = fmt.Errorf("%w: %s", err, strings.Join(journal.Named(report.Left), ", "))
 	}
 	if err == nil {
 		k.noteMade(report.Done)
 	}
-	return lackNames(report.Left), lackNames(report.Cannot), err
+	return report, err
 }
 
 // discarded reports that a line's changes are gone; to the user only where no question has named them.

@@ -136,7 +136,7 @@ func quarantine(j *journal.Journal, turn int, paths []string) (step int, err err
 	}
 	report, err := j.Quarantine(turn, "files that programs run automatically", paths...)
 	if err == nil && len(report.Left) > 0 {
-		err = errors.New(strings.Join(lackNames(report.Left), ", "))
+		err = errors.New(strings.Join(journal.Named(report.Left), ", "))
 	}
 	return report.Step, err
 }
@@ -151,7 +151,7 @@ func (m *madeGuarded) bringBack(ctx context.Context, steps []int) (paths []strin
 		}
 		report, applyErr := m.journal.Apply(ctx, plan)
 		if len(report.Left) > 0 {
-			applyErr = errors.Join(applyErr, errors.New(strings.Join(lackNames(report.Left), ", ")))
+			applyErr = errors.Join(applyErr, errors.New(strings.Join(journal.Named(report.Left), ", ")))
 		}
 		err = errors.Join(err, applyErr)
 		for _, c := range report.Done {

@@ -26,16 +26,17 @@ import (
 	"artoo/tool/shell"
 )
 
-// Trials runs commands that the user typed on layers over a project, where there is no conversation. They
-// have no network, and the project's own programs may run. Its methods are called by one goroutine at a time.
+// Trials runs commands that the user typed on layers over a project, where there is no conversation, and lands what is
+// kept of them. They have no network, and the project's own programs may run. Its methods are called by one goroutine at
+// a time.
 type Trials struct {
 	calls *calls
-	end   func() error
+	parts *projectParts
 }
 
 // NewTrials makes the Trials of a project. It needs Workspace; of Options only Env, Policy, Skills and Notice
-// count. Files that a trial keeps go to the journal of the session. Without layers the error is a *Failure.
-func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
+// count. Without layers the error is a *Failure.
+func NewTrials(opt ProjectOptions) (t *Trials, err error) {
 	if err := needLayers(*opt.Confinement); err != nil {
 		return nil, err
 	}
@@ -55,14 +56,20 @@ func NewTrials(opt ProjectOptions, sessionID string) (t *Trials, err error) {
 	if _, err := p.makeConfiner(); err != nil {
 		return nil, err
 	}
-	// What a trial keeps is the journal's first turn.
-	s := &session{opt: opt.Options, conv: conversation.New(conversation.Config{}, nil), turns: []string{"try"}}
+	s := &session{opt: opt.Options, conv: conversation.New(conversation.Config{}, nil)}
 	k := &keeper{session: s, approved: new(madeFiles)}
-	if k.journal, err = p.openJournal(sessionID, ""); err != nil {
-		return nil, err
+	return &Trials{calls: &calls{session: s, keeper: k, cb: &serial{cb: NopCallbacks{}}}, parts: p}, nil
+}
+
+// KeepIn opens the journal in which trials keep changes: that of a session, "" for one that is not kept. They are of
+// this turn, which counts from 1.
+func (t *Trials) KeepIn(session string, turn int) (err error) {
+	k, p := t.calls.keeper, t.parts
+	if k.journal, err = p.openJournal(session, ""); err == nil {
+		p.closers = append(p.closers, k.journal.Close)
+		k.session.turns = make([]string, turn)
 	}
-	p.closers = append(p.closers, k.journal.Close)
-	return &Trials{calls: &calls{session: s, keeper: k, cb: &serial{cb: NopCallbacks{}}}, end: p.close}, nil
+	return err
 }
 
 // needLayers is the error that says why no command runs on a layer here; nil where one does.
@@ -83,7 +90,22 @@ func needLayers(facts sandbox.Facts) error {
 }
 
 // Close ends the sandbox and the journal.
-func (t *Trials) Close() error { return t.end() }
+func (t *Trials) Close() error { return t.parts.close() }
+
+// Over is the Trial of changes on layers on which another artoo worked: there they were judged and agreed to, one by
+// one.
+func (t *Trials) Over(changes *sandbox.Changes) *Trial {
+	e := permission.Effects{Apply: changes.Entries}
+	return &Trial{trials: t, Effects: e, done: layerEffects{changes: overChanges{changes}, git: new(gitEffects),
+		Judgement: permission.Judgement{Effects: e}}}
+}
+
+// overChanges are changes whose layers are given up elsewhere.
+type overChanges struct{ *sandbox.Changes }
+
+func (c overChanges) List() []sandbox.Change { return c.Entries }
+func (c overChanges) Stays() []string        { return c.Changes.Stays }
+func (overChanges) Discard(bool) error       { return nil }
 
 // Trial is a command that has ended on its layer. Close gives the layer up.
 type Trial struct {
@@ -95,9 +117,8 @@ type Trial struct {
 	Never   []string // its changes that are never applied
 	Stopped error    // why its changes cannot be kept as they are; nil if they can
 
-	trials  *Trials
-	command string
-	done    layerEffects
+	trials *Trials
+	done   layerEffects
 }
 
 // Run runs a command, whose Path is absolute, until it has ended. Its streams are files, or nil. The end of ctx ends
@@ -123,9 +144,9 @@ func (t *Trials) Run(ctx context.Context, cmd *exec.Cmd) (r *Trial, err error) {
 		}
 		ctx = context.WithoutCancel(ctx)
 	}
-	r = &Trial{Exit: confined.Exit(), Limit: confined.Limit(), trials: t, command: shell.Quote(cmd.Args...)}
+	r = &Trial{Exit: confined.Exit(), Limit: confined.Limit(), trials: t}
 	if r.Exit != (shell.Exit{}) {
-		r.Hidden = c.session.hiddenFrom(confined, cmd.Dir, r.command, "", true)
+		r.Hidden = c.session.hiddenFrom(confined, cmd.Dir, shell.Quote(cmd.Args...), "", true)
 	}
 	if r.done.changes, err = confined.Changes(ctx); err != nil {
 		return nil, errors.Join(err, confined.Discard())
@@ -161,35 +182,41 @@ func (r *Trial) Changed() bool { return len(r.Effects.Apply) > 0 || r.Effects.Gi
 // Rows names the changes, one a row.
 func (r *Trial) Rows() []string { return r.Effects.Short() }
 
-// Keep applies all changes of the command or, after an error, none, as one step of the journal. left are
-// build output and directories that stay as they are. A file that was changed since is a *Failure of
-// KindConflict.
-func (r *Trial) Keep(ctx context.Context) (left []string, err error) {
-	r.trials.calls.session.brings(r.done.git)
-	left, _, err = r.trials.calls.applyLayer(ctx, "try "+r.command, r.done)
+// Keep applies all changes or, after an error, none, as one step of the journal. A file that was changed since is a
+// *Failure of KindConflict; Left of the report names it, and else build output and directories that stay as they are.
+func (r *Trial) Keep(ctx context.Context, what string) (journal.Report, error) {
+	c := r.trials.calls
+	c.session.brings(r.done.git)
+	report, err := c.applyLayer(ctx, what, r.done)
 	if errors.Is(err, journal.ErrConflict) {
-		return nil, &Failure{Kind: KindConflict, What: "nothing was kept", Err: err, Hint: "the same command again"}
+		err = &Failure{Kind: KindConflict, What: "nothing was kept", Err: err, Hint: "the same command again"}
 	}
-	return left, err
+	return report, err
 }
 
-// Patch writes the changes of the project's files as input of git apply. left are the paths that it lacks:
-// ignored files, those in a .git, and files that no patch can hold.
+// Patch writes the changes of the project's files as input of git apply. left are the files that it lacks:
+// ignored ones, those outside the project or in a .git, and those that no patch can hold.
 func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err error) {
-	root, at := r.trials.calls.session.opt.Policy.Root, r.trials.calls.session.opt.Workspace.Project
+	s := r.trials.calls.session
+	at := s.opt.Workspace.Project
 	var paths []string
 	for _, c := range r.Effects.Apply {
+		if c.Mode.IsDir() {
+			c.Path += "/" // git ignores some names as directories only
+		}
 		paths = append(paths, c.Path)
 	}
-	ignored := at.IgnoredSince(ctx, r.trials.calls.session.opt.Env.Environ, r.trials.calls.session.opt.Workspace.Began, paths)
-	contents := LayerContents{Root: root, Layer: r.done.changes, Modes: map[string]bool{}}
+	ignored := at.IgnoredSince(ctx, s.opt.Env.Environ, s.opt.Workspace.Began, paths)
+	contents := layerContents{root: at.Root, layer: r.done.changes, modes: map[string]bool{}}
 	var list []patch.Change
 	for _, c := range r.Effects.Apply {
-		rel, err := filepath.Rel(root, c.Path)
+		rel, err := filepath.Rel(at.Root, c.Path)
 		name := filepath.ToSlash(rel)
 		_, _, inGit := repository.SplitGit(name) // Git apply refuses such paths.
 		if err != nil || !filepath.IsLocal(rel) || inGit || r.done.git.has(c.Path) || ignored[c.Path] {
-			left = append(left, name)
+			if !c.Mode.IsDir() {
+				left = append(left, name)
+			}
 			continue
 		}
 		change := patch.Change{Path: name}
@@ -199,15 +226,21 @@ func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err erro
 		if c.Kind != sandbox.Deleted {
 			change.After = &patch.File{Mode: c.Mode, Target: c.Target}
 		}
-		contents.Modes[name] = c.Kind == sandbox.Mode
+		contents.modes[name] = c.Kind == sandbox.Mode
 		list = append(list, change)
 	}
-	lacks, err := patch.Write(w, list, contents, ObjectHash(at))
+	// A new directory of files that are left out is no change of its own.
+	list = slices.DeleteFunc(list, func(c patch.Change) bool {
+		return c.Before == nil && c.After.Mode.IsDir() && slices.ContainsFunc(left, func(name string) bool {
+			return strings.HasPrefix(name, c.Path+"/")
+		})
+	})
+	lacks, err := patch.Write(w, list, contents, objectHash(at))
 	return append(left, lacks...), err
 }
 
-// ObjectHash is the hash by which the repository of a project names objects.
-func ObjectHash(p repository.Project) func() hash.Hash {
+// objectHash is the hash by which the repository of a project names objects.
+func objectHash(p repository.Project) func() hash.Hash {
 	newHash := sha1.New
 	config, err := os.ReadFile(filepath.Join(p.Common, "config"))
 	if err != nil {
@@ -223,26 +256,25 @@ func ObjectHash(p repository.Project) func() hash.Hash {
 	return newHash
 }
 
-// LayerContents are the files of a project as they are, and as a layer has them.
-type LayerContents struct {
-	Root  string // the project's root
-	Layer interface {
-		Open(path string) (*os.File, error)
-	}
-	Modes map[string]bool // the paths below Root, with slashes, of which only the mode changed; may be nil
+// layerContents are the files of a project as they are, and as a layer has them. modes has the paths below root, with
+// slashes, of which only the mode changed.
+type layerContents struct {
+	root  string
+	layer confine.Changes
+	modes map[string]bool
 }
 
 // Before implements patch.Contents.
-func (l LayerContents) Before(path string) (io.ReadCloser, error) {
-	return os.Open(filepath.Join(l.Root, filepath.FromSlash(path)))
+func (l layerContents) Before(path string) (io.ReadCloser, error) {
+	return os.Open(filepath.Join(l.root, filepath.FromSlash(path)))
 }
 
 // After implements patch.Contents.
-func (l LayerContents) After(path string) (io.ReadCloser, error) {
-	if l.Modes[path] {
+func (l layerContents) After(path string) (io.ReadCloser, error) {
+	if l.modes[path] {
 		return l.Before(path)
 	}
-	return l.Layer.Open(filepath.Join(l.Root, filepath.FromSlash(path)))
+	return l.layer.Open(filepath.Join(l.root, filepath.FromSlash(path)))
 }
 
 // Close gives the layer up; with keepCaches, caches that the command wrote stay for the next one.

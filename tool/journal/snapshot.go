@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -40,6 +41,14 @@ func (s *Step) Snapshot(ctx context.Context) ([]Lack, error) {
 }
 
 func byPath(a, b Lack) int { return strings.Compare(a.Path, b.Path) }
+
+// Named are the paths of lacks, each with the reason.
+func Named(lacks []Lack) (names []string) {
+	for _, l := range lacks {
+		names = append(names, fmt.Sprintf("%s (%s)", l.Path, l.Why))
+	}
+	return names
+}
 
 // survey looks at the project, and keeps new contents, until ctx ends. j.looking is held.
 func (j *Journal) survey(ctx context.Context) (*scan, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"artoo/agent"
-	"artoo/conversation"
 	"artoo/tool/journal"
 	"artoo/tool/shell"
 	"artoo/tool/tempdir"
@@ -58,7 +57,7 @@ func (c bisectCommand) run(ctx context.Context, command string) (err error) {
 		return err
 	}
 	opt.Workspace.ReadDirs = append(opt.Workspace.ReadDirs, dir.Path)
-	trials, err := agent.NewTrials(opt, conversation.NewID())
+	trials, err := agent.NewTrials(opt)
 	if err != nil {
 		return err
 	}
@@ -75,11 +74,7 @@ func (c bisectCommand) run(ctx context.Context, command string) (err error) {
 	if err != nil {
 		return ownFailure("bisect", err)
 	}
-	left := search.Apart
-	for _, l := range search.History.Left {
-		left = append(left, l.Path+" ("+string(l.Why)+")")
-	}
-	if len(left) > 0 {
+	if left := append(search.Apart, journal.Named(search.History.Left)...); len(left) > 0 {
 		c.app.screen.Note(sanitize.Text("stays as it is in every state: "+text.UpTo(20, left), sanitize.Line))
 	}
 	if err := search.Find(ctx); err != nil {

@@ -13,16 +13,15 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"artoo/agent"
 	"artoo/agent/permission"
-	"artoo/tool"
 	"artoo/tool/journal"
 	"artoo/tool/names"
-	"artoo/tool/patch"
 	"artoo/tool/sandbox"
 	"artoo/tool/text"
 	"artoo/ui/headless"
@@ -33,7 +32,7 @@ import (
 type outsider struct {
 	workspace *workspace
 	over      *sandbox.Over
-	environ   []string
+	options   agent.ProjectOptions
 	landed    bool
 	kept      bool // the changes are in a file
 }
@@ -46,16 +45,15 @@ const (
 
 // runOnLayer runs this program once more, on a layer.
 func (w *workspace) runOnLayer(ctx context.Context) error {
-	var err error
-	if w.facts, err = w.findSandbox(ctx); err != nil {
+	opt, err := w.options(ctx)
+	if err != nil {
 		return err
 	}
 	if !w.facts.Layer {
 		return w.layerLack(w.layerOption())
 	}
-	o := &outsider{workspace: w}
-	o.environ, _ = w.childEnviron()
-	w.recover(o.environ)
+	o := &outsider{workspace: w, options: opt}
+	w.recover(opt.Env.Environ)
 	state, err := w.cfg.Paths.StateDir()
 	if err != nil {
 		return err
@@ -227,7 +225,7 @@ func (o *outsider) changes(ctx context.Context) (*sandbox.Changes, error) {
 	if len(caches) == 0 {
 		return changes, nil
 	}
-	ignored := o.workspace.project.IgnoredSince(ctx, o.environ, o.workspace.began, caches)
+	ignored := o.workspace.project.IgnoredSince(ctx, o.options.Env.Environ, o.workspace.began, caches)
 	changes.Entries = slices.DeleteFunc(changes.Entries, func(c sandbox.Change) bool {
 		path := cache(c)
 		return path != "" && (!o.workspace.project.Git || ignored[path])
@@ -280,34 +278,18 @@ func (o *outsider) apply(ctx context.Context, r request) (answer reply, err erro
 		o.landed = true
 		return reply{Notes: []string{"nothing was changed"}}, nil
 	}
-	state, err := o.workspace.cfg.Paths.StateDir()
+	trials, err := agent.NewTrials(o.options)
 	if err != nil {
 		return answer, err
 	}
-	dir := journal.Dir(state, o.workspace.project.Root, r.Session)
-	if r.Session == "" {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return answer, err
-		}
-		if dir, err = os.MkdirTemp(dir, journal.Ephemeral); err != nil {
-			return answer, err
-		}
-		defer func() { err = errors.Join(err, journal.Remove(dir)) }()
-	}
-	files, err := o.workspace.forAgent().OpenFiles(nil)
-	if err != nil {
+	defer func() { err = errors.Join(err, trials.Close()) }()
+	if err := trials.KeepIn(r.Session, r.Turn); err != nil {
 		return answer, err
 	}
-	defer files.Close()
-	j, err := journal.Open(o.workspace.forAgent().JournalConfig(dir, state, &tool.Env{Environ: o.environ, Files: files}))
-	if err != nil {
-		return answer, err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	report, err := j.ApplyLayer(ctx, r.Turn, "run until "+o.workspace.cfg.Until, changes.Entries, changes, journal.Then{})
-	left := lacks(report.Left)
-	switch {
-	case errors.Is(err, journal.ErrConflict):
+	report, err := trials.Over(changes).Keep(ctx, "run until "+o.workspace.cfg.Until)
+	left := journal.Named(report.Left)
+	switch failure, _ := errors.AsType[*agent.Failure](err); {
+	case failure != nil && failure.Kind == agent.KindConflict:
 		return reply{Conflict: text.UpTo(mostNamedPaths, left)}, nil
 	case err != nil:
 		return answer, err
@@ -317,21 +299,14 @@ func (o *outsider) apply(ctx context.Context, r request) (answer reply, err erro
 	if len(left) > 0 {
 		answer.Notes = append(answer.Notes, "not landed: "+text.UpTo(mostNamedPaths, left))
 	}
-	if lost := lacks(report.Cannot); len(lost) > 0 {
-		answer.Notes = append(answer.Notes, "cannot be undone: "+text.UpTo(mostNamedPaths, lost))
+	if len(report.Cannot) > 0 {
+		answer.Notes = append(answer.Notes, "cannot be undone: "+text.UpTo(mostNamedPaths, journal.Named(report.Cannot)))
 	}
 	return answer, nil
 }
 
 // mostNamedPaths is how many paths a line names.
 const mostNamedPaths = 10
-
-func lacks(list []journal.Lack) (names []string) {
-	for _, l := range list {
-		names = append(names, fmt.Sprintf("%s (%s)", l.Path, l.Why))
-	}
-	return names
-}
 
 // keep writes the changes to a file of their own in a directory, "" for artoo's.
 func (o *outsider) keep(ctx context.Context, dir string) (answer reply, err error) {
@@ -370,7 +345,7 @@ func (o *outsider) print(ctx context.Context) (conflict string, err error) {
 	var moved []string
 	for _, c := range changes.Entries {
 		if c.Before.Moved && !c.Mode.IsDir() {
-			moved = append(moved, o.name(c.Path))
+			moved = append(moved, strings.TrimPrefix(c.Path, o.workspace.project.Root+"/"))
 		}
 	}
 	notes, err := o.write(ctx, o.workspace.process.Out, changes)
@@ -381,59 +356,15 @@ func (o *outsider) print(ctx context.Context) (conflict string, err error) {
 	return text.UpTo(mostNamedPaths, moved), nil
 }
 
-// name is a path as a patch has it.
-func (o *outsider) name(path string) string {
-	if rel, ok := names.Relative(o.workspace.project.Root, path); ok {
-		return filepath.ToSlash(rel)
-	}
-	return path
-}
-
-// write writes the changes of the project as a patch. notes name the files that it leaves out.
+// write writes the changes of the project as a patch. notes name those that it lacks.
 func (o *outsider) write(ctx context.Context, w io.Writer, changes *sandbox.Changes) (notes []string, err error) {
-	var paths []string
-	for _, c := range changes.Entries {
-		if c.Mode.IsDir() {
-			c.Path += "/"
-		}
-		paths = append(paths, c.Path)
+	trials, err := agent.NewTrials(o.options)
+	if err != nil {
+		return nil, err
 	}
-	ignored := o.workspace.project.IgnoredSince(ctx, o.environ, o.workspace.began, paths)
-	var list []patch.Change
-	elsewhere, ignoredHere := 0, 0
-	for i, c := range changes.Entries {
-		switch {
-		case !names.Within(o.workspace.project.Root, c.Path):
-			elsewhere++
-		case ignored[paths[i]]:
-			ignoredHere++
-		default:
-			change := patch.Change{Path: o.name(c.Path)}
-			if c.Before.Exists() {
-				change.Before = &patch.File{Mode: c.Before.Mode, Target: c.Before.Target}
-			}
-			if c.Kind != sandbox.Deleted {
-				change.After = &patch.File{Mode: c.Mode, Target: c.Target}
-			}
-			list = append(list, change)
-		}
-	}
-	list = slices.DeleteFunc(list, func(c patch.Change) bool { // A directory of ignored files is no change of its own.
-		return c.Before == nil && c.After.Mode.IsDir() && slices.ContainsFunc(paths, func(path string) bool {
-			return ignored[path] && names.Within(filepath.Join(o.workspace.project.Root, c.Path), path)
-		})
-	})
-	left, err := patch.Write(w, list, agent.LayerContents{Root: o.workspace.project.Root, Layer: changes}, agent.ObjectHash(o.workspace.project))
-	for _, row := range []struct {
-		n    int
-		text string
-	}{{ignoredHere, "ignored by git"}, {elsewhere, "outside the project"}} {
-		if row.n > 0 {
-			notes = append(notes, fmt.Sprintf("not in the patch, since %s: %s", row.text, text.Count(row.n, "path")))
-		}
-	}
+	left, err := trials.Over(changes).Patch(ctx, w)
 	if len(left) > 0 {
-		notes = append(notes, "a patch cannot hold: "+text.UpTo(mostNamedPaths, left))
+		notes = []string{notInPatch(left)}
 	}
-	return notes, err
+	return notes, errors.Join(err, trials.Close())
 }

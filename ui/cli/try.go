@@ -11,6 +11,7 @@ import (
 
 	"artoo/agent"
 	"artoo/conversation"
+	"artoo/tool/journal"
 	"artoo/tool/shell"
 	"artoo/tool/text"
 	"artoo/ui"
@@ -32,15 +33,6 @@ func newTry(l commandLine) *cobra.Command {
 // tryCommand is `artoo try`.
 type tryCommand struct{ app *app }
 
-// trials makes the runner of commands on layers. The session is that of the journal for kept changes.
-func (c tryCommand) trials(ctx context.Context, session string) (*agent.Trials, error) {
-	opt, err := c.app.workspace.options(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return agent.NewTrials(opt, session)
-}
-
 // run runs a command on a layer. Its status is artoo's.
 func (c tryCommand) run(ctx context.Context, words []string) (err error) {
 	if err := c.app.load(false, true); err != nil {
@@ -56,11 +48,18 @@ func (c tryCommand) run(ctx context.Context, words []string) (err error) {
 	}
 	environ, _ := c.app.childEnviron()
 	c.app.workspace.recover(environ)
-	trials, err := c.trials(ctx, conversation.NewID())
+	opt, err := c.app.workspace.options(ctx)
+	if err != nil {
+		return err
+	}
+	trials, err := agent.NewTrials(opt)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, trials.Close()) }()
+	if err = trials.KeepIn(conversation.NewID(), 1); err != nil {
+		return err
+	}
 	watched, signals := headless.Watch(ctx)
 	c.app.outcome.signals = signals
 	defer func() { c.app.outcome.signals.End() }()
@@ -78,15 +77,7 @@ func (c tryCommand) run(ctx context.Context, words []string) (err error) {
 	if err := run.Judge(ctx); err != nil {
 		return ownFailure("try", err)
 	}
-	if len(run.Hidden) > 0 {
-		c.app.warn(strings.Join(run.Hidden, "; "))
-	}
-	if run.Limit != "" {
-		c.app.warn("the command was ended by a limit: " + run.Limit)
-	}
-	if len(run.Never) > 0 {
-		c.app.warn("never kept: " + text.UpTo(20, run.Never))
-	}
+	c.warnOf(run)
 	if run.Changed() {
 		if kept, err = c.offerChanges(ctx, run, shell.Quote(words...)); err != nil {
 			return err
@@ -98,6 +89,19 @@ func (c tryCommand) run(ctx context.Context, words []string) (err error) {
 	return nil
 }
 
+// warnOf names what the command could not see, what ended it, and changes that are never kept.
+func (c tryCommand) warnOf(run *agent.Trial) {
+	if len(run.Hidden) > 0 {
+		c.app.warn(strings.Join(run.Hidden, "; "))
+	}
+	if run.Limit != "" {
+		c.app.warn("the command was ended by a limit: " + run.Limit)
+	}
+	if len(run.Never) > 0 {
+		c.app.warn("never kept: " + text.UpTo(20, run.Never))
+	}
+}
+
 // offerChanges asks whether to keep changes, and keeps them. Where no one can answer it prints them as a patch.
 func (c tryCommand) offerChanges(ctx context.Context, run *agent.Trial, command string) (kept bool, err error) {
 	if !c.app.streams.watched || c.app.streams.headless {
@@ -106,7 +110,7 @@ func (c tryCommand) offerChanges(ctx context.Context, run *agent.Trial, command 
 			return false, ownFailure("patch", err)
 		}
 		if len(left) > 0 {
-			c.app.screen.Note(sanitize.Text("not in the patch: "+screen.Count(len(left), "path")+" ("+text.UpTo(5, left)+")", sanitize.Line))
+			c.app.screen.Note(sanitize.Text(notInPatch(left), sanitize.Line))
 		}
 		return false, nil
 	}
@@ -118,14 +122,18 @@ func (c tryCommand) offerChanges(ctx context.Context, run *agent.Trial, command 
 	if run.Stopped != nil {
 		return false, fail(agent.KindConflict, "nothing was kept", run.Stopped, "")
 	}
-	left, err := run.Keep(ctx)
+	report, err := run.Keep(ctx, "try "+command)
 	if err != nil {
 		return false, ownFailure("nothing was kept", err)
 	}
-	if len(left) > 0 {
-		c.app.warn("not kept: " + text.UpTo(20, left))
+	if len(report.Left) > 0 {
+		c.app.warn("not kept: " + text.UpTo(20, journal.Named(report.Left)))
 	}
 	return true, nil
+}
+
+func notInPatch(left []string) string {
+	return "not in the patch: " + screen.Count(len(left), "path") + " (" + text.UpTo(5, left) + ")"
 }
 
 // ownFailure is a failure of artoo's own, so that its exit code is not taken for that of a command; an
