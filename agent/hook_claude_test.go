@@ -48,6 +48,9 @@ func TestAHookInClaudeCodesFormDeniesOnlyWhenItSaysSo(t *testing.T) {
 		{specific(`"verdict":"deny","permissionDecisionReason":"no"`), 0, "denies"}, {specific(`"permissionDecisionReason":"no"`), 0, "denies"},
 		{specific(`"permissionDecision":"denied"`), 0, "denies"}, {specific(`"decision":"block"`), 0, "denies"},
 		{`{"decision":"block"`, 0, "denies"}, {`{"decision":"approve"}{"decision":"block"}`, 0, "denies"}, {`{"decision":1}`, 0, "denies"},
+		{`{"decision":"block","decision":"approve"}`, 0, "denies"}, {`{"PermissionDecision":"deny"}`, 0, "denies"},
+		{`{"hookspecificoutput":{"permissionDecison":"deny"}}`, 0, "denies"},
+		{`{"hookSpecificOutput":{"PermissionDecision":"deny"}}`, 0, "deny"},
 	} {
 		end := hookEnd{out: []byte(row.out), exit: shell.Exit{Code: row.code}}
 		k := hook{Hook: extension.Hook{On: extension.BeforeTool, Claude: true, Warn: true}}

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -150,6 +151,22 @@ func TestALineThatEndsBetweenTurnsIsJudgedWithTheNextMessage(t *testing.T) {
 	if told := strings.Join(history(a), "\n"); c.landed(t) != 1 || len(cb.asked) != 1 ||
 		!strings.Contains(told, "its changes were applied: files: 1 modified") {
 		t.Errorf("landed %d, asked %d: %s", c.landed(t), len(cb.asked), told)
+	}
+}
+
+// A stop at its question also stops the turn of that message, which is not sent.
+func TestAStopAtALineOfAnEarlierTurnSendsNothing(t *testing.T) {
+	t.Parallel()
+	a, c := lateAgent(t, permission.ModeAsk, fake.Call("c1", "bash", lateLine), fake.Say("it runs"), fake.Say("ok"))
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.StopTurn}}}
+	mustSend(t, a, cb, "go")
+	open(t, a)()
+	<-a.Env().Jobs.Find("1").Done()
+	if r, err := send(t, a, cb, "and now?"); !errors.Is(err, agent.ErrStopped) || r.Text != "" || c.landed(t) > 0 {
+		t.Errorf("%+v, %v, landed %d", r, err, c.landed(t))
+	}
+	if told := strings.Join(history(a), "\n"); strings.Contains(told, "and now?") {
+		t.Errorf("the message was sent: %s", told)
 	}
 }
 

@@ -96,6 +96,23 @@ func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
 	}
 }
 
+// Where the prompt leaves room for hardly a message, the remedy says so: a new session would soon be full again.
+func TestAPromptThatLeavesLittleRoomIsNamed(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[int]string{8800: "^at most [0-9]+ characters", 9200: "^--tools",
+		9130: "for more room than the [0-9]+ tokens beside the prompt"} {
+		a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Say("done")}})
+		a.Asked().Info.Context = 10_000
+		c := conversation.New(conversation.Config{MaxContextTokens: 9_000}, nil)
+		c.SetOverhead(strings.Repeat("word ", words), nil)
+		a.Hold(c)
+		_, err := send(t, a, &recorder{}, strings.Repeat("go ", 400))
+		if f := agent.Classify(err); f == nil || !regexp.MustCompile(want).MatchString(f.Hint) {
+			t.Errorf("%d words: %v, hint %q", words, err, f.Hint)
+		}
+	}
+}
+
 func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
 	t.Parallel()
 	p := &fake.Provider{Steps: []fake.Step{fake.Say("ok")}, Then: func(provider.Request) fake.Step {

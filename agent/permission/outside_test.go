@@ -265,3 +265,21 @@ the rule names the option.
 ## Closed commands
 
 `
+
+// Of a repository that cannot be looked at it is not known whether it runs programs: nothing says that it does, and no
+// command there counts as one that only reads.
+func TestARepositoryThatCannotBeLookedAtIsUnknown(t *testing.T) {
+	t.Parallel()
+	root, p := confinedPolicy(t, ModeAsk)
+	elsewhere := t.TempDir()
+	gitIn(t, elsewhere, "init", "-q")
+	putFile(t, filepath.Join(root, "broken", ".git"), "nonsense\n")
+	for _, dir := range []string{"broken", elsewhere} {
+		if d := decideIn(p, root, "cd "+dir+" && git commit -m x"); len(d.Own) > 0 {
+			t.Errorf("%s: a commit runs %s", dir, d.Own)
+		}
+		if d := decideIn(p, root, "cd "+dir+" && git status"); d.Reads {
+			t.Errorf("%s: %+v", dir, d)
+		}
+	}
+}
