@@ -117,10 +117,7 @@ func (c *calls) end(ctx context.Context, b begun, side *side) settled {
 	for b.over == nil && r.nowhere != nil {
 		r, b.over = c.runElsewhere(ctx, r)
 	}
-	if b.over == nil {
-		b.over = c.unrun(r)
-	}
-	if b.over != nil {
+	if b.over = cmp.Or(b.over, c.unrun(r)); b.over != nil {
 		b.over.span = b.span
 		return *b.over
 	}

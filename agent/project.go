@@ -67,10 +67,7 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	confiner, err := p.makeConfiner()
-	if err != nil {
-		return nil, err
-	}
+	confiner := p.makeConfiner()
 	p.makeTools(confiner)
 	p.makeServers(confiner)
 	opt.Journal = p.openJournal
@@ -177,7 +174,7 @@ func (o *ProjectOptions) CompletePolicy() {
 }
 
 // makeConfiner sets the confiner of a session's commands; nil without one.
-func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
+func (p *projectParts) makeConfiner() *confine.Confiner {
 	at := p.workspace.Project
 	p.workspace.unseen = &unseen{Unseen: git.Unseen{Own: at.Environ, Admitted: at.GitDirs}}
 	if p.opt.Confinement == nil {
@@ -186,7 +183,7 @@ func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 	facts := p.opt.Confinement
 	p.opt.CompletePolicy()
 	if facts.Mechanism == sandbox.None {
-		return nil, nil
+		return nil
 	}
 	own := p.workspace.Project.Environ
 	home := own.Home()
@@ -218,7 +215,7 @@ func (p *projectParts) makeConfiner() (*confine.Confiner, error) {
 	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()
 	p.opt.Sandbox, p.reached = confiner, confiner.Places
 	p.onClose("the sandbox did not end well", confiner.Close)
-	return confiner, nil
+	return confiner
 }
 
 func (p *projectParts) makeTools(confiner *confine.Confiner) {
@@ -321,10 +318,7 @@ func ProjectServers(opt ProjectOptions) (servers *mcp.Manager, end func() error,
 		return nil, nil, err
 	}
 	p.closers = append(p.closers, opt.Env.Files.Close)
-	confiner, err := p.makeConfiner()
-	if err != nil {
-		return nil, nil, err
-	}
+	confiner := p.makeConfiner()
 	k := &keeper{session: &session{opt: opt.Options}, approved: new(madeFiles)}
 	if slices.ContainsFunc(opt.MCP.Servers, extension.Server.Confined) {
 		if k.journal, err = p.openJournal("", ""); err != nil {

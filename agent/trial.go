@@ -53,9 +53,7 @@ func NewTrials(opt ProjectOptions) (t *Trials, err error) {
 		return nil, err
 	}
 	p.closers = append(p.closers, opt.Env.Files.Close)
-	if _, err := p.makeConfiner(); err != nil {
-		return nil, err
-	}
+	p.makeConfiner()
 	s := &session{opt: opt.Options, conv: conversation.New(conversation.Config{}, nil)}
 	k := &keeper{session: s, approved: new(madeFiles)}
 	return &Trials{calls: &calls{session: s, keeper: k, cb: &serial{cb: NopCallbacks{}}}, parts: p}, nil

@@ -66,14 +66,14 @@ func providersOfEverySection() map[string]ProviderTable {
 	half, one, little, yes, no := 0.5, 1.0, 0.05, true, false
 	return map[string]ProviderTable{
 		"groq": {
-			Name: "groq", BaseURL: "https://api.example.org/openai/v1", APIKeySource: "env", APIKeyEnv: "GROQ_KEY",
+			BaseURL: "https://api.example.org/openai/v1", APIKeySource: "env", APIKeyEnv: "GROQ_KEY",
 			ExtraHeaders: map[string]Secret{"HTTP-Referer": NewSecret("https://example.org")},
 			Models: map[string]Model{"llama/70b": {Context: 131072, MaxOutput: 8192,
 				Price: &Price{Input: &half, Output: &one, CacheRead: &little}, Images: &yes, Reasoning: &no}},
 			Origin: "config.toml line 8",
 		},
-		"first": {Name: "first", BaseURL: "http://localhost:1/v1", Origin: "config.toml line 21"},
-		"second": {Name: "second", BaseURL: "http://localhost:2/v1", APIKeyCommand: []string{"pass", "show", "second"},
+		"first": {BaseURL: "http://localhost:1/v1", Origin: "config.toml line 21"},
+		"second": {BaseURL: "http://localhost:2/v1", APIKeyCommand: []string{"pass", "show", "second"},
 			Origin: "config.toml line 25"},
 	}
 }

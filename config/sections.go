@@ -101,7 +101,6 @@ func (l loader) applyChecks(t *table) {
 // ProviderTable is a [provider.NAME] table: how to reach a provider, and the facts of its models.
 type ProviderTable struct {
 	provider.Form
-	Name          string
 	BaseURL       string   `toml:"base_url"` // "" for the provider's own
 	APIKeySource  string   // auto, keyring, env, config, command; "" when left out
 	APIKeyEnv     string   `toml:"api_key_env"` // "" when left out
@@ -177,7 +176,7 @@ func (l loader) addProvider(t *table, name string) {
 		t.doc.wrong(t.path, "the provider "+name+" is defined twice", "keep one of the two tables")
 		return
 	}
-	p := ProviderTable{Name: name, Origin: t.doc.where(t.path...)}
+	p := ProviderTable{Origin: t.doc.where(t.path...)}
 	t.fill(&p)
 	if _, there := t.m["base_url"].(string); there {
 		if err := checkURL(p.BaseURL); err != nil {

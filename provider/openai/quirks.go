@@ -79,25 +79,25 @@ func QuirksFor(name string) Quirks {
 	case "openai":
 		return Quirks{
 			MaxTokensField: maxCompletion, SystemRole: "developer", StreamOptions: true,
-			Effort: EffortField, EffortWords: effortWords("none", "xhigh"),
+			Effort: EffortField, EffortWords: effortWords("xhigh"),
 			ParallelCalls: true, PromptCacheKey: true, Structure: StructureStrict,
 		}
 	case "openrouter":
 		return Quirks{
 			UsageInclude: true, ReasoningFields: []string{"reasoning", "reasoning_content"},
-			Effort: EffortObject, EffortWords: effortWords("none", "xhigh"),
+			Effort: EffortObject, EffortWords: effortWords("xhigh"),
 			Echo: EchoDetails, CacheControl: true, Structure: StructureRouted,
 		}
 	case "deepseek":
 		return Quirks{
 			StreamOptions: true, ReasoningFields: []string{"reasoning_content"},
-			Effort: EffortThinking, EffortWords: effortWords("none", "max"),
+			Effort: EffortThinking, EffortWords: effortWords("max"),
 			Echo: EchoToolTurns, NoImages: true,
 		}
 	}
 	return Quirks{
 		StreamOptions: true,
-		Effort:        EffortField, EffortWords: effortWords("none", "high"),
+		Effort:        EffortField, EffortWords: effortWords("high"),
 		Echo: EchoSame, MergeUsers: true, Structure: StructureLast,
 	}
 }
@@ -146,9 +146,9 @@ func otherLength(field string) string {
 	return maxCompletion
 }
 
-func effortWords(off, highest string) map[provider.Effort]string {
+func effortWords(highest string) map[provider.Effort]string {
 	return map[provider.Effort]string{
-		provider.EffortOff: off, provider.EffortLow: "low", provider.EffortMedium: "medium",
+		provider.EffortOff: "none", provider.EffortLow: "low", provider.EffortMedium: "medium",
 		provider.EffortHigh: "high", provider.EffortMax: highest,
 	}
 }

@@ -12,7 +12,6 @@ import (
 // ForeignError says why the .git of a work tree leads to files that are not this work tree's own. A stranger's
 // archive may name any directory of the user's.
 type ForeignError struct {
-	Top  string // It is the work tree.
 	Why  string // One clause names what leads where.
 	Cure string // It is an imperative.
 }
@@ -41,7 +40,7 @@ func (l layout) check() error {
 		}
 	case inside(l.top, l.dir) || l.admits(l.dir) || l.namedBack():
 	case l.linked():
-		return &ForeignError{Top: l.top, Cure: "git worktree repair, if this work tree was moved",
+		return &ForeignError{Cure: "git worktree repair, if this work tree was moved",
 			Why: fmt.Sprintf(".git names %s, which belongs to another work tree", l.dir)}
 	default:
 		return l.foreign(l.dir, ".git names %s, which does not name this directory as its work tree", l.dir)
@@ -50,7 +49,7 @@ func (l layout) check() error {
 		return l.foreign(l.common, "%s names %s, which does not know this work tree", filepath.Join(l.dir, "commondir"), l.common)
 	}
 	if other := l.otherTree(); other != "" {
-		return &ForeignError{Top: l.top, Cure: "git config --unset core.worktree, if this directory is the work tree",
+		return &ForeignError{Cure: "git config --unset core.worktree, if this directory is the work tree",
 			Why: "git's configuration (core.worktree) names another work tree, " + other}
 	}
 	for _, at := range slices.Compact([]string{l.dir, l.common}) {
@@ -68,7 +67,7 @@ func (l layout) check() error {
 
 // foreign is the error for a directory that the user could admit.
 func (l layout) foreign(dir, format string, args ...any) error {
-	return &ForeignError{Top: l.top, Why: fmt.Sprintf(format, args...),
+	return &ForeignError{Why: fmt.Sprintf(format, args...),
 		Cure: fmt.Sprintf("[permissions] git_dirs = [%q] in config.toml, if it is yours", real(dir))}
 }
 

@@ -10,7 +10,6 @@ import (
 
 // Problem is something that a server finds wrong with a file.
 type Problem struct {
-	Path     string // absolute
 	Line     int    // counts from 1
 	Severity string // "error" or "warning"; lesser ones are left out
 	Text     string // untrusted
@@ -57,7 +56,7 @@ func problems(path, text string, list []diagnostic) (out []Problem) {
 		if severity == "" {
 			continue
 		}
-		p := Problem{Path: path, Line: d.Range.Start.Line + 1, Severity: severity, Text: d.Message}
+		p := Problem{Line: d.Range.Start.Line + 1, Severity: severity, Text: d.Message}
 		if d.Range.Start.Line >= 0 && d.Range.Start.Line < len(lines) {
 			p.Code = strings.TrimSpace(lines[d.Range.Start.Line])
 		}

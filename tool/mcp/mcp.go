@@ -66,11 +66,9 @@ const (
 // Info is a server and its state.
 type Info struct {
 	extension.Server
-	State    State
-	Err      error     // why it failed; nil otherwise
-	Known    int       // tools in the kept catalogue, -1 without one
-	Listed   time.Time // when the catalogue was listed; zero without one
-	Protocol string    // the version that was spoken last; "" where unknown
+	State State
+	Err   error // why it failed; nil otherwise
+	Known int   // tools in the kept catalogue, -1 without one
 }
 
 // Tool is a tool of a server.

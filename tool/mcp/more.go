@@ -7,10 +7,7 @@ import (
 )
 
 // Resource is something that a server lets be read.
-type Resource struct {
-	URI, Name, Title, Description, MIME string
-	Template                            bool // URI has parts to be filled in
-}
+type Resource struct{ URI, Name, Title, Description string }
 
 // Prompt is a text that a server offers to the user.
 type Prompt struct {
@@ -52,7 +49,7 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, err
 				if x == nil || !room.take(x.URI, x.Name, x.Title, x.Description, x.MIMEType) {
 					continue
 				}
-				list = append(list, Resource{URI: x.URI, Name: x.Name, Title: x.Title, Description: x.Description, MIME: x.MIMEType})
+				list = append(list, Resource{URI: x.URI, Name: x.Name, Title: x.Title, Description: x.Description})
 			}
 			return r.NextCursor, nil
 		})
@@ -70,7 +67,7 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, err
 				if x == nil || !room.take(x.URITemplate, x.Name, x.Title, x.Description, x.MIMEType) {
 					continue
 				}
-				list = append(list, Resource{URI: x.URITemplate, Name: x.Name, Title: x.Title, Description: x.Description, MIME: x.MIMEType, Template: true})
+				list = append(list, Resource{URI: x.URITemplate, Name: x.Name, Title: x.Title, Description: x.Description})
 			}
 			return r.NextCursor, nil
 		})

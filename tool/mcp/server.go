@@ -134,7 +134,7 @@ func (s *server) info() Info {
 	o := s.outline()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := Info{Server: s.Server, State: s.state, Err: s.err, Known: -1, Listed: o.Listed, Protocol: o.Protocol}
+	i := Info{Server: s.Server, State: s.state, Err: s.err, Known: -1}
 	if !o.Listed.IsZero() {
 		i.Known = len(o.offered)
 	}

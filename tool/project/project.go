@@ -288,7 +288,7 @@ func (p Project) ownWorkTree(top string) error {
 	defer cancel()
 	err = git.Run(ctx, p.Environ, p.Environ, top, top, func(string) error { return nil }, "rev-parse", "--is-inside-work-tree")
 	if err != nil {
-		return &git.ForeignError{Top: top, Why: err.Error(), Cure: "git config --global --add safe.directory " + top}
+		return &git.ForeignError{Why: err.Error(), Cure: "git config --global --add safe.directory " + top}
 	}
 	return nil
 }

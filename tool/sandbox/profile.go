@@ -47,22 +47,22 @@ func profile(config Config, options Options, denied, protected []string) string 
 			write = append(write, cache.Own)
 		}
 	}
-	rule(&b, "allow file-read*", "subpath", read)
-	rule(&b, "allow file-write*", "subpath", write)
-	rule(&b, "deny file-write*", "subpath", protected)
-	rule(&b, "deny file-read* file-write* file-read-metadata", "subpath", denied)
+	rule(&b, "allow file-read*", read)
+	rule(&b, "allow file-write*", write)
+	rule(&b, "deny file-write*", protected)
+	rule(&b, "deny file-read* file-write* file-read-metadata", denied)
 	return b.String()
 }
 
 // rule writes a rule for paths.
-func rule(b *strings.Builder, what, filter string, paths []string) {
+func rule(b *strings.Builder, what string, paths []string) {
 	if len(paths) == 0 {
 		return
 	}
 	b.WriteString("(" + what)
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for _, path := range paths {
-		b.WriteString("\n (" + filter + ` "` + quote.Replace(path) + `")`)
+		b.WriteString("\n (subpath \"" + quote.Replace(path) + `")`)
 	}
 	b.WriteString(")\n")
 }

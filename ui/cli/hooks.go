@@ -226,7 +226,7 @@ func (x *extensions) extensionsQuestion(list []trust.Extension) screen.YesNo {
 
 // extensionQuestion shows an extension with the files that it names.
 func (x *extensions) extensionQuestion(e trust.Extension) screen.ExtensionQuestion {
-	q := screen.ExtensionQuestion{Dir: x.project.Root, Kind: e.Kind, Name: e.Name, Command: e.Command, Details: e.Details}
+	q := screen.ExtensionQuestion{Kind: e.Kind, Name: e.Name, Command: e.Command, Details: e.Details}
 	var all strings.Builder
 	for _, name := range e.Files {
 		data, err := os.ReadFile(filepath.Join(x.project.Root, name))

@@ -95,11 +95,7 @@ func (c *mcpCommand) open(ctx context.Context, word string, sign bool) (name str
 	}
 	i := slices.IndexFunc(servers, func(s extension.Server) bool { return s.Name == name })
 	if word != "" && i < 0 {
-		var names []string
-		for _, s := range servers {
-			names = append(names, s.Name)
-		}
-		return "", usage(word, "no such MCP server", "artoo mcp list, or artoo mcp add "+word+" URL; there are "+cmp.Or(strings.Join(names, ", "), "none"))
+		return "", usage(word, "no such MCP server", "artoo mcp list, or artoo mcp add "+word+" URL; there are "+cmp.Or(serverNames(servers), "none"))
 	}
 	if word != "" {
 		if err := c.app.cfg.Policy.CheckServer(servers[i]); err != nil {
@@ -108,9 +104,7 @@ func (c *mcpCommand) open(ctx context.Context, word string, sign bool) (name str
 	}
 	made := c.app.mcpConfig(servers)
 	if sign {
-		if c.sign, err = newSignIn(c.app, servers[i].CallbackPort); err != nil {
-			return "", err
-		}
+		c.sign = newSignIn(c.app, servers[i].CallbackPort)
 		made.Login, made.Redirect = c.sign.ask, c.sign.redirect
 	}
 	if word == "" || servers[i].URL != "" {
@@ -439,4 +433,13 @@ func (c *mcpCommand) prompt(ctx context.Context, words []string) error {
 		r.Content = append(r.Content, m.Content)
 	}
 	return c.print(words[1], r)
+}
+
+// serverNames are the names of servers in a row, "" for none.
+func serverNames(servers []extension.Server) string {
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, ", ")
 }

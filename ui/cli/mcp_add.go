@@ -188,11 +188,7 @@ func (c *mcpCommand) listForeign() error {
 			continue // it has no servers, or is not there
 		}
 		found = true
-		var names []string
-		for _, s := range servers {
-			names = append(names, s.Name)
-		}
-		line := fmt.Sprintf("artoo mcp import %s   %s", file, strings.Join(names, ", "))
+		line := fmt.Sprintf("artoo mcp import %s   %s", file, serverNames(servers))
 		if len(notes) > 0 {
 			line += fmt.Sprintf(" (%d cannot be taken)", len(notes))
 		}

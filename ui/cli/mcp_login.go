@@ -34,17 +34,17 @@ type signIn struct {
 }
 
 // newSignIn listens on the port, 0 for any.
-func newSignIn(a *app, port int) (*signIn, error) {
+func newSignIn(a *app, port int) *signIn {
 	s := &signIn{app: a, arrived: make(chan string, 1)}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		a.warn("no port for the answer of the browser (" + err.Error() + "): paste the address that it ends at")
 		s.redirect = "http://127.0.0.1:" + strconv.Itoa(cmp.Or(port, 41999)) + "/callback"
-		return s, nil
+		return s
 	}
 	s.redirect, s.listener = "http://"+listener.Addr().String()+"/callback", listener
 	go s.serve()
-	return s, nil
+	return s
 }
 
 func (s *signIn) close() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,84 +22,105 @@ import (
 	"artoo/tool/web"
 )
 
+// open opens the session and the project, and makes the agent that works on them.
 func (a *app) open(ctx context.Context) (err error) {
 	if err := a.models.transport(); err != nil {
 		return err
 	}
-	sessions, err := a.cfg.Paths.Sessions()
-	if err != nil && !a.cfg.Ephemeral {
+	var sessions agent.Sessions
+	if sessions, err = a.openSession(); err != nil {
 		return err
 	}
-	store := conversation.Store{Dir: sessions, OpenFile: a.process.openSession}
-	session, err := a.toResume(store)
-	if err != nil {
-		return err
-	}
-	if session != nil {
-		a.models.goOnWith(session)
-		defer func() {
-			if err != nil {
-				err = errors.Join(err, session.Close())
-			}
-		}()
-	}
+	defer func() {
+		if err != nil && sessions.First != nil {
+			err = errors.Join(err, sessions.First.Close())
+		}
+	}()
 	if err := a.models.choose(); err != nil {
 		return err
 	}
 	if a.layer != nil && isProgram(a.choice.Provider) {
-		return usage(a.workspace.layerOption(), a.choice.Provider+" runs tools of its own, which share no layer", "a model that is asked directly")
+		return usage(a.workspace.layerOption(), a.choice.Provider+" runs tools of its own, which share no layer",
+			"a model that is asked directly")
 	}
-	a.workspace.nameNoGit()
-	if err := a.workspace.nameHidden(); err != nil {
-		return err
-	}
-	opt, err := a.workspace.options(ctx)
+	opt, err := a.openProject(ctx)
 	if err != nil {
 		return err
 	}
-	a.environ = opt.Env.Environ
-	if a.layer == nil { // the unfinished changes of a killed artoo are in the project itself
-		a.workspace.recover(a.environ)
-	}
-	a.sweep()
-	tools, later, agents, err := a.tools()
-	if err != nil {
-		return err
-	}
-	if err := a.workspace.canCap(tools); err != nil {
-		return err
-	}
-	if err := a.extensions.nameOutsiders(); err != nil {
-		return err
-	}
-	if opt.Servers, err = a.workspace.servers(tools); err != nil {
+	opt.Sessions = sessions
+	if err := a.offerTools(&opt); err != nil {
 		return err
 	}
 	if err := a.openLedger(); err != nil {
 		return err
 	}
-	model, err := a.models.model(a.choice)
-	if err != nil {
+	if opt.Model, err = a.models.model(a.choice); err != nil {
 		return err
 	}
 	a.marks.lost = func(err error) {
 		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
 	}
 	opt.MCP, opt.ServersTrusted = a.mcpConfig(a.extensions.mcpServers()), a.extensions.repoSettings.trusted()
-	given := opt.Options
-	opt.Options = agent.Options{
-		Model: model, Fallbacks: a.models.fallbacks(), Tools: tools, PlanTools: later, SubAgents: agents, Skills: given.Skills, Env: given.Env, Policy: given.Policy, Workspace: given.Workspace,
-		Hooks:  a.extensions.hooks(),
-		Notice: given.Notice, SaveRule: a.extensions.saveRule, TrustPrograms: a.extensions.trustPrograms, Checks: a.checks(),
-		Limits: a.limits(), Ledger: a.ledger, Until: a.workspace.until(), Schema: a.schema, Telemetry: a.telemetry,
-		Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Headless: a.streams.headless && !a.canAsk() && a.outcome.approve == nil, Version: a.process.build().Version,
-			First: session},
-		Secrets:          agent.Secrets{Mask: a.mask, Settings: a.shown, Learn: a.parts.Learn, Begin: a.marks.begin, Begun: a.marks.belong},
-		Concurrency:      int(a.cfg.MaxConcurrentTools),
-		MaxContextTokens: int(a.cfg.MaxContextTokens), ToolResultMaxChars: int(a.cfg.ToolResultMaxChars),
-		Compact: agent.Compaction(a.cfg.Compact),
-	}
+	opt.Hooks, opt.SaveRule, opt.TrustPrograms = a.extensions.hooks(), a.extensions.saveRule, a.extensions.trustPrograms
+	opt.Fallbacks, opt.Limits, opt.Ledger = a.models.fallbacks(), a.limits(), a.ledger
+	opt.Until, opt.Schema, opt.Checks = a.workspace.until(), a.schema, a.checks()
+	opt.Secrets = agent.Secrets{Mask: a.mask, Settings: a.shown, Learn: a.parts.Learn, Begin: a.marks.begin, Begun: a.marks.belong}
+	opt.Telemetry, opt.Concurrency = a.telemetry, int(a.cfg.MaxConcurrentTools)
+	opt.MaxContextTokens, opt.ToolResultMaxChars = int(a.cfg.MaxContextTokens), int(a.cfg.ToolResultMaxChars)
+	opt.Compact = agent.Compaction(a.cfg.Compact)
 	a.agent, err = agent.ForProject(a.project.Dir, opt)
+	return err
+}
+
+// openSession opens the session to go on with, whose provider and model then answer. Without one First is nil.
+func (a *app) openSession() (s agent.Sessions, err error) {
+	s = agent.Sessions{Ephemeral: bool(a.cfg.Ephemeral), Version: a.process.build().Version,
+		Headless: a.streams.headless && !a.canAsk() && a.outcome.approve == nil}
+	dir, err := a.cfg.Paths.Sessions()
+	if err != nil && !s.Ephemeral {
+		return s, err
+	}
+	s.Store = conversation.Store{Dir: dir, OpenFile: a.process.openSession}
+	switch {
+	case a.cfg.Resume != "":
+		s.First, err = s.Store.Open(a.cfg.Resume)
+	case bool(a.cfg.Continue):
+		s.First, err = s.Store.Newest(a.project.Dir)
+	default:
+		return s, nil
+	}
+	if err == nil && s.First != nil {
+		a.models.goOnWith(s.First)
+	}
+	return s, err
+}
+
+// openProject finds how commands and servers run in the project, and puts right what a killed artoo left.
+func (a *app) openProject(ctx context.Context) (opt agent.ProjectOptions, err error) {
+	a.workspace.nameNoGit()
+	if err := a.workspace.nameHidden(); err != nil {
+		return opt, err
+	}
+	if opt, err = a.workspace.options(ctx); err != nil {
+		return opt, err
+	}
+	a.environ = opt.Env.Environ
+	if a.layer == nil { // the unfinished changes of a killed artoo are in the project itself
+		a.workspace.recover(a.environ)
+	}
+	a.sweep()
+	return opt, nil
+}
+
+// offerTools sets the tools, sub-agents and language servers that the model is offered.
+func (a *app) offerTools(opt *agent.ProjectOptions) (err error) {
+	if opt.Tools, opt.PlanTools, opt.SubAgents, err = a.tools(); err != nil {
+		return err
+	}
+	if err := cmp.Or(a.workspace.canCap(opt.Tools), a.extensions.nameOutsiders()); err != nil {
+		return err
+	}
+	opt.Servers, err = a.workspace.servers(opt.Tools)
 	return err
 }
 
@@ -126,17 +148,6 @@ func (a *app) checks() (checks []agent.Check) {
 	return checks
 }
 
-// toResume is the session to go on with, nil for a new one.
-func (a *app) toResume(store conversation.Store) (*conversation.Session, error) {
-	switch {
-	case a.cfg.Resume != "":
-		return store.Open(a.cfg.Resume)
-	case bool(a.cfg.Continue):
-		return store.Newest(a.project.Dir)
-	}
-	return nil, nil
-}
-
 // openLedger opens the ledger, which counts the spending of all runs. Without a home
 // there is no ledger, and no cap on a day's money could hold.
 func (a *app) openLedger() error {
@@ -157,10 +168,7 @@ const headlessSteps = 200
 
 func (a *app) steps() int {
 	if a.streams.headless && !a.cfg.IsSet("max_turns") {
-		if highest := a.cfg.Policy.HighestTurns(); highest > 0 {
-			return min(headlessSteps, highest)
-		}
-		return headlessSteps
+		return min(headlessSteps, cmp.Or(a.cfg.Policy.HighestTurns(), headlessSteps))
 	}
 	return int(a.cfg.MaxTurns)
 }

@@ -125,7 +125,6 @@ func (q ExtensionsQuestion) decided(yes bool) string {
 // ExtensionQuestion asks whether to approve a server or hook that a repository supplies. Its texts
 // may come from outside.
 type ExtensionQuestion struct {
-	Dir     string // the project's root
 	Kind    string // "hook" or "server"
 	Name    string
 	Command string   // the whole command

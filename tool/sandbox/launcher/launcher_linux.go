@@ -15,7 +15,8 @@ func init() {
 	case Name:
 		unix.Exit(serve())
 	case OverName:
-		unix.Exit(over())
+		over()
+		unix.Exit(1)
 	}
 }
 

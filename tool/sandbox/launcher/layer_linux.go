@@ -149,7 +149,7 @@ func (j *job) cache(c cache, n string) error {
 	}
 	if j.ReadOnly || j.bounded() {
 		if c.users {
-			return l.mount(c.to, "/proc", j.noExec())
+			return l.mount(c.to, j.noExec())
 		}
 		if j.bounded() {
 			return setattr(c.to, unix.MOUNT_ATTR_NOEXEC, false)
@@ -170,7 +170,7 @@ func (j *job) cache(c cache, n string) error {
 	if err := l.makeUpper(); err != nil {
 		return err
 	}
-	return l.mount(c.to, "/proc", 0)
+	return l.mount(c.to, 0)
 }
 
 // output has a directory of a job written. A link to it is refused.
@@ -259,7 +259,7 @@ func (j *job) lay(hidden []string) error {
 		} else if len(l.lower) == 1 {
 			continue
 		}
-		if err := l.mount(dir, "/proc", j.noExec()); err != nil {
+		if err := l.mount(dir, j.noExec()); err != nil {
 			return failed("lay a layer over "+dir, err)
 		}
 	}

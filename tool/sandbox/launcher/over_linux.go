@@ -5,20 +5,18 @@ package launcher
 import "golang.org/x/sys/unix"
 
 // over lays the layers of a frame and becomes the program in them. It returns where that fails.
-func over() int {
+func over() {
 	var o Over
 	if _, err := ReadFrame(FD, &o); err != nil {
-		return 1
+		return
 	}
 	if err := o.lay(); err != nil {
 		_ = WriteFrame(FD, Answer{Say: SayFailed, Why: err.Error()}) // artoo sees the end of the socket, too
-		return 1
+		return
 	}
-	if err := WriteFrame(FD, Answer{Say: SayReady}); err != nil {
-		return 1
+	if err := WriteFrame(FD, Answer{Say: SayReady}); err == nil {
+		_ = unix.Exec("/proc/self/exe", o.Args, o.Env) // where it fails, artoo sees the end of the socket
 	}
-	_ = unix.Exec("/proc/self/exe", o.Args, o.Env) // where it fails, artoo sees the end of the socket
-	return 1
 }
 
 // lay makes the tree in which the program runs, and gives up the rights that this took.
@@ -31,7 +29,7 @@ func (o *Over) lay() error {
 		if err := l.makeUpper(); err != nil {
 			return failed("make a layer", err)
 		}
-		if err := l.mount(dir, "/proc", 0); err != nil {
+		if err := l.mount(dir, 0); err != nil {
 			return failed("lay a layer over "+dir, err)
 		}
 	}

@@ -171,9 +171,9 @@ type layers struct {
 	upper, work string
 }
 
-// mount mounts them as one. Paths go by descriptors, seen below proc: the kernel
-// takes no more than a page of options, and colons part them.
-func (l layers) mount(to, proc string, flags uintptr) error {
+// mount mounts them as one. Paths go by descriptors: the kernel takes no more than a page of options, and colons part
+// them.
+func (l layers) mount(to string, flags uintptr) error {
 	parts := l.lower
 	if l.upper != "" {
 		parts = append(parts[:len(parts):len(parts)], l.upper, l.work)
@@ -185,7 +185,7 @@ func (l layers) mount(to, proc string, flags uintptr) error {
 			return err
 		}
 		defer unix.Close(fd)
-		short = append(short, proc+"/self/fd/"+strconv.Itoa(fd))
+		short = append(short, "/proc/self/fd/"+strconv.Itoa(fd))
 	}
 	n := len(l.lower)
 	options := "lowerdir=" + strings.Join(short[:n], ":") + ",userxattr,index=off,xino=off"
@@ -304,7 +304,7 @@ func tryLayer(in string) error {
 	if err := unix.Setxattr(l.upper, "user.overlay.try", []byte("y"), 0); err != nil {
 		return failed("set an attribute", err)
 	}
-	if err := l.mount(at+"/lower", "/proc", 0); err != nil {
+	if err := l.mount(at+"/lower", 0); err != nil {
 		return failed("mount an overlay", err)
 	}
 	return unix.Unmount(at+"/lower", unix.MNT_DETACH)
