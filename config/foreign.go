@@ -77,7 +77,7 @@ func ForeignVariables() []Foreign {
 		{"LC_ALL", "whether the terminal shows UTF-8"},
 		{"LC_CTYPE", "as LC_ALL, after it"},
 		{"LANG", "as LC_ALL, after both"},
-		{"SSH_CONNECTION", "a slower progress line over ssh; /copy does not fill the clipboard there; no browser is opened"},
+		{"SSH_CONNECTION", "a slower progress line over ssh, and output as fast as the terminal says that it shows it; /copy does not fill the clipboard there; no browser is opened"},
 		{"SSH_TTY", "as SSH_CONNECTION"},
 		{"container", "not empty: root in a container may work in a project"},
 		{"KUBERNETES_SERVICE_HOST", "as container"},

@@ -74,7 +74,7 @@ func childTalk() int {
 			Out: os.Stdout, Err: os.Stderr, OutTTY: true, ErrTTY: true, Conversation: true,
 			Profile: screen.Rich, UTF8: true,
 		}),
-		Options: prompt.Options{In: os.Stdin, Tty: os.Stderr, Size: func() (int, int) {
+		Options: prompt.Options{Device: prompt.Device{In: os.Stdin, Tty: os.Stderr}, Size: func() (int, int) {
 			if narrow.Load() {
 				panic("the size broke")
 			}

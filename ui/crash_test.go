@@ -58,8 +58,9 @@ func childCrash() int {
 	var err error
 	term, err = New(Options{
 		Agent: childAgent(), Program: breakingProgram{}, Models: &testProgram{}, Sender: s, Profile: profile,
-		Screen:  newTestScreen(os.Stdout, os.Stderr, profile, nil),
-		Options: prompt.Options{In: os.Stdin, Tty: os.Stderr, Clock: prompt.Clock{Now: now}, Ending: prompt.Ending{Crash: crash}},
+		Screen: newTestScreen(os.Stdout, os.Stderr, profile, nil),
+		Options: prompt.Options{Device: prompt.Device{In: os.Stdin, Tty: os.Stderr},
+			Clock: prompt.Clock{Now: now}, Ending: prompt.Ending{Crash: crash}},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -252,7 +252,8 @@ func (k *talk) start(in io.Reader, status io.Writer, change func(*Options)) {
 	k.Helper()
 	opt := Options{
 		Agent: testAgent(k), Sender: k.sender, Profile: screen.Rich,
-		Options: prompt.Options{In: in, Size: func() (int, int) { return 80, 24 }, Clock: prompt.Clock{Now: k.clock.Now, After: k.clock.After}},
+		Options: prompt.Options{Device: prompt.Device{In: in}, Size: func() (int, int) { return 80, 24 },
+			Clock: prompt.Clock{Now: k.clock.Now, After: k.clock.After}},
 	}
 	opt.Program, opt.Models = &testProgram{agent: opt.Agent}, &testProgram{agent: opt.Agent}
 	if change != nil {

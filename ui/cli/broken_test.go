@@ -38,7 +38,8 @@ func broken(where string) int {
 		}
 		t, err := ui.New(ui.Options{
 			Agent: scripted, Sender: breaking{}, Program: program{a}, Models: a.models, Screen: a.screen, Profile: screen.Rich,
-			Options: prompt.Options{In: os.Stdin, Tty: os.Stderr, Ending: prompt.Ending{Crash: a.crash, Quit: a.quit}},
+			Options: prompt.Options{Device: prompt.Device{In: os.Stdin, Tty: os.Stderr},
+				Ending: prompt.Ending{Crash: a.crash, Quit: a.quit}},
 		})
 		if err != nil {
 			return err

@@ -31,6 +31,8 @@ type streams struct {
 	watched      bool // stderr is a terminal with artoo in its foreground
 
 	outputs []*prompt.Output // the screen writes them to terminals
+	// far is the one whose terminal stdin reads, over ssh; else nil.
+	far *prompt.Output
 }
 
 func (s *session) look(given bool) streams {
@@ -102,10 +104,10 @@ func (s *session) newScreen() *screen.Screen {
 		o.OutPipe = stdout.Mode()&os.ModeNamedPipe != 0
 	}
 	one := o.OutTTY && o.ErrTTY && sameFile(s.process.Out, s.process.Err)
-	if o.Err = s.terminalOutput(o.Err, o.ErrTTY, o); one {
+	if o.Err = s.terminalOutput(s.process.Err, o.ErrTTY, o); one {
 		o.Out = o.Err
 	} else {
-		o.Out = s.terminalOutput(o.Out, o.OutTTY, o)
+		o.Out = s.terminalOutput(s.process.Out, o.OutTTY, o)
 	}
 	if json := []string{string(headless.JSON), string(headless.JSONL)}; s.streams.headless && (cfg.Schema != "" || slices.Contains(json, cfg.Output)) {
 		o.Out, o.OutTTY, o.OutPipe, o.Hold = io.Discard, false, false, true // stdout is the JSON's
@@ -114,7 +116,7 @@ func (s *session) newScreen() *screen.Screen {
 }
 
 // terminalOutput lets an interrupt discard output that a slow terminal has not shown.
-func (s *session) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer {
+func (s *session) terminalOutput(w *os.File, tty bool, o screen.Options) io.Writer {
 	if !tty || s.streams.headless {
 		return w
 	}
@@ -125,7 +127,11 @@ func (s *session) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Wri
 			reset = "\x18\x1b]8;;\x1b\\\x1b[0m\n"
 		}
 	}
-	out := prompt.NewOutput(w, reset)
+	far := o.SSH && sameFile(w, s.process.In)
+	out := prompt.NewOutput(w, reset, far)
+	if far {
+		s.streams.far = out
+	}
 	s.streams.outputs = append(s.streams.outputs, out)
 	return out
 }

@@ -77,8 +77,9 @@ func (a *app) converse(ctx context.Context, first string) error {
 	t, err := ui.New(ui.Options{
 		Agent: a.agent, Program: program{a}, Models: a.models, Screen: a.screen, Profile: profile, First: first,
 		Notify: notify, Offer: a.offerNotify(profile, &notify), StatusLine: status, Trust: a.askFirst(),
-		Options: prompt.Options{In: a.process.In, Tty: a.process.Err, Size: a.size, History: history, ViKeys: a.cfg.EditMode == "vi",
-			Lines: bool(a.cfg.Interactive), Ending: prompt.Ending{Crash: a.crash, Quit: a.quit, Exit: a.process.Exit}},
+		Options: prompt.Options{Device: prompt.Device{In: a.process.In, Tty: a.process.Err, Far: a.streams.far},
+			Size: a.size, History: history, ViKeys: a.cfg.EditMode == "vi", Lines: bool(a.cfg.Interactive),
+			Ending: prompt.Ending{Crash: a.crash, Quit: a.quit, Exit: a.process.Exit}},
 		Piped: !a.streams.out, Discard: a.discard,
 		Children: ui.Children{Environ: a.process.Environ, Path: a.path, KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
 	})

@@ -19,27 +19,37 @@ type input struct {
 	waiter *fileWaiter // nil where the reader cannot be waited for
 	now    func() time.Time
 	chunks chan chunk
-	held   []chunk // taken out of chunks already, to be dealt with first
+	// pace hears answers in the input; it may be nil.
+	pace *pace
+	held []chunk // taken out of chunks already, to be dealt with first
 
 	requests chan func() (again bool) // done between two reads; again: read on after the end of the input
 	quit     chan struct{}
 	ended    chan struct{}
 }
 
-const readSize = 4096
+const (
+	readSize = 4096
+	// chunksAhead is how much is read while the one who takes it waits to write: the terminal's answer, which lets
+	// it write, may stand behind keys.
+	chunksAhead = 64
+)
 
 // startInput starts the pump. An *os.File is waited for before it is read.
-func startInput(reader io.Reader, now func() time.Time) (*input, error) {
-	w, err := newWaiter(reader)
+func startInput(d Device, now func() time.Time) (*input, error) {
+	w, err := newWaiter(d.In)
 	if err != nil {
 		return nil, err
 	}
 	in := &input{
-		reader: reader, waiter: w, now: now,
-		chunks:   make(chan chunk),
+		reader: d.In, waiter: w, now: now,
+		chunks:   make(chan chunk, chunksAhead),
 		requests: make(chan func() bool, 4),
 		quit:     make(chan struct{}),
 		ended:    make(chan struct{}),
+	}
+	if d.Far != nil {
+		in.pace = d.Far.pace
 	}
 	go in.run()
 	return in, nil
@@ -74,7 +84,7 @@ func (in *input) run() {
 func (in *input) read() bool {
 	buf := make([]byte, readSize)
 	n, err := in.reader.Read(buf)
-	if n > 0 && !in.deliver(chunk{data: buf[:n]}) {
+	if data := in.pace.hear(buf[:n]); len(data) > 0 && !in.deliver(chunk{data: data}) {
 		return false
 	}
 	if err != nil {
@@ -95,6 +105,7 @@ func (in *input) deliver(c chunk) bool {
 
 // stop ends the pump; a reader that cannot be waited for ends with the next read.
 func (in *input) stop() error {
+	in.pace.hush()
 	close(in.quit)
 	if in.waiter == nil {
 		return nil
@@ -110,6 +121,7 @@ func (in *input) pause() (resume func()) {
 	if in.waiter == nil {
 		return func() {}
 	}
+	again := in.pace.hush()
 	paused, resumed := make(chan struct{}), make(chan struct{})
 	in.ask(func() (again bool) {
 		close(paused)
@@ -124,7 +136,7 @@ func (in *input) pause() (resume func()) {
 		case c := <-in.chunks:
 			in.held = append(in.held, c)
 		case <-paused:
-			return func() { close(resumed) }
+			return func() { close(resumed); again() }
 		case <-in.ended:
 			return func() {}
 		}

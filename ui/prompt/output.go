@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -24,6 +25,8 @@ type Output struct {
 	reset    string
 	now      func() time.Time
 	throttle *throttle // used by writers
+	// pace stands in its place for a terminal far away; it is nil for another.
+	pace *pace
 
 	mu      sync.Mutex
 	since   time.Time // since when a chunk is written or waits to be; zero between chunks
@@ -33,9 +36,12 @@ type Output struct {
 }
 
 // NewOutput makes an Output. reset is written after text was thrown away: a row, a style or a
-// sequence may have been open.
-func NewOutput(out io.Writer, reset string) *Output {
+// sequence may have been open. far says that the terminal is at the other end of an ssh connection.
+func NewOutput(out io.Writer, reset string, far bool) *Output {
 	o := &Output{out: out, reset: reset, now: time.Now}
+	if far {
+		o.pace = newPace()
+	}
 	o.flush, o.waiting = terminalQueue(out)
 	o.throttle = newThrottle(newReadWatcher(out), o.now)
 	return o
@@ -53,20 +59,37 @@ func (o *Output) Write(p []byte) (int, error) {
 				return written, err
 			}
 		}
-		room := o.throttle.room(min(outputChunk, len(p)-written))
-		if room == 0 {
+		n, err := o.piece(p[written:])
+		if n == 0 && err == nil {
 			continue
 		}
-		began := o.now()
-		n, err := o.out.Write(p[written : written+room])
 		written += n
-		o.throttle.wrote(n, o.now().Sub(began))
 		o.done(written == len(p))
 		if err != nil {
 			return written, err
 		}
 	}
 	return len(p), nil
+}
+
+// piece writes as much of a text as there is room for.
+func (o *Output) piece(text []byte) (int, error) {
+	if o.pace != nil {
+		room, query := o.pace.next(text)
+		if room == 0 {
+			return 0, nil
+		}
+		n, err := o.out.Write(append(slices.Clip(text[:room]), query...))
+		return min(n, room), err
+	}
+	room := o.throttle.room(min(outputChunk, len(text)))
+	if room == 0 {
+		return 0, nil
+	}
+	began := o.now()
+	n, err := o.out.Write(text[:room])
+	o.throttle.wrote(n, o.now().Sub(began))
+	return n, err
 }
 
 func (o *Output) start() (lead string, void bool) {
@@ -107,6 +130,7 @@ func (o *Output) Discard() (bool, error) {
 		return false, nil
 	}
 	o.cut, o.restart = !o.since.IsZero(), true
+	o.pace.forget()
 	if o.flush == nil {
 		return true, nil
 	}

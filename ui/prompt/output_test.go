@@ -88,7 +88,7 @@ func (l *slowLine) drained(wait time.Duration) bool {
 func (l *slowLine) works() bool { return !l.mute }
 
 func (l *slowLine) output() *Output {
-	o := NewOutput(l, "<reset>\n")
+	o := NewOutput(l, "<reset>\n", false)
 	o.flush, o.throttle = l.flush, newThrottle(l, o.now)
 	return o
 }
@@ -176,7 +176,7 @@ func TestALineThatStandsStillForAWhileGetsAll(t *testing.T) {
 func TestAnInterruptThrowsNothingAwayOnAFastLine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	o := NewOutput(&out, "<reset>")
+	o := NewOutput(&out, "<reset>", false)
 	o.flush = func() error { t.Error("flushed"); return nil }
 	for range 3 {
 		if _, err := o.Write([]byte(strings.Repeat("y", 1000))); err != nil {

@@ -16,14 +16,21 @@ import (
 	"time"
 )
 
-// Options name the source of lines and the caller's funcs for keys and events. In and Screen
-// have to be set.
-type Options struct {
+// Device is where the user sits.
+type Device struct {
 	// In is where lines are read; an *os.File where it is a terminal. Nothing else may read it
 	// before Close.
 	In io.Reader
 	// Tty is the terminal's output for children; nil where there is none.
-	Tty    *os.File
+	Tty *os.File
+	// Far is the output to the terminal that In reads, where it is at the other end of an ssh connection; else nil.
+	Far *Output
+}
+
+// Options name the source of lines and the caller's funcs for keys and events. In and Screen
+// have to be set.
+type Options struct {
+	Device
 	Screen Screen
 	// Size is the terminal's columns and rows, asked before each drawing; nil
 	// means 80 and 24. Absurd sizes do no harm.
@@ -212,7 +219,7 @@ func Open(o Options) (*Prompt, error) {
 	if o.Quit == nil {
 		o.Quit = func() { o.Screen.Note("error: " + DieOfQuit().Error()) }
 	}
-	in, err := startInput(o.In, o.Clock.Now)
+	in, err := startInput(o.Device, o.Clock.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +238,7 @@ func Open(o Options) (*Prompt, error) {
 	}
 	p.reader = lines
 	if p.typed && !o.Plain {
-		if err := p.openKeyboard(file); err != nil {
+		if err := p.openKeyboard(file, in); err != nil {
 			p.screen.Note("plain lines: " + err.Error())
 		}
 	}
@@ -241,7 +248,7 @@ func Open(o Options) (*Prompt, error) {
 	return p, nil
 }
 
-func (p *Prompt) openKeyboard(file *os.File) error {
+func (p *Prompt) openKeyboard(file *os.File, in *input) error {
 	modes, err := newTTYModes(file, forEditing)
 	if err != nil {
 		return err
@@ -252,6 +259,7 @@ func (p *Prompt) openKeyboard(file *os.File) error {
 		return err
 	}
 	p.modes = modes
+	in.pace.listen()
 	p.keys = newKeyboard(p, newEditor(old), history.add)
 	p.reader = p.keys
 	return nil

@@ -25,7 +25,7 @@ func openOutput(t *testing.T) (*Output, *os.File) {
 	if _, err := term.MakeRaw(int(slave.Fd())); err != nil {
 		t.Fatal(err)
 	}
-	return NewOutput(slave, "<reset>\n"), master
+	return NewOutput(slave, "<reset>\n", false), master
 }
 
 // slowReader reads so many bytes a second.
