@@ -230,7 +230,7 @@ check-release:
 
 # All cases of the tests of which make test tries a sample: kills and faults at each write, hostile and random lines in
 # each mode and as each user, small windows, a log cut at each byte. Each has Any in its name, by which it is found here.
-SWEEPS = $$(grep -rlE 'sweep\.(Cases|Whole)' --include='*_test.go' . | sed 's,/[^/]*$$,,' | sort -u)
+SWEEPS = $$(grep -rlE 'sweep\.(Cases|Of|Whole)' --include='*_test.go' . | sed 's,/[^/]*$$,,' | sort -u)
 crash: export SWEEP = all
 crash:
 	@echo "$(GO) test -run Any, all cases"; $(REPORT) $(GO) test $(FLAGS) -timeout 30m $(TESTS) -run Any $(SWEEPS)

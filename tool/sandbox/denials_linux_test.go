@@ -208,8 +208,8 @@ func layerEnds(t *testing.T, memory bool) {
 	for _, c := range []struct{ line, limit string }{
 		{"head -c 20000000 /dev/zero > big; exit 1", "8 MB of layer"},
 		{"truncate -s 900G big", "8 MB in one file"},
-		{"head -c 5000000 /dev/zero > a; head -c 5000000 /dev/zero > b; while :; do :; done", "8 MB of layer"},
-		{"head -c 5000000 /dev/zero > $TMPDIR/a; head -c 5000000 /dev/zero > $TMPDIR/b; while :; do :; done", "8 MB of layer"},
+		{"head -c 5000000 /dev/zero > a; head -c 5000000 /dev/zero > b; sleep 60", "8 MB of layer"},
+		{"head -c 5000000 /dev/zero > $TMPDIR/a; head -c 5000000 /dev/zero > $TMPDIR/b; sleep 60", "8 MB of layer"},
 		{"i=0; while :; do mkdir c$i; : > c$i/f$i; i=$((i+1)); done", "300 files"},
 		{"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32; do sleep 60 & done; wait", "30 processes"},
 		{"(head -c 170000000 /dev/zero; sleep 60) | tail -c 170000000", "150 MB of memory in a process"},

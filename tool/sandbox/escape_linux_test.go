@@ -111,7 +111,7 @@ func TestNothingGetsOutOfAnyPlace(t *testing.T) {
 					return !a.within(place) || !a.found()
 				})
 				var tried []attempt
-				for _, i := range sweep.Cases(t, 60, len(here)) {
+				for _, i := range sweep.Cases(t, 32, len(here)) {
 					tried = append(tried, here[i])
 				}
 				w.tryAll(t, s, options, string(mechanism.facts.Mechanism), tried)

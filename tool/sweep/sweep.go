@@ -47,6 +47,15 @@ func Cases(t testing.TB, sample, all int) []int {
 	return cases
 }
 
+// Of returns those of all cases that Cases chooses.
+func Of[T any](t testing.TB, sample int, all []T) (some []T) {
+	t.Helper()
+	for _, i := range Cases(t, sample, len(all)) {
+		some = append(some, all[i])
+	}
+	return some
+}
+
 func upTo(n int) []int {
 	cases := make([]int, n)
 	for i := range cases {

@@ -22,6 +22,7 @@ import (
 
 	"artoo/provider/providertest"
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 	"artoo/ui/result"
 )
 
@@ -303,13 +304,10 @@ func TestAStoppedTaskLeavesASession(t *testing.T) {
 	}
 }
 
-// Forty programs in one home, begun at once: each has its session, and the ledger their sum.
-func TestFortyRunsShareAStateDirectory(t *testing.T) {
+// Programs in one home, begun at once, forty at most: each has its session, and the ledger their sum.
+func TestAnyNumberOfRunsShareAStateDirectory(t *testing.T) {
 	t.Parallel()
-	runs := 40
-	if testing.Short() {
-		runs = 12
-	}
+	runs := len(sweep.Cases(t, 12, 40))
 	f := newFleet(t, 1, func(int) fault { return fault{1, providertest.Anthropic(providertest.Text("Seen."))} })
 	var group sync.WaitGroup
 	for range runs {

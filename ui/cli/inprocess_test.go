@@ -19,6 +19,7 @@ import (
 	"artoo/provider/providertest"
 	"artoo/tool/environ"
 	"artoo/tool/sandbox"
+	"artoo/tool/sweep"
 )
 
 // ran runs artoo in this process, or as it is shipped with -shipped, and returns its exit status and outputs together.
@@ -38,6 +39,16 @@ func ran(t testing.TB, dir string, vars []string, stdin string, args ...string) 
 		t.Fatal(err)
 	}
 	return stdout + stderr, code
+}
+
+// sampled are the cases that a test tries which calls ran: as artoo is shipped all of them, since make crash runs it in
+// this process.
+func sampled[T any](t testing.TB, sample int, all []T) []T {
+	t.Helper()
+	if *shippedOnly {
+		sample = len(all)
+	}
+	return sweep.Of(t, sample, all)
 }
 
 // runHere runs Main in this process, with pipes for its streams as a script's program has them, and returns its exit

@@ -13,16 +13,17 @@ import (
 
 	"artoo/provider/providertest"
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 )
 
-// TestMachinesWithoutLayers runs lines headless where the kernel gives no namespaces, and
+// TestAnyLineOnMachinesWithoutLayers runs lines headless where the kernel gives no namespaces, and
 // where nothing confines.
-func TestMachinesWithoutLayers(t *testing.T) {
+func TestAnyLineOnMachinesWithoutLayers(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
 	origin := projectFrom(t, `echo hello > notes.txt; printf 'all:\n\techo made > notes.txt\n' > Makefile`)
 	const landlock, none, lost = "landlock", "none", "lost"
-	for _, row := range []struct {
+	for _, row := range sweep.Of(t, 8, []struct {
 		place, line string
 		options     string // of artoo; trust and on are not: the project is trusted to run its programs, ARTOO_SANDBOX=on
 		project     string // a shell line that changes the project beforehand
@@ -63,7 +64,7 @@ func TestMachinesWithoutLayers(t *testing.T) {
 		{landlock, "cat notes.txt", "-o json", "", 0, `"sandbox":"landlock","stdin"`, false},
 		{lost, "sed -n 1p notes.txt", "-o json --allow bash(sed:*)", "", 0, `"sandbox":"none","unconfined":"lost: `, false},
 		{lost, "sed -n 1p notes.txt", "", "", 6, "denied", false},
-	} {
+	}) {
 		t.Run(fmt.Sprint(row.place, " ", row.line, " ", row.options, " ", row.project), func(t *testing.T) {
 			t.Parallel()
 			if row.place != none { // Landlock alone is tried where namespaces were switched off.

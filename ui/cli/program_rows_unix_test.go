@@ -269,7 +269,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	const moments = 50 // of a session
 	whole := moment(t, time.Minute)
 	gate := make(chan struct{}, 4) // few processes at a time
-	cases := sweep.Cases(t, 3, moments)
+	cases := sweep.Cases(t, 2, moments)
 	t.Run("moments", func(t *testing.T) {
 		for _, i := range cases {
 			t.Run(strconv.Itoa(i), func(t *testing.T) {

@@ -244,7 +244,7 @@ func TestAKillAfterAnyWriteOfTheProgramLosesNothing(t *testing.T) {
 	}
 	writes := whole.writes()
 	kinds := []string{crashKill, crashFull, crashShort, crashFail}
-	for _, i := range sweep.Cases(t, 3, writes*len(kinds)) {
+	for _, i := range sweep.Cases(t, 2, writes*len(kinds)) {
 		kind, n := kinds[i%len(kinds)], 1+i/len(kinds)
 		t.Run(fmt.Sprintf("%s at write %d of %d", kind, n, writes), func(t *testing.T) {
 			t.Parallel()

@@ -202,12 +202,15 @@ func (f *fifty) say(text string) (told []string) {
 }
 
 // A model with a small window is never a dead end: each of fifty turns ends in an
-// answer, or in an error whose advice works. make crash tries twice as many seeds.
+// answer, or in an error whose advice works. make crash tries each with both sizes of a token, and twice as many seeds.
 func TestAnySmallWindowIsNoDeadEnd(t *testing.T) {
 	t.Parallel()
 	for w, wire := range allWires() {
 		for i, window := range []int{4096, 8192, 32_768} {
 			for k, per := range []int{1, 4} {
+				if !sweep.Whole(t) && k != (w+i)%2 {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s/%d/%d", wire.name, window, per), func(t *testing.T) {
 					t.Parallel()
 					// The differences between seeds are tested on every wire in every window,
