@@ -176,7 +176,7 @@ func (b *Bisection) script(n int) (string, error) {
 		case journal.Link:
 			fmt.Fprintf(&s, "mkdir -p -- %s; ln -s -- %s\n", shell.Quote(filepath.Dir(to)), shell.Quote(state.Target, to))
 		case journal.File:
-			data, err := b.journal.Content(state)
+			data, err := b.journal.Content(path, state)
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", path, err)
 			}

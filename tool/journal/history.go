@@ -26,10 +26,8 @@ func (j *Journal) History(ctx context.Context) (h History, err error) {
 		}
 		records = append(records, r)
 		for _, c := range r.changes {
-			for _, s := range []State{c.Before, c.After} {
-				if !j.kept(s) {
-					lacks[c.Path] = j.lack(c.Path, s)
-				}
+			if !j.kept(c.Before) {
+				lacks[c.Path] = j.lack(c.Path, c.Before)
 			}
 			if before, ok := last[c.Path]; ok && !same(before, c.Before) {
 				lacks[c.Path] = Lack{Path: c.Path, Why: ChangedSince}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 )
@@ -203,7 +204,7 @@ func (b *backwards) merge(path *back, c Change) bool {
 	var contents [3][]byte
 	for i, s := range []State{c.After, c.Before, path.target} {
 		var err error
-		if contents[i], err = j.Content(s); err != nil || s.Kind != File && s.Kind != Absent {
+		if contents[i], err = j.Content(c.Path, s); err != nil || s.Kind != File && s.Kind != Absent {
 			return false
 		}
 	}
@@ -343,18 +344,28 @@ func (j *Journal) Turns() (turns []int) {
 	return turns
 }
 
-// Content is the content of a file of a change, or the target of a link. It is an error if
-// that was not kept.
-func (j *Journal) Content(s State) ([]byte, error) {
-	switch {
-	case s.Kind == Link:
+// Content is the content of a file of a change, or the target of a link: the kept one, else that of the file at the
+// path if it is still as it was then.
+func (j *Journal) Content(path string, s State) ([]byte, error) {
+	switch s.Kind {
+	case Link:
 		return []byte(s.Target), nil
-	case s.Kind != File:
+	case File:
+	default:
 		return nil, nil
-	case !j.kept(s):
-		return nil, fmt.Errorf("the content is not kept (%d bytes)", s.Size)
 	}
-	from, err := j.openKept(Change{After: s})
+	open := func() (*os.File, error) { return j.openKept(s) }
+	if !j.kept(s) {
+		now, err := j.look(j.life, path, hashOnly)
+		if err != nil || j.cfg.Denied(path) || now.Kind != File || !sameContent(now, s) {
+			return nil, cmp.Or(err, fmt.Errorf("the content is not kept (%d bytes)", s.Size))
+		}
+		open = func() (*os.File, error) {
+			f, _, err := j.place.openFile(path)
+			return f, err
+		}
+	}
+	from, err := open()
 	if err != nil {
 		return nil, err
 	}

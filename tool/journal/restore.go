@@ -346,21 +346,19 @@ func (r *restore) chmod(op Change, mode fs.FileMode) error {
 // make makes the file that a path is to be under another name.
 func (r *restore) make(dir int, name string, op Change) (stat, error) {
 	if !r.linkPeer(dir, name, op) {
-		if err := r.build(dir, name, op); err != nil {
-			return stat{}, err
+		err := r.build(dir, name, &op)
+		if err == nil && op.After.Stamp.Mtime != 0 && op.After.Kind == File {
+			err = setTime(dir, name, op.After)
 		}
-		if mtime := op.After.Stamp.Mtime; mtime != 0 && op.After.Kind == File {
-			at := unix.NsecToTimespec(mtime)
-			if err := unix.UtimesNanoAt(dir, name, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-				return stat{}, err
-			}
+		if err != nil {
+			return stat{}, err
 		}
 	}
 	return statAt(dir, name)
 }
 
-// build makes, of the kept contents, the file or link that a path is to be.
-func (r *restore) build(dir int, name string, op Change) error {
+// build makes the file or link that a path is to be, of the layer, with its time there, or of the kept contents.
+func (r *restore) build(dir int, name string, op *Change) error {
 	if err := r.j.at("temp"); err != nil {
 		return err
 	}
@@ -375,12 +373,15 @@ func (r *restore) build(dir int, name string, op Change) error {
 	if err != nil {
 		return err
 	}
-	err = r.copy(file, op)
+	ofLayer, err := r.copy(file, op)
 	keepOwnerAt(dir, name, op.After)
-	if err = errors.Join(err, file.Chmod(op.After.Mode), file.Close()); err != nil {
-		return errors.Join(err, unix.Unlinkat(dir, name, 0))
+	if err = errors.Join(err, file.Chmod(op.After.Mode), file.Close()); err == nil && ofLayer {
+		err = setTime(dir, name, op.After)
 	}
-	return nil
+	if err != nil {
+		err = errors.Join(err, unix.Unlinkat(dir, name, 0))
+	}
+	return err
 }
 
 // linkPeer makes another name of the path's peer, if that is there as it was.
@@ -658,7 +659,7 @@ func (r *restore) stage(q *quarantine, op *Change) error {
 	if err != nil {
 		return err
 	}
-	if err := r.build(int(q.dir.Fd()), slot, *op); err != nil {
+	if err := r.build(int(q.dir.Fd()), slot, op); err != nil {
 		return err
 	}
 	st, err := q.holds(slot, op.After.Hash)
@@ -740,48 +741,35 @@ func (r *restore) release() {
 	r.leases = nil
 }
 
-// copy writes the content that is expected, without the holes of a file.
-func (r *restore) copy(dest *os.File, op Change) error {
+// copy writes the content that is expected, without the holes of a file that has no hash yet. One of the layer is as it
+// is there, whose size and time it notes.
+func (r *restore) copy(dest *os.File, op *Change) (ofLayer bool, err error) {
 	var from *os.File
-	var err error
-	if r.from == nil || r.j.kept(op.After) {
-		from, err = r.j.openKept(op)
-	} else {
+	if ofLayer = r.from != nil && !r.j.kept(op.After); ofLayer {
 		from, err = r.from.Open(Abs(r.j.cfg.Root, op.Path))
+	} else {
+		from, err = r.j.openKept(op.After)
 	}
 	if err != nil {
-		return err
+		return ofLayer, err
 	}
 	defer from.Close()
-	if op.After.Size > maxRead && op.After.Hash == "" {
-		return copySparse(r.ctx, dest, from, op.After.Size)
+	if ofLayer {
+		info, err := from.Stat()
+		if err != nil {
+			return ofLayer, err
+		}
+		op.After.Size, op.After.Stamp.Mtime = info.Size(), info.ModTime().UnixNano()
+	}
+	if op.After.Hash == "" {
+		return ofLayer, copySparse(r.ctx, dest, from, op.After.Size)
 	}
 	h := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(dest, h), text.Reader(r.ctx, from)); err != nil {
-		return err
+		return ofLayer, err
 	}
-	if sum := hex.EncodeToString(h.Sum(nil)); op.After.Hash != "" && op.After.Hash != sum {
-		return damaged(from.Name())
+	if sum := hex.EncodeToString(h.Sum(nil)); op.After.Hash != sum {
+		err = damaged(from.Name())
 	}
-	return nil
-}
-
-// stripAttributes takes extended attributes from a file: they may be of the layer that
-// it comes from, or make a program of it that may do more. It reports whether none is left.
-func stripAttributes(fd int) bool {
-	size, err := unix.Flistxattr(fd, nil)
-	if err != nil || size == 0 {
-		return size == 0 || errors.Is(err, errors.ErrUnsupported)
-	}
-	buf := make([]byte, size)
-	if size, err = unix.Flistxattr(fd, buf); err != nil {
-		return false
-	}
-	for name := range strings.SplitSeq(strings.TrimRight(string(buf[:size]), "\x00"), "\x00") {
-		// Every file has this one where there are such labels, and no process can remove it.
-		if name != "security.selinux" && unix.Fremovexattr(fd, name) != nil {
-			return false
-		}
-	}
-	return true
+	return ofLayer, err
 }

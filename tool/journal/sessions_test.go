@@ -163,9 +163,9 @@ func TestTheDiffOfATurnIsKept(t *testing.T) {
 		t.Helper()
 		var got []string
 		for _, c := range changes {
-			before, err := p.Content(c.Before)
+			before, err := p.Content(c.Path, c.Before)
 			p.ok(err)
-			after, err := p.Content(c.After)
+			after, err := p.Content(c.Path, c.After)
 			p.ok(err)
 			got = append(got, c.Path+": "+string(before)+string(after))
 		}
@@ -176,6 +176,30 @@ func TestTheDiffOfATurnIsKept(t *testing.T) {
 	check(p.Diff(), "a: 1\n4\n", "b: new\n")
 	p.undo(1)
 	check(p.Diff(), "a: 1\n3\n")
+}
+
+// A content that is not kept is that of the project's file, as long as it is the one of then.
+func TestAContentThatIsNotKeptIsTheFilesIfItIsTheSame(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, nil)
+	p.cfg.MaxSession = 3
+	p.cfg.Denied = func(path string) bool { return path == "denied" }
+	p.reopen()
+	made := p.command(1, func() { p.write("a", "artoo's\n"); p.write("denied", "key\n") })
+	if len(made.Changes) != 2 {
+		t.Fatalf("made: %+v", made)
+	}
+	is, denied := made.Changes[0].After, made.Changes[1].After
+	if data, err := p.Content("a", is); err != nil || string(data) != "artoo's\n" {
+		t.Errorf("as it was: %q, %v", data, err)
+	}
+	if data, err := p.Content("denied", denied); err == nil {
+		t.Errorf("a denied file: %q", data)
+	}
+	p.write("a", "user's.\n")
+	if data, err := p.Content("a", is); err == nil {
+		t.Errorf("another content of the same size: %q", data)
+	}
 }
 
 // The unfinished step of a session that is not kept is undone, and then its journal is gone; that of a running one

@@ -325,7 +325,7 @@ func (s *Step) stage(ctx context.Context, ops []Change) error {
 			(op.After.Hash != "" && op.After.Hash == op.Before.Hash || sameContent(op.Before, op.After)):
 			op.After.Size = op.Before.Size // another mode
 		case s.from != nil && op.After.Kind == File:
-			err = s.stageNew(ctx, q, op)
+			err = s.stageNew(r, q, op)
 		case q != nil && q.swaps && s.comesFromStore(q, *op):
 			if err = r.stage(q, op); err == nil {
 				s.staged = append(s.staged, staged{inode: op.After.Stamp.Inode})
@@ -512,16 +512,16 @@ func damaged(path string) error {
 	return fmt.Errorf("its copy is damaged: without %s the rest can be restored", path)
 }
 
-// openKept opens, from the kept contents, the one that a path is to have.
-func (j *Journal) openKept(c Change) (*os.File, error) {
-	if !j.files.objects.has(c.After.Hash) {
+// openKept opens a kept content.
+func (j *Journal) openKept(s State) (*os.File, error) {
+	if !j.files.objects.has(s.Hash) {
 		if q, err := j.openQuarantine(false); err != nil {
 			return nil, err
-		} else if slot, _, ok := q.find(c.After); ok {
+		} else if slot, _, ok := q.find(s); ok {
 			return q.open(slot)
 		}
 	}
-	return j.files.objects.open(c.After.Hash)
+	return j.files.objects.open(s.Hash)
 }
 
 // ErrConflict says that a layer was not applied, since the project is no longer as its line saw it. The report lists
@@ -793,8 +793,8 @@ func (s *Step) keepOriginals(ctx context.Context, ops []Change) error {
 // stageNew brings a file of the layer into the quarantine, and keeps its content where it
 // is small and there is space for it, so that it can be shown later on. Where no names can
 // be exchanged it is only read, to be copied later.
-func (s *Step) stageNew(ctx context.Context, q *quarantine, op *Change) error {
-	take := func() (*os.File, error) { return s.take(ctx, q, op) }
+func (s *Step) stageNew(r *restore, q *quarantine, op *Change) error {
+	take := func() (*os.File, error) { return s.take(r, q, op) }
 	if q == nil || !q.swaps {
 		take = func() (*os.File, error) { return s.from.Open(Abs(s.j.cfg.Root, op.Path)) }
 	}
@@ -811,7 +811,7 @@ func (s *Step) stageNew(ctx context.Context, q *quarantine, op *Change) error {
 	switch {
 	case op.After.Size > maxRead:
 	case op.After.Size > s.j.cfg.MaxFile:
-		op.After.Hash, err = readHash(ctx, io.NewSectionReader(file, 0, op.After.Size))
+		op.After.Hash, err = readHash(r.ctx, io.NewSectionReader(file, 0, op.After.Size))
 	default:
 		data := make([]byte, op.After.Size)
 		if _, err := file.ReadAt(data, 0); err != nil {
@@ -828,7 +828,7 @@ func (s *Step) stageNew(ctx context.Context, q *quarantine, op *Change) error {
 
 // take brings a file of the layer into a slot, by a rename or as a copy, and opens it. A file that replaces no original
 // can stay in the layer until it lands.
-func (s *Step) take(ctx context.Context, q *quarantine, op *Change) (*os.File, error) {
+func (s *Step) take(r *restore, q *quarantine, op *Change) (*os.File, error) {
 	slot, err := q.slot(s.ID, op.Path)
 	if err == nil {
 		err = s.j.at("temp")
@@ -849,7 +849,9 @@ func (s *Step) take(ctx context.Context, q *quarantine, op *Change) (*os.File, e
 	}
 	if file == nil && err == nil {
 		from = ""
-		file, err = s.copyFrom(ctx, q, op.Path, slot)
+		if err = r.build(int(q.dir.Fd()), slot, op); err == nil {
+			file, err = q.open(slot)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -872,29 +874,5 @@ func (s *Step) take(ctx context.Context, q *quarantine, op *Change) (*os.File, e
 		return nil, errors.Join(err, file.Close())
 	}
 	op.After.Stamp = Stamp{Inode: st.inode, Mtime: st.mtime}
-	return file, nil
-}
-
-// copyFrom copies a file of the layer into a slot, with its time.
-func (s *Step) copyFrom(ctx context.Context, q *quarantine, path, slot string) (*os.File, error) {
-	source, err := s.from.Open(Abs(s.j.cfg.Root, path))
-	if err != nil {
-		return nil, err
-	}
-	defer source.Close()
-	info, err := source.Stat()
-	if err != nil {
-		return nil, err
-	}
-	dir := int(q.dir.Fd())
-	file, err := createAt(dir, slot)
-	if err != nil {
-		return nil, err
-	}
-	err = copySparse(ctx, file, source, info.Size())
-	written := unix.NsecToTimespec(info.ModTime().UnixNano())
-	if err = errors.Join(err, unix.UtimesNanoAt(dir, slot, []unix.Timespec{written, written}, 0)); err != nil {
-		return nil, errors.Join(err, file.Close(), unix.Unlinkat(dir, slot, 0))
-	}
 	return file, nil
 }

@@ -351,3 +351,28 @@ func ignoreUnsupported(err error) error {
 	}
 	return err
 }
+
+func setTime(dir int, name string, s State) error {
+	at := unix.NsecToTimespec(s.Stamp.Mtime)
+	return unix.UtimesNanoAt(dir, name, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// stripAttributes takes extended attributes from a file: they may be of the layer that
+// it comes from, or make a program of it that may do more. It reports whether none is left.
+func stripAttributes(fd int) bool {
+	size, err := unix.Flistxattr(fd, nil)
+	if err != nil || size == 0 {
+		return size == 0 || errors.Is(err, errors.ErrUnsupported)
+	}
+	buf := make([]byte, size)
+	if size, err = unix.Flistxattr(fd, buf); err != nil {
+		return false
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(buf[:size]), "\x00"), "\x00") {
+		// Every file has this one where there are such labels, and no process can remove it.
+		if name != "security.selinux" && unix.Fremovexattr(fd, name) != nil {
+			return false
+		}
+	}
+	return true
+}
