@@ -394,7 +394,7 @@ func (a *Agent) take(s *conversation.Session) error {
 			system = s.Header().System
 		}
 	}
-	output, read, err := a.session.outputs(s)
+	output, read, err := a.session.openOutputs(s)
 	if err != nil {
 		return err
 	}
@@ -407,7 +407,7 @@ func (a *Agent) take(s *conversation.Session) error {
 	a.session.lookForSkills()
 	a.session.opt.Env.PageMax = a.session.pageMax
 	a.session.turns = nil
-	a.session.compaction, a.session.unsummed, a.session.full = "", 0, false
+	a.session.compacting = compacting{}
 	if a.session.source = "startup"; s != nil && s.Resumed() {
 		a.session.source = "resume"
 	}

@@ -89,12 +89,12 @@ func (r *requests) cannotAnswer() error {
 
 // holdModel keeps the facts of the model that answers now, until restore puts it back.
 func (s *session) holdModel() (restore func()) {
-	model, limit, guessed, budget := s.model, s.replyLimit, s.guessed, s.conv.Budget()
-	refused, servers := maps.Clone(s.refused), s.serverTools()
+	before, budget, servers := s.answerer, s.conv.Budget(), s.serverTools()
+	before.refused, before.cached = maps.Clone(s.refused), 0
 	return func() {
 		s.setServerTools(servers)
-		s.model, s.replyLimit, s.guessed, s.cached = model, limit, guessed, 0
-		s.refused = refused
+		before.answered = s.answered
+		s.answerer = before
 		s.conv.SetOverhead(s.system, s.specs)
 		s.conv.SetBudget(budget)
 	}

@@ -209,12 +209,11 @@ func (r *requests) checkModel(asked, answered string) {
 		r.session.fellBack = r.session.model.Name + "/" + answered
 	}
 	r.session.answered = [2]string{r.session.model.Name + "/" + asked, answered}
-	if pair := asked + " " + answered; modelFamily(asked) != modelFamily(answered) && r.session.otherModel != pair {
-		r.session.otherModel = pair
-		text := "answered by " + answered
-		if asked != "default" { // "default" of a server or a tool is whichever model answers.
-			text = "asked " + asked + ", " + text
-		}
+	text := "answered by " + answered
+	if asked != "default" { // "default" of a server or a tool is whichever model answers.
+		text = "asked " + asked + ", " + text
+	}
+	if modelFamily(asked) != modelFamily(answered) && r.session.isNews(text) {
 		r.cb.notice(NoticeModel, text)
 	}
 }

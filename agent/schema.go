@@ -211,9 +211,8 @@ func (r *requests) schemaNote() []provider.Part {
 		return nil
 	}
 	r.schemaAsked = true
-	if model := s.model.Name + "/" + s.model.Defaults.Model; s.schemaNotified != model {
-		s.schemaNotified = model
-		r.cb.notice(NoticeInfo, "the schema is an instruction: nothing else holds "+model+" to it")
+	if text := "the schema is an instruction: nothing else holds " + s.model.String() + " to it"; s.isNews(text) {
+		r.cb.notice(NoticeInfo, text)
 	}
 	return []provider.Part{provider.Text{Note: provider.NoteSchema,
 		Text: "(Use the tools as ever. The answer at the end must be JSON alone, without a word or a code fence around it, " +

@@ -25,14 +25,15 @@ import (
 // session is shared by the parts of an agent: its options, the model that answers, and the
 // present session.
 type session struct {
-	opt   Options
-	model Model // the model that answers, with the facts learned about it
-	// standIn is set while a fallback answers; fallbacks are those that the turn has not tried.
-	standIn   *standIn
-	fallbacks []Fallback
-	gaveUp    []string // the models, provider/model, that a fallback took the place of in this turn, or in the parent's
-	parent    *session // A sub-agent works for the parent; nil for none.
-	hooks     *hooks   // the parent's for a sub-agent
+	opt Options
+	answerer
+	fallingBack
+	compacting
+	offers
+	outputs
+
+	parent *session // A sub-agent works for the parent; nil for none.
+	hooks  *hooks   // the parent's for a sub-agent
 	// agentName is the name of a sub-agent ("task 2 (review)"); "" for others.
 	agentName string
 	source    string // how the session began, for hooks, until they were run; "" then
@@ -40,49 +41,68 @@ type session struct {
 	conv      *conversation.Conversation
 	system    string // the system prompt, fixed for the session
 	sessionID string // "" where the session is not kept
-	// scratch has the long outputs of sessions that are not kept, output is the directory of one
-	// that is; nil and "" otherwise.
-	scratch *tempdir.Dir
-	output  string
 	// guide returns instructions for the files, absolute, that a call touched and that the model
 	// was not given yet; "" for none. It is called on the turn's goroutine.
 	guide func(paths []string) string
 
-	todo []TodoItem // the model's plan of a long task
-	// catalogues are the whole names of the tools of MCP servers as the model knows them, by server;
-	// compared are the servers whose tools were compared with the rules.
+	todo     []TodoItem        // the model's plan of a long task
+	turns    []string          // The user wrote these since the session was opened, in order.
+	unsent   []provider.Part   // the notes of a message that was withdrawn, for the next one
+	tooLarge map[string]string // remarks on calls that were too large to be kept, by id; nil for none
+	beside   bool              // a question beside the session is answered: calls only read
+
+	notified  []string      // The user was notified of these once in the run.
+	running   chan struct{} // holds one while calls that change something are decided and run
+	questions atomic.Int64  // counts those of the agent and its sub-agents
+	elapsed   time.Duration // It leaves out the time of waiting for the user.
+}
+
+// answerer is the model that answers, and what is known of it.
+type answerer struct {
+	model      Model
+	replyLimit int       // It is in tokens, as it was asked for.
+	guessed    bool      // the server's guess at the model's facts was taken over
+	cached     int       // tokens the provider's cache is believed to hold
+	answered   [2]string // the last model that was asked, and the one that answered
+
+	// refused are images that the server refused, imagesNotified the last notice about images that are not sent.
+	refused        imageSet
+	imagesNotified string
+}
+
+// fallingBack is how other models answer in place of one that fails for now.
+type fallingBack struct {
+	standIn   *standIn   // It is set while a fallback answers.
+	fallbacks []Fallback // The turn has not tried these.
+	gaveUp    []string   // A fallback took the place of these, provider/model, in this turn, or in the parent's.
+	fellBack  string     // the fallback that answered last in place of the model, "" for none
+}
+
+// compacting is how a session's history is shortened.
+type compacting struct {
+	compaction Compaction // The user chose it for this session; "" for nothing.
+	unsummed   int        // counts the automatic summaries that failed in a row
+	full       bool       // The last message failed since the context was full.
+}
+
+// offers are what the model is offered beside the tools that are always there.
+type offers struct {
+	skills      []skill.Item
+	skillsTaken bool            // the skills that were found are offered
+	loaded      []loadedSkill   // the skills that it was given in the session, the last one last
+	kinds       []string        // the extensions of files that tools are offered for
+	looking     <-chan []string // gives those that the project has, nil once they are taken
+	// catalogues are the whole names of the tools of MCP servers as the model knows them, by server; compared are the
+	// servers whose tools were compared with the rules.
 	catalogues map[string][]string
 	compared   []string
+}
 
-	skills  []skill.Item    // the skills that the model is offered
-	loaded  []loadedSkill   // those of the session that it was given, the last one last
-	kinds   []string        // the extensions of files that tools are offered for
-	looking <-chan []string // gives those that the project has, nil once they are taken
-	turns   []string        // The user wrote these since the session was opened, in order.
-	unsent  []provider.Part // the notes of a message that was withdrawn, for the next one
-
-	skillsTaken bool     // the skills that were found are offered
-	notified    []string // The user was notified of these once in the run.
-	beside      bool     // a question beside the session is answered: calls only read
-
-	compaction Compaction    // The user chose it for this session; "" for nothing.
-	unsummed   int           // counts the automatic summaries that failed in a row
-	full       bool          // The last message failed since the context was full.
-	running    chan struct{} // holds one while calls that change something are decided and run
-	questions  atomic.Int64  // counts those of the agent and its sub-agents
-	elapsed    time.Duration // It leaves out the time of waiting for the user.
-
-	replyLimit int      // It is in tokens, as it was asked for.
-	guessed    bool     // the server's guess at the model's facts was taken over
-	cached     int      // tokens the provider's cache is believed to hold
-	refused    imageSet // images that the server refused
-	// otherModel is the last answer to "which model answers" of which the user was notified.
-	otherModel     string
-	answered       [2]string         // the last model that was asked, and the one that answered
-	fellBack       string            // the fallback that answered last in place of the model, "" for none
-	imagesNotified string            // The last notice about images that are not sent.
-	schemaNotified string            // The user knows that this model is held to the schema by an instruction alone.
-	tooLarge       map[string]string // remarks on calls that were too large to be kept, by id; nil for none
+// outputs are the directories for results that are too long for the model: output of a session that is kept, scratch of
+// others; "" and nil otherwise.
+type outputs struct {
+	output  string
+	scratch *tempdir.Dir
 }
 
 // loadedSkill is a skill that the model was given in this session.
@@ -188,10 +208,18 @@ func (s *session) notify(text string) {
 
 // notifyOnce notifies the user of something once in a run; of "" never.
 func (s *session) notifyOnce(text string) {
-	if text != "" && !slices.Contains(s.notified, text) {
-		s.notified = append(s.notified, text)
+	if s.isNews(text) {
 		s.notify(text)
 	}
+}
+
+// isNews reports whether the user was not notified of a text in this run yet, and counts it as notified. "" is none.
+func (s *session) isNews(text string) bool {
+	if text == "" || slices.Contains(s.notified, text) {
+		return false
+	}
+	s.notified = append(s.notified, text)
+	return true
 }
 
 func (s *session) foreignRules() string { return s.model.rules(s.opt.Policy.Mode) }
@@ -355,9 +383,9 @@ func (s *session) maskedParts(parts []provider.Part) (out []provider.Part, found
 	return out, found
 }
 
-// outputs are the directory for a session's long outputs, and all that hold outputs it may speak
+// openOutputs returns the directory for a session's long outputs, and all that hold outputs it may speak
 // of. The first is made at once: the user should know of a failure before the first message.
-func (s *session) outputs(kept *conversation.Session) (output string, read []string, err error) {
+func (s *session) openOutputs(kept *conversation.Session) (output string, read []string, err error) {
 	if kept == nil && s.opt.Workspace == nil {
 		return "", nil, nil // the model could not read them
 	}

@@ -212,7 +212,8 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 		w.NoProject = w.NoProject || kind.plain
 		opt.Workspace, env.Files = &w, nil // A sub-agent keeps its own record of files read.
 	}
-	sub := newAgent(&session{opt: opt, parent: t.session, hooks: t.session.hooks, agentName: name, running: t.session.running, gaveUp: t.session.gaveUp}, t.agent.spent)
+	sub := newAgent(&session{opt: opt, parent: t.session, hooks: t.session.hooks, agentName: name,
+		running: t.session.running, fallingBack: fallingBack{gaveUp: t.session.gaveUp}}, t.agent.spent)
 	if kind.own == nil { // a part of a review has steps of its own
 		sub.steps = t.requests.steps
 	}
