@@ -105,13 +105,15 @@ func (l commandLine) command(use, short string, keys []string) *cobra.Command {
 		if o.Flag == "" || keys != nil && !slices.Contains(keys, o.Key) {
 			continue
 		}
-		set := func(text string) { l.app.flags[o.Key] = append(l.app.flags[o.Key], text) }
+		// If a func held o, each option would be allocated for each command at the start.
+		key := o.Key
+		set := func(text string) { l.app.flags[key] = append(l.app.flags[key], text) }
 		flag := flags.VarPF(&flagValue{arg: o.Arg, set: set}, o.Flag, o.Short, o.Meaning)
 		if o.Kind == config.KindBool {
 			flag.NoOptDefVal = "true"
-			continue
+		} else {
+			l.offer(c, o.Flag, l.completeValue(o))
 		}
-		l.offer(c, o.Flag, l.completeValue(o))
 	}
 	return c
 }
