@@ -56,6 +56,10 @@ func TestOneIsChosenByNumberOrPartOfItsName(t *testing.T) {
 		{"unknown, then known", []string{"llama", "99", "gpt"}, 3},
 		{"Enter", []string{""}, nothingChosen},
 		{"Enter after a slip", []string{"llama", ""}, nothingChosen},
+		{"no", []string{"no"}, nothingChosen},
+		{"quit", []string{" q"}, nothingChosen},
+		{"n, a part of names", []string{"n"}, nothingChosen},
+		{"no command", []string{"/help", "gpt"}, 3},
 	} {
 		if got, shown, err := answering(t, c, test.lines...); err != nil || got != test.want {
 			t.Errorf("%s: %d, %v, want %d\n%s", test.name, got, err, test.want, shown)
@@ -63,6 +67,23 @@ func TestOneIsChosenByNumberOrPartOfItsName(t *testing.T) {
 	}
 	if _, _, err := answering(t, c, "sonnet"); !errors.Is(err, io.EOF) {
 		t.Errorf("the end of the input: %v", err)
+	}
+}
+
+// A name goes before the word for leaving, and a slash command leaves, where there are commands.
+func TestAChoiceCanBeLeft(t *testing.T) {
+	t.Parallel()
+	c := someChoices("yes", "no", "/usr/lib")
+	if got, _, err := answering(t, c, "no"); err != nil || got != 1 {
+		t.Errorf("%d, %v", got, err)
+	}
+	command := ""
+	c.command = func(text string) { command = text }
+	if got, _, err := answering(t, c, "/help keys"); err != nil || got != nothingChosen || command != "/help keys" {
+		t.Errorf("%d, %v, %q", got, err, command)
+	}
+	if got, _, err := answering(t, c, "/usr"); err != nil || got != 2 {
+		t.Errorf("%d, %v", got, err)
 	}
 }
 

@@ -222,6 +222,8 @@ type choices struct {
 	// prompt is the question below the list; "" asks which one.
 	prompt string
 	list   []listed
+	// command gets a slash command that is typed in place of a choice; nil where there are none.
+	command func(text string)
 }
 
 // listed is one row of the list. Its text may come from outside.
@@ -246,7 +248,7 @@ func (c choices) all() []int {
 	return all
 }
 
-// dialogue asks until one of the list is chosen: its index, or nothingChosen for an empty line.
+// dialogue asks until one of the list is chosen: its index, or nothingChosen for an empty line, a no, and a command.
 func (c choices) dialogue(s *screen.Screen) dialogue[int] {
 	return dialogue[int]{
 		show: func() (string, bool) {
@@ -255,14 +257,20 @@ func (c choices) dialogue(s *screen.Screen) dialogue[int] {
 		},
 		read: func(typed string) (int, meaning, string) {
 			typed = strings.TrimSpace(typed)
-			if typed == "" {
-				return nothingChosen, declines, ""
-			}
 			if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(c.list) {
 				return n - 1, declines, ""
 			}
-			switch found := c.find(typed); len(found) {
+			found := c.find(typed)
+			a, m := parseAnswer(typed)
+			if typed == "" || m == declines && a.Reason == "" && !slices.ContainsFunc(found, c.named(typed)) {
+				return nothingChosen, declines, ""
+			}
+			switch len(found) {
 			case 0:
+				if c.command != nil && strings.HasPrefix(typed, "/") {
+					c.command(typed)
+					return nothingChosen, declines, ""
+				}
 				why := "nothing here is named " + strconv.Quote(oneLine(typed))
 				if near := c.nearest(typed); near != "" {
 					why += "; the nearest is " + oneLine(near)
@@ -306,7 +314,7 @@ func (c choices) show(s *screen.Screen, title string, indices []int) {
 func (c choices) find(text string) []int {
 	var found []int
 	for i, item := range c.list {
-		if strings.EqualFold(item.name, text) || strings.EqualFold(item.also, text) {
+		if c.named(text)(i) {
 			return []int{i}
 		}
 		if strings.Contains(strings.ToLower(item.name), strings.ToLower(text)) {
@@ -314,6 +322,13 @@ func (c choices) find(text string) []int {
 		}
 	}
 	return found
+}
+
+// named reports whether a text is all of a row's name.
+func (c choices) named(text string) func(i int) bool {
+	return func(i int) bool {
+		return strings.EqualFold(c.list[i].name, text) || strings.EqualFold(c.list[i].also, text)
+	}
 }
 
 func (c choices) nearest(text string) string {
