@@ -207,5 +207,6 @@ func noProvider() *NoProvider {
 		"start " + orList(servers) + ", or set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
 		"artoo demo, which needs neither",
 	}
-	return &NoProvider{wrong(kindAuth, "provider", "no key is set and no model server is named", strings.Join(ways, "; ")), ways}
+	return &NoProvider{wrong(kindAuth, "provider", "no key is set and no model server is named",
+		"artoo login; artoo help connect shows the other ways"), ways}
 }

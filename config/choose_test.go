@@ -175,9 +175,15 @@ func conditions(atHand []string) Conditions {
 func TestChooseErrors(t *testing.T) {
 	world(t)
 	_, err := mustLoad(t, LoadOptions{}).Choose(conditions(nil))
-	wantError(t, err, "auth", "no key is set", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "ARTOO_BASE_URL", "artoo demo")
-	if none := (*NoProvider)(nil); !errors.As(err, &none) {
-		t.Errorf("%T", err)
+	wantError(t, err, "auth", "no key is set", "artoo login")
+	none := (*NoProvider)(nil)
+	if !errors.As(err, &none) {
+		t.Fatalf("%T", err)
+	}
+	for _, way := range []string{"ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "ARTOO_BASE_URL", "artoo demo"} {
+		if !strings.Contains(strings.Join(none.Ways, "\n"), way) {
+			t.Errorf("%q lack %s", none.Ways, way)
+		}
 	}
 
 	_, err = mustLoad(t, LoadOptions{}).Choose(conditions([]string{"openai", "gemini"}))

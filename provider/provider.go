@@ -220,6 +220,8 @@ type Server struct {
 	// Setting names the source of BaseURL for hints, a variable or a place in a file; may
 	// be "".
 	Setting string
+	// KeyHint is the next step where the server refuses the key; may be "".
+	KeyHint string
 	Catalog *Catalog // facts of its models; nil means the built-in catalog
 }
 

@@ -274,10 +274,11 @@ func (t *Terminal) asker() asker {
 	}}
 }
 
-// choose asks in the conversation. Ctrl-C and the end of the input are an empty line. A slash command ends it and stands
-// at the next prompt.
+// choose asks in the conversation. Ctrl-C and the end of the input are an empty line. A slash command ends it and
+// stands at the next prompt.
 func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
-	c.command = func(text string) { t.initial = prompt.Draft{Text: text} }
+	t.initial = prompt.Draft{}
+	c.command = &t.initial.Text
 	i, err := c.dialogue(t.screen).ask(ctx, t.asker())
 	if errors.Is(err, io.EOF) || errors.Is(err, prompt.ErrInterrupted) {
 		return nothingChosen, nil

@@ -78,7 +78,7 @@ func TestAChoiceCanBeLeft(t *testing.T) {
 		t.Errorf("%d, %v", got, err)
 	}
 	command := ""
-	c.command = func(text string) { command = text }
+	c.command = &command
 	if got, _, err := answering(t, c, "/help keys"); err != nil || got != nothingChosen || command != "/help keys" {
 		t.Errorf("%d, %v, %q", got, err, command)
 	}

@@ -223,7 +223,7 @@ type choices struct {
 	prompt string
 	list   []listed
 	// command gets a slash command that is typed in place of a choice; nil where there are none.
-	command func(text string)
+	command *string
 }
 
 // listed is one row of the list. Its text may come from outside.
@@ -268,7 +268,7 @@ func (c choices) dialogue(s *screen.Screen) dialogue[int] {
 			switch len(found) {
 			case 0:
 				if c.command != nil && strings.HasPrefix(typed, "/") {
-					c.command(typed)
+					*c.command = typed
 					return nothingChosen, declines, ""
 				}
 				why := "nothing here is named " + strconv.Quote(oneLine(typed))

@@ -142,7 +142,7 @@ func (c loginCommand) keyOwner(ctx context.Context, name, command string) (strin
 	case c.app.cfg.Provider != "" && c.app.cfg.NeedsKey(c.app.cfg.Provider):
 		return c.app.cfg.Provider, nil
 	case c.app.streams.in && c.app.streams.err:
-		return ui.Choose(ctx, c.app.process.In, c.app.screen, "Whose key?", names)
+		return ui.Choose(ctx, c.app.process.In, c.app.screen, "Whose API key?", slices.DeleteFunc(names, isLocalServer))
 	}
 	if command == "login" {
 		command += " --stdin"
@@ -162,7 +162,7 @@ func (c loginCommand) readKey(ctx context.Context, name string, piped bool) (str
 		if !c.app.streams.err {
 			return "", usage("login", "no one can answer: stderr is no terminal", hint)
 		}
-		text, err := prompt.ReadSecret(c.app.process.In, c.app.screen, "Enter password for "+name+": ")
+		text, err := prompt.ReadSecret(c.app.process.In, c.app.screen, "API key of "+name+" (not shown while you type): ")
 		if errors.Is(err, io.EOF) {
 			err = nil // an empty line is answered the same way
 		}
@@ -211,7 +211,8 @@ func (c loginCommand) tryKey(ctx context.Context, name string, key config.Secret
 		return err
 	}
 	if server.Base() == "" {
-		return nil // no server to ask yet
+		c.app.warn("the key could not be tried, and is stored all the same: no server is set up for " + name)
+		return nil
 	}
 	answer := doctor.Ask(ctx, c.app.models.http, *server)
 	switch answer.Verdict {
@@ -219,7 +220,7 @@ func (c loginCommand) tryKey(ctx context.Context, name string, key config.Secret
 		return fail(agent.KindAuth, "login", fmt.Errorf("%s; nothing is stored", answer.Finding.Text),
 			"copy the key again; --no-check stores it untried")
 	case doctor.Unknown:
-		c.app.warn("the key could not be tried: " + answer.Finding.Text)
+		c.app.warn("the key could not be tried, and is stored all the same: " + answer.Finding.Text)
 	case doctor.Accepted:
 		if answer.Finding.Level != doctor.OK {
 			c.app.warn(answer.Finding.Text)

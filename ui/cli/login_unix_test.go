@@ -44,7 +44,7 @@ func atLogin(t *testing.T, answers ...[2]string) (shown, home string) {
 func TestAKeyIsTypedUnseen(t *testing.T) {
 	t.Parallel()
 	const key = "sk-ant-api03-4711-0123456789"
-	shown, home := atLogin(t, [2]string{"Enter password for anthropic: ", key + "\r"})
+	shown, home := atLogin(t, [2]string{"API key of anthropic (not shown while you type): ", key + "\r"})
 	if strings.Contains(shown, "4711") || !strings.Contains(shown, "is stored in") ||
 		!strings.Contains(shown, "ended with 0") || !echoes(shown) {
 		t.Errorf("the terminal shows\n%s", shown)
@@ -54,12 +54,12 @@ func TestAKeyIsTypedUnseen(t *testing.T) {
 		t.Errorf("stored is %q, %v", data, err)
 	}
 	for name, typed := range map[string]string{"at once": "\x03", "in the middle": "sk-4711\x03"} {
-		shown, _ = atLogin(t, [2]string{"Enter password for anthropic: ", typed})
+		shown, _ = atLogin(t, [2]string{"API key of anthropic (not shown while you type): ", typed})
 		if strings.Contains(shown, "4711") || !strings.Contains(shown, "ended with 130") || !echoes(shown) {
 			t.Errorf("Ctrl-C %s: the terminal shows\n%s", name, shown)
 		}
 	}
-	if shown, _ = atLogin(t, [2]string{"Enter password for anthropic: ", "\x04"}); !strings.Contains(shown,
+	if shown, _ = atLogin(t, [2]string{"API key of anthropic (not shown while you type): ", "\x04"}); !strings.Contains(shown,
 		"no key came") || !strings.Contains(shown, "ended with 3") || !echoes(shown) {
 		t.Errorf("Ctrl-D: the terminal shows\n%s", shown)
 	}

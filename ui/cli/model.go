@@ -111,7 +111,16 @@ func (m *models) choose() error {
 
 // chooseOf is the choice where these providers are at hand.
 func (m *models) chooseOf(hand []string) (config.Choice, error) {
-	return m.cfg.Choose(config.Conditions{AtHand: hand, DefaultModel: m.defaultModel, Catalog: m.catalog.ProviderFor, Probe: m.probe})
+	choice, err := m.cfg.Choose(config.Conditions{AtHand: hand, DefaultModel: m.defaultModel,
+		Catalog: m.catalog.ProviderFor, Probe: m.probe})
+	if f, _ := provider.FactsOf(m.cfg.Provider); err != nil && f.Local != nil && m.cfg.Model == "" {
+		ctx, cancel := context.WithTimeout(context.Background(), probeRemote)
+		defer cancel()
+		if _, err = m.askModels(ctx, f.Name); err == nil {
+			err = fail(agent.KindUsage, f.Name, errors.New("the server has no models"), f.Local.Fetch+" MODEL")
+		}
+	}
+	return choice, err
 }
 
 // askProvider asks once which provider to take, and writes it down.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,13 +88,25 @@ func (m *models) server(name string) (provider.Server, *config.KeySource, error)
 	for k, v := range m.cfg.Providers[name].ExtraHeaders {
 		headers[k] = v.Reveal()
 	}
+	places, err := m.cfg.KeyPlaces(name)
+	if err != nil {
+		return provider.Server{}, nil, err
+	}
+	hint := ""
+	switch {
+	case len(places) == 0:
+	case slices.Contains([]string{"keyring", "credentials"}, places[0]):
+		hint = "artoo login " + name + ", which replaces the refused key"
+	default:
+		hint = "a valid key in " + places[0] + ", where the refused one is from"
+	}
 	keys, form, client := m.cfg.KeySource(name), m.cfg.Form(name), m.http
 	if form.Keyless() && client != nil {
 		client = &http.Client{Transport: m.signer(form.Auth)}
 	}
 	return provider.Server{
 		Form: form, Name: name, BaseURL: address, Key: keys.Key, HTTP: client, Headers: headers,
-		Idle: idle, RequestTimeout: time.Duration(m.cfg.RequestTimeout), Local: local, Setting: source,
+		Idle: idle, RequestTimeout: time.Duration(m.cfg.RequestTimeout), Local: local, Setting: source, KeyHint: hint,
 		Catalog: m.catalog,
 	}, keys, nil
 }

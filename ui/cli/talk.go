@@ -45,7 +45,7 @@ func (a *app) talk(ctx context.Context, words []string) error {
 		for _, way := range none.Ways {
 			a.screen.Note("- " + way)
 		}
-		return &agent.Failure{Kind: agent.KindAuth, Err: none, Hint: "artoo demo"}
+		return &agent.Failure{Kind: agent.KindAuth, Err: none, Hint: "artoo login"}
 	}
 	if err != nil {
 		return err

@@ -37,6 +37,9 @@ func (c *call) fail(err error, usage provider.Usage) *provider.Error {
 	if out.Hint == "" && out.Kind == provider.KindNetwork {
 		out.Hint = "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
 	}
+	if out.Hint == "" && out.Status == http.StatusUnauthorized {
+		out.Hint = c.KeyHint
+	}
 	out.Hint = c.naming(out.Hint)
 	c.redact(&out)
 	return &out
