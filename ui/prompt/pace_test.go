@@ -40,7 +40,7 @@ func newFarTerminal(t *testing.T, rate int, trip time.Duration) (*farTerminal, *
 			case <-t.Context().Done():
 				return
 			case <-tick.C:
-				f.show(f.rate / ticks)
+				f.show(ticks)
 			}
 		}
 	}()
@@ -55,10 +55,11 @@ func (f *farTerminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (f *farTerminal) show(n int) {
+// show shows what it shows in this part of a second.
+func (f *farTerminal) show(part int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n = min(n, len(f.way))
+	n := min(f.rate/part, len(f.way))
 	f.shown, f.way = append(f.shown, f.way[:n]...), f.way[n:]
 	for at := bytes.Index(f.shown, []byte(statusQuery)); at >= 0; at = bytes.Index(f.shown, []byte(statusQuery)) {
 		f.queries++
@@ -87,7 +88,9 @@ func TestATerminalFarAwayIsLessThanASecondBehind(t *testing.T) {
 		t.Run(fmt.Sprint(c.rate, c.deaf), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				far, o := newFarTerminal(t, c.rate, 50*time.Millisecond)
+				far.mu.Lock()
 				far.deaf = c.deaf
+				far.mu.Unlock()
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
