@@ -14,10 +14,10 @@ import (
 )
 
 // configurationDoc is docs/configuration.md: testdata/configuration.tmpl with the
-// tables of settings, variables and exit codes.
+// tables of settings and variables.
 func configurationDoc(t *testing.T) string {
 	t.Helper()
-	var parts struct{ Settings, Providers, Variables, Exits string }
+	var parts struct{ Settings, Providers, Variables string }
 	group := ""
 	for _, o := range config.Options() {
 		if o.Group != group {
@@ -37,13 +37,6 @@ func configurationDoc(t *testing.T) string {
 	for _, v := range config.ForeignVariables() {
 		parts.Variables += fmt.Sprintf("| `%s` | %s |\n", v.Name, cell(v.Meaning))
 	}
-	for _, e := range agent.Exits {
-		kinds := make([]string, len(e.Kinds))
-		for i, k := range e.Kinds {
-			kinds[i] = "`" + string(k) + "`"
-		}
-		parts.Exits += fmt.Sprintf("| %d | %s | %s |\n", e.Code, strings.Join(kinds, ", "), cell(e.Meaning))
-	}
 	text, err := template.ParseFiles(filepath.Join("testdata", "configuration.tmpl"))
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +46,21 @@ func configurationDoc(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// TestTheExitCodesAreDocumented looks for the table of exit codes in docs/headless.md.
+func TestTheExitCodesAreDocumented(t *testing.T) {
+	want := "| code | `kind` | |\n|---|---|---|\n"
+	for _, e := range agent.Exits {
+		kinds := make([]string, len(e.Kinds))
+		for i, k := range e.Kinds {
+			kinds[i] = "`" + string(k) + "`"
+		}
+		want += fmt.Sprintf("| %d | %s | %s |\n", e.Code, strings.Join(kinds, ", "), cell(e.Meaning))
+	}
+	if !strings.Contains(docsPage(t, "headless.md"), want+"\n") {
+		t.Errorf("docs/headless.md lacks the table\n%s", want)
+	}
 }
 
 func docRow(o config.Option) string {
