@@ -151,7 +151,7 @@ func (j *Journal) order(ctx context.Context) (done func(), err error) {
 	return func() { _ = lock.Close() }, ignoreUnsupported(err)
 }
 
-// version is that of the log; see docs/undo.md.
+// version is that of the log; see docs/dev/journal.md.
 const version = 1
 
 // The types of lines.

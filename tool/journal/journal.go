@@ -6,7 +6,7 @@
 // outcome. [Journal.Plan] describes the undo of the last turns, and [Journal.Apply] makes it.
 //
 // Nothing is ever between two states: each change is written down first, and [Open] undoes or finishes the change of a
-// killed process. docs/undo.md describes the files.
+// killed process. docs/dev/journal.md describes the files.
 package journal
 
 import (
