@@ -25,29 +25,29 @@ type Settings struct {
 	Model    string `split_words:"true" toml:"model" flag:"-m --model ID" shown:"the provider's current one" meaning:"model id, or provider/model"`
 	Provider string `split_words:"true" toml:"provider,default" flag:"--provider NAME" shown:"the one you have a key for" meaning:"provider name: a known one or one of the config file"`
 	// Fallback are names as Model takes them.
-	Fallback       Order  `split_words:"true" toml:"fallback" shown:"none" meaning:"models that answer, in this order, for the rest of a turn whose model is overloaded, fails or cannot be reached"`
+	Fallback       Order  `split_words:"true" toml:"fallback" shown:"none" meaning:"models that take over, in this order, for the rest of a turn whose model fails or cannot be reached"`
 	APIKey         Secret `split_words:"true" toml:"api_key" meaning:"key for the chosen provider, over every other source"`
 	APIKeyFile     string `split_words:"true" toml:"api_key_file" meaning:"file whose first line is that key"`
 	BaseURL        string `split_words:"true" toml:"base_url" shown:"the provider's own" meaning:"endpoint for the chosen provider; alone it means the provider \x60compatible\x60"`
 	CAFile         string `split_words:"true" toml:"ca_file" meaning:"PEM file of root certificates to trust besides the system's"`
-	ModelsURL      string `split_words:"true" toml:"models_url" meaning:"address of newer facts about models, in the form of models.dev's api.json; only artoo models --update asks it"`
-	Offline        Switch `split_words:"true" toml:"offline" meaning:"refuse every address that is not loopback or private; public names are not looked up, and no proxy is used"`
+	ModelsURL      string `split_words:"true" toml:"models_url" meaning:"address of newer facts about models, like models.dev's api.json, for artoo models --update"`
+	Offline        Switch `split_words:"true" toml:"offline" meaning:"refuse every address that is not loopback or private, and use no proxy"`
 	Effort         string `split_words:"true" toml:"effort" flag:"--effort LEVEL" shown:"the model's own" choices:"off,low,medium,high,max" meaning:"reasoning effort"`
 	Temperature    Number `split_words:"true" toml:"temperature" shown:"not sent" zero:"ok" max:"2" meaning:"sampling temperature, sent only when set"`
 	IdleTimeout    Time   `split_words:"true" toml:"idle_timeout" preset:"5m" shown:"5m; 10m before the first byte; none for loopback and private addresses" zero:"ok" meaning:"longest silence within a reply; 0 for none"`
-	RequestTimeout Time   `split_words:"true" toml:"request_timeout" shown:"none" meaning:"longest time for the whole of one request"`
+	RequestTimeout Time   `split_words:"true" toml:"request_timeout" shown:"none" meaning:"longest time for one request"`
 
 	_ heading `section:"agent" group:"Limits"`
 
 	MaxTurns           Whole  `split_words:"true" toml:"max_turns" flag:"--max-turns N" preset:"50" shown:"50; headless 200" meaning:"steps (requests to the model) per turn"`
 	MaxCost            Number `split_words:"true" toml:"max_cost" flag:"--max-cost USD" shown:"no cap" meaning:"US dollars per run; needs a model whose price is known"`
-	DailyCost          Number `split_words:"true" toml:"daily_cost" shown:"no cap" meaning:"US dollars per local day over all runs of this user; needs a model whose price is known"`
+	DailyCost          Number `split_words:"true" toml:"daily_cost" shown:"no cap" meaning:"US dollars per local day for all your runs; needs a model whose price is known"`
 	MaxTotalTokens     Whole  `split_words:"true" toml:"max_total_tokens" shown:"no cap" meaning:"tokens per run"`
 	MaxTime            Time   `split_words:"true" toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall-clock limit per run (90s, 10m), not counting time spent waiting for you"`
 	MaxFiles           Whole  `split_words:"true" toml:"max_files" flag:"--max-files N" shown:"no cap" meaning:"paths that a run may change; a renamed file is two"`
 	MaxLines           Whole  `split_words:"true" toml:"max_lines" flag:"--max-lines N" shown:"no cap" meaning:"lines that a run may add and remove together; a binary file has one per 80 bytes"`
 	Only               Order  `split_words:"true" toml:"only" flag:"--only GLOB" unsplit:"yes" shown:"all" meaning:"paths that a run may change, relative to the project, like 'docs/**'"`
-	NoDelete           Switch `split_words:"true" toml:"no_delete" flag:"--no-delete" meaning:"nothing that was there when the run began is removed, renamed or emptied"`
+	NoDelete           Switch `split_words:"true" toml:"no_delete" flag:"--no-delete" meaning:"the run may not remove, rename or empty what was there when it began"`
 	MaxRetryTime       Time   `split_words:"true" toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"all waiting for retries of one request; five tries"`
 	MaxConcurrentTools Whole  `split_words:"true" toml:"max_concurrent_tools" preset:"4" max:"64" meaning:"read-only tool calls side by side"`
 	ShellTimeout       Time   `split_words:"true" toml:"shell_timeout" preset:"120s" meaning:"time a shell command gets when the model names none"`
@@ -57,16 +57,16 @@ type Settings struct {
 
 	MaxTokens          Whole  `split_words:"true" toml:"max_tokens" preset:"8192" meaning:"tokens per reply, at most a quarter of the model's window"`
 	MaxContextTokens   Whole  `split_words:"true" toml:"max_context_tokens,context_budget" preset:"180000" meaning:"context budget in tokens, never more than the window less the reply"`
-	ToolResultMaxChars Whole  `split_words:"true" toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut for the model; the whole is in a file it can read. A page of read has up to ten times as much, 100 KB at most; one of grep half of that"`
-	Compact            string `split_words:"true" toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"at a full budget; trim: the oldest is left out; auto: the model sums it up; ask: the user decides, trim where no one can answer"`
-	Until              string `split_words:"true" toml:"until" flag:"--until COMMAND" meaning:"headless: work on a layer until this shell command passes there; only then the changes land"`
+	ToolResultMaxChars Whole  `split_words:"true" toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut, and all of it is in a file. read may return ten times as much, 100 KB at most; grep half of that"`
+	Compact            string `split_words:"true" toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"when the budget is full; trim: leave out the oldest; auto: let the model summarise; ask: you decide, trim if no one can answer"`
+	Until              string `split_words:"true" toml:"until" flag:"--until COMMAND" meaning:"headless: work on a layer; the changes land once this shell command passes there"`
 	// Tools are as they were written, see SelectTools; nil is the default set.
 	Tools        Tools  `split_words:"true" toml:"tools" flag:"--tools LIST" shown:"the set for most work" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
 	System       string `split_words:"true" toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`
 	AppendSystem string `split_words:"true" toml:"append_system" flag:"--append-system TEXT" empty:"ok" meaning:"added to the system prompt"`
 	MCP          List   `split_words:"true" toml:"-" flag:"--mcp FILE|none" unsplit:"yes" meaning:"one more file of MCP servers, in the form of .mcp.json; none: no servers"`
 	// MCPClientMetadata is the packager's; "" registers with each server of a login.
-	MCPClientMetadata string `split_words:"true" toml:"mcp_client_metadata" shown:"none" meaning:"https address of the document that names artoo to the servers of MCP logins; without it artoo registers there"`
+	MCPClientMetadata string `split_words:"true" toml:"mcp_client_metadata" shown:"none" meaning:"https address of the document that names artoo at MCP logins; without it artoo registers"`
 	AddDirs           List   `split_words:"true" toml:"add_dirs" flag:"--add-dir DIR[:rw]" unsplit:"yes" meaning:"one more directory for the file tools, read-only unless :rw"`
 
 	_ heading `section:"permissions" group:"Permissions"`
@@ -76,16 +76,16 @@ type Settings struct {
 	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls to ask about in every mode"`
 	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls to refuse; wins over --ask and --allow"`
 	Hide     List   `split_words:"true" toml:"hide" flag:"--hide GLOB" unsplit:"yes" meaning:"files to hide from the model and its commands, like 'secrets/**', besides the built-in ones"`
-	Show     List   `split_words:"true" toml:"show" unsplit:"yes" meaning:"hidden files to show after all, like .env.test; not those of the system's policy, nor of --hide"`
+	Show     List   `split_words:"true" toml:"show" unsplit:"yes" meaning:"hidden files to show, like .env.test; never those of --hide or the system's policy"`
 	// AskProgram is a name on PATH or absolute, with ~ for the home directory.
-	AskProgram string `split_words:"true" toml:"ask_program" shown:"none" meaning:"program that answers questions of headless runs: it reads a question as JSON, and prints yes or no"`
+	AskProgram string `split_words:"true" toml:"ask_program" shown:"none" meaning:"program that answers questions of headless runs: it reads JSON and prints yes or no"`
 	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"time that program gets for an answer"`
 	Sandbox    string `split_words:"true" toml:"sandbox" flag:"--sandbox MODE" preset:"auto" choices:"auto,on,off,external" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never; external: where it has no layers, the machine is the sandbox, such as a container"`
 	// Writable and Toolchains are as they were written; Loopback are port numbers.
-	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory that is added as by --add-dir DIR:rw; it must exist"`
-	Toolchains List `split_words:"true" toml:"toolchains" unsplit:"yes" meaning:"directory with programs that confined commands may run, besides the system's and those on PATH"`
+	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory to add like --add-dir DIR:rw; it must exist"`
+	Toolchains List `split_words:"true" toml:"toolchains" unsplit:"yes" meaning:"directory of programs that confined commands may run, besides PATH and the system's"`
 	Loopback   List `split_words:"true" toml:"loopback" meaning:"port of this machine that confined commands may connect to, like 5432"`
-	GitDirs    List `split_words:"true" toml:"git_dirs" unsplit:"yes" meaning:"directory of git files outside a work tree that may belong to it, for --separate-git-dir, the repo tool and shared object stores"`
+	GitDirs    List `split_words:"true" toml:"git_dirs" unsplit:"yes" meaning:"git directory outside a work tree that may belong to it, for --separate-git-dir, the repo tool and shared object stores"`
 	PassEnv    List `split_words:"true" toml:"pass_env" meaning:"credential-like variables that commands may see"`
 
 	_ heading `section:"skills" group:"Skills and commands"`
@@ -94,7 +94,7 @@ type Settings struct {
 
 	_ heading `section:"memory" group:"Memory"`
 
-	Memory Switch `split_words:"true" toml:"memory,on" meaning:"keep lines about each project in a file outside it, send 4 KB of them, and let the model ask to add one"`
+	Memory Switch `split_words:"true" toml:"memory,on" meaning:"keep lines about each project, send 4 KB of them, and let the model ask to add one"`
 
 	_ heading `section:"web" group:"Web search"`
 
@@ -105,15 +105,15 @@ type Settings struct {
 
 	_ heading `section:"ui" group:"Output and terminal"`
 
-	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl,patch" meaning:"format of stdout; text: the answer; json: one object at the end; jsonl: one event per line; patch: the changes, which the project itself does not get"`
-	Schema string `split_words:"true" toml:"-" flag:"--schema FILE|JSON" meaning:"headless: the answer must be JSON that fits this JSON Schema, given in a file or as it is"`
+	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl,patch" meaning:"format of stdout; text: the answer; json: one object at the end; jsonl: one event per line; patch: the changes, without landing them"`
+	Schema string `split_words:"true" toml:"-" flag:"--schema FILE|JSON" meaning:"headless: the answer must be JSON that fits this JSON Schema"`
 	Quiet  Switch `split_words:"true" toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
 	UI     string `split_words:"true" toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
 	Color  string `split_words:"true" toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`
 	// Colors is as it was written, see Styles.
-	Colors  string `split_words:"true" toml:"colors" meaning:"styles other than the defaults, as SGR numbers by name, like error=31:add=32; the names are error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff comes before the defaults"`
-	Status  string `split_words:"true" toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command whose first line is shown; it reads the turn's numbers as JSON, and has 2 s"`
-	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: bell, osc9, osc777, osc99 (one that the terminal supports), or a command that gets the text as its last argument; off: nothing. The first turn over 30 s offers it once"`
+	Colors  string `split_words:"true" toml:"colors" meaning:"styles as SGR numbers by name, like error=31:add=32; the names are error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff wins over the defaults"`
+	Status  string `split_words:"true" toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command that reads the turn's numbers as JSON and prints a line within 2 s"`
+	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: off, bell, osc9, osc777, osc99, or a command that gets the text as its last argument"`
 	History Switch `split_words:"true" toml:"history" preset:"on" meaning:"keep typed lines for the next session"`
 	// Pager is "" for $PAGER, then less, unless IsSet.
 	Pager    string `split_words:"true" toml:"pager" shown:"$PAGER, then less" empty:"ok" meaning:"program that shows long texts; cat: none"`
@@ -121,7 +121,7 @@ type Settings struct {
 
 	_ heading `section:"ui" group:"Input"`
 
-	Input     string `toml:"-" ignored:"true" flag:"--input FORMAT" preset:"text" choices:"text,jsonl" meaning:"format of stdin; text: data for the message; jsonl: messages, answers and commands of a program, one object per line, with -o jsonl"`
+	Input     string `toml:"-" ignored:"true" flag:"--input FORMAT" preset:"text" choices:"text,jsonl" meaning:"format of stdin; text: data for the message; jsonl: messages, answers and commands of a program, with -o jsonl"`
 	Stdin     string `split_words:"true" toml:"stdin" flag:"--stdin WHEN" preset:"auto" choices:"auto,never" meaning:"piped input beside a prompt; auto: read; never: left alone"`
 	StdinWait Time   `split_words:"true" toml:"stdin_wait" preset:"3s" zero:"ok" meaning:"wait for the first byte of a pipe in a headless run"`
 	StdinMax  Bytes  `split_words:"true" toml:"stdin_max" preset:"1GiB" meaning:"most input that is read"`
