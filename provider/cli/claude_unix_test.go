@@ -119,7 +119,7 @@ func TestClaudeStaysAfterItsResult(t *testing.T) {
 }
 
 func TestClaudeStopsMidway(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."))+"echo $$ >$DIR/pid; exec sleep 100\n")
+	s := newStandIn(t, ClaudeName, "echo $$ >$DIR/pid\n"+events(claudeInit, claudeText("Hello."))+"exec sleep 100\n")
 	s.cli.Idle = 300 * time.Millisecond
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindTimeout, "has done nothing for 300ms")
