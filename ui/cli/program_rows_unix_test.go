@@ -130,6 +130,10 @@ func TestNoTerminalQueries(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
+				// Over ssh the prompt asks the terminal what it has shown, and takes the answer out of the keys.
+				if name == "ui/prompt/pace.go" {
+					return true
+				}
 				if literals++; strings.Contains(text, "\x1b") && query.MatchString(text) {
 					t.Errorf("%s holds %q", name, text)
 				}

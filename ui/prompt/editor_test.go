@@ -68,6 +68,7 @@ func TestKeysEditTheLine(t *testing.T) {
 		{"transpose whole characters", "ae\u0301👍🏽←\x14", "a👍🏽e\u0301|"},
 		{"transpose at a line's end", "abc\x0ad↑\x05\x14", "acb|\nd"},
 		{"transpose at a line's start", "ab\x0acd\x01\x14", "ab\n|cd"},
+		{"transpose in an empty line", "ab\x0a\x14", "ab\n|"},
 		{"emoji is one", "a👨‍👩‍👧b←←x", "ax|👨‍👩‍👧b"},
 		{"emoji goes whole", "a👨‍👩‍👧\x7f", "a|"},
 		{"combining goes whole", "ae\u0301\x7f", "a|"},

@@ -34,13 +34,7 @@ func (e *editor) do(kind keyKind) bool {
 	case keyNext:
 		e.recall(1)
 	case keyTranspose:
-		if pos == lineEnd(line, pos) {
-			pos = clusterLeft(line, pos)
-		}
-		if from, to := clusterLeft(line, pos), clusterRight(line, pos); pos > lineStart(line, pos) {
-			all := e.Runes()
-			e.splice(from, to, slices.Concat(all[pos:to], all[from:pos])...)
-		}
+		e.transpose(line, pos)
 	case keyYank:
 		e.yank(0)
 	case keyYankPop:
@@ -85,6 +79,18 @@ func (e *editor) do(kind keyKind) bool {
 		e.move(skipRight(line, skipRight(line, pos, noWord), isWord))
 	}
 	return !e.snapshot().same(before)
+}
+
+// transpose swaps the characters around the cursor; at the end of a line, the two before it.
+func (e *editor) transpose(line []rune, pos int) {
+	start := lineStart(line, pos)
+	if pos == lineEnd(line, pos) {
+		pos = clusterLeft(line, pos)
+	}
+	if from, to := clusterLeft(line, pos), clusterRight(line, pos); pos > start {
+		all := e.Runes()
+		e.splice(from, to, slices.Concat(all[pos:to], all[from:pos])...)
+	}
 }
 
 // transposeWords puts the word at the cursor before the one that stands left of it; behind the last
