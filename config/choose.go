@@ -25,8 +25,8 @@ type Conditions struct {
 	// Probe names the provider of a model server that answers, "" for none. It is called only
 	// when nothing else decides. It may be nil.
 	Probe func() string
-	// DefaultModel is the model of a provider when none is named, "" for none.
-	DefaultModel func(provider string) string
+	// Meant is the model of a provider that a name means, "" for its default; "" if there is none.
+	Meant func(provider, model string) string
 	// Catalog is the provider whose catalogue lists the model, "" for none. It may be nil.
 	Catalog func(model string) string
 }
@@ -49,9 +49,8 @@ func (c *Config) Choose(s Conditions) (Choice, error) {
 	}
 	switch len(s.AtHand) {
 	case 1:
-		choice := Choice{Provider: s.AtHand[0], Model: c.Model}
-		choice.Note = "provider " + choice.Provider + ", the only one at hand"
-		return s.withModel(choice)
+		name := s.AtHand[0]
+		return s.withModel(Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", the only one at hand"})
 	case 0:
 		if !c.APIKey.IsZero() || c.APIKeyFile != "" {
 			return Choice{}, wrong(kindUsage, "provider", "a key is given, but not for which provider",
@@ -76,10 +75,21 @@ func (c *Config) With(choice Choice) *Config {
 	return &made
 }
 
+// Named is the meaning of a model's name that begins with a provider's. The provider's name alone leaves the
+// model "", which stands for its usual one. A router's own models keep its name, which is their vendor's, too.
+func (c *Config) Named(name string) (choice Choice, ok bool) {
+	first, rest, _ := strings.Cut(name, "/")
+	if f, _ := provider.FactsOf(first); f.VendorModels && rest != "" && !strings.Contains(rest, "/") {
+		rest = name
+	}
+	return Choice{Provider: first, Model: rest}, c.IsProvider(first)
+}
+
 // byModel finds the provider a model id alone means.
 func (c *Config) byModel(s Conditions) (Choice, bool) {
-	if name, model, found := c.splitModel(c.Model); found {
-		return Choice{Provider: name, Model: model, Note: "provider " + name + ", named by the model " + c.Model}, true
+	if named, ok := c.Named(c.Model); ok {
+		named.Note = "provider " + named.Provider + ", named by the model " + c.Model
+		return named, true
 	}
 	name, why := "", ""
 	if s.Catalog != nil {
@@ -110,14 +120,11 @@ func lister(providers map[string]ProviderTable, model string) string {
 	return found
 }
 
-// withModel fills in the provider's default model.
+// withModel fills in the provider's default model. Where there is none, the provider stands beside the error.
 func (s Conditions) withModel(choice Choice) (Choice, error) {
-	if choice.Model == "" {
-		choice.Model = s.DefaultModel(choice.Provider)
-	}
-	if choice.Model == "" {
-		return Choice{}, wrong(kindUsage, choice.Provider, "no model is named, and this provider has no default",
-			"-m MODEL or ARTOO_MODEL")
+	if choice.Model = s.Meant(choice.Provider, choice.Model); choice.Model == "" {
+		return choice, wrong(kindUsage, choice.Provider, "no model is named, and this provider has no default",
+			"-m "+choice.Provider+"/MODEL or ARTOO_MODEL="+choice.Provider+"/MODEL")
 	}
 	return choice, nil
 }

@@ -72,6 +72,22 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// A provider's name alone is no model's name, whoever is at hand.
+func TestAProvidersNameAloneMeansItsDefaultModel(t *testing.T) {
+	for name, want := range map[string]string{"gemini": "gemini gemini-default", "gemini/": "gemini gemini-default",
+		"openrouter/auto": "openrouter openrouter/auto"} {
+		world(t)
+		t.Setenv("ARTOO_MODEL", name)
+		choice, err := mustLoad(t, LoadOptions{}).Choose(conditions([]string{"openai"}))
+		if got := choice.Provider + " " + choice.Model; err != nil || got != want {
+			t.Errorf("%s: chose %q, want %q; %v", name, got, want, err)
+		}
+		if !strings.Contains(choice.Note, "named by the model "+name) {
+			t.Errorf("%s: note %q", name, choice.Note)
+		}
+	}
+}
+
 // TestAProviderBeforeTheModelBeatsAWeakerSource, as any setting does; beside its
 // provider a model is taken verbatim.
 func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
@@ -98,6 +114,8 @@ func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
 			"openrouter openrouter/auto https://or.example/v1", ""},
 		{"the same as artoo models prints it", nil, map[string][]string{"model": {"openrouter/openrouter/auto"}},
 			"openrouter openrouter/auto https://or.example/v1", ""},
+		{"a provider's name alone", nil, map[string][]string{"model": {"gemini"}}, "gemini gemini-default ",
+			"named by the model gemini of --model; openrouter/gemini is asked of openrouter"},
 		{"a vendor that is no provider", nil, map[string][]string{"model": {"meta/llama"}},
 			"openrouter meta/llama https://or.example/v1", ""},
 		{"two flags", nil, map[string][]string{"provider": {"openrouter"}, "model": {"openai/gpt-5"}},
@@ -157,9 +175,9 @@ func TestAProviderBeforeTheModelBeatsAnAddressAlone(t *testing.T) {
 func conditions(atHand []string) Conditions {
 	return Conditions{
 		AtHand: atHand,
-		DefaultModel: func(provider string) string {
-			if provider == "compatible" || provider == "ollama" {
-				return ""
+		Meant: func(provider, model string) string {
+			if model != "" || provider == "compatible" || provider == "ollama" {
+				return model
 			}
 			return provider + "-default"
 		},
@@ -233,7 +251,7 @@ func TestProbe(t *testing.T) {
 			}
 			asked := false
 			s := conditions(test.atHand)
-			s.DefaultModel = func(string) string { return "default" }
+			s.Meant = func(string, string) string { return "default" }
 			s.Probe = func() string { asked = true; return test.found }
 			choice, err := mustLoad(t, LoadOptions{}).Choose(s)
 			got := choice.Provider

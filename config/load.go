@@ -230,27 +230,17 @@ func (l loader) named() {
 	if before.name == "" && l.cfg.BaseURL != "" {
 		before = providerAt{provider.Compatible, l.cfg.origins["base_url"].rank}
 	}
-	name, model, ok := l.cfg.splitModel(l.cfg.Model)
+	named, ok := l.cfg.Named(l.cfg.Model)
 	if !ok || before.name == "" || now <= before.rank {
 		return
 	}
-	if name != before.name {
-		l.cfg.switched = fmt.Sprintf("provider %s, named by the model %s of %s; %s/%s is asked of %s", name, l.cfg.Model,
+	if named.Provider != before.name {
+		l.cfg.switched = fmt.Sprintf("provider %s, named by the model %s of %s; %s/%s is asked of %s", named.Provider, l.cfg.Model,
 			l.cfg.Origin("model"), before.name, l.cfg.Model, before.name)
 	}
-	l.cfg.Provider, l.cfg.Model = name, model
+	l.cfg.Provider, l.cfg.Model = named.Provider, named.Model
 	l.cfg.origins["provider"] = origin{now, l.cfg.Origin("model")}
 	l.untie(before, now)
-}
-
-// splitModel splits a model that begins with a provider's name; a router's ids begin with a vendor.
-func (c *Config) splitModel(id string) (name, model string, ok bool) {
-	name, model, ok = strings.Cut(id, "/")
-	ok = ok && model != "" && c.IsProvider(name)
-	if f, _ := provider.FactsOf(name); f.VendorModels && !strings.Contains(model, "/") {
-		ok = false
-	}
-	return name, model, ok
 }
 
 // untie drops the model, address and key that a lower place said together with another provider: a key

@@ -68,7 +68,7 @@ func (m *models) choiceAlone(name string) (config.Choice, error) {
 	if ids, _ := m.ids(m.choice.Provider); slices.Contains(ids, name) {
 		return config.Choice{Provider: m.choice.Provider, Model: name}, nil
 	}
-	return alone.Choose(config.Conditions{AtHand: []string{m.choice.Provider}, Catalog: m.catalog.ProviderFor, DefaultModel: m.defaultModel})
+	return alone.Choose(config.Conditions{AtHand: []string{m.choice.Provider}, Catalog: m.catalog.ProviderFor, Meant: m.meant})
 }
 
 // fallbacks are the models of the setting as they would be asked.

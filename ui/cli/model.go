@@ -83,7 +83,7 @@ func (m *models) transport() error {
 }
 
 func (m *models) choose() error {
-	if m.choice.Provider != "" {
+	if m.choice.Model != "" {
 		return nil
 	}
 	hand, err := m.cfg.AtHand()
@@ -99,7 +99,7 @@ func (m *models) choose() error {
 	if err != nil {
 		return err
 	}
-	if m.cfg.Model == "" && m.several != "" {
+	if m.several != "" {
 		m.choice.Note = strings.TrimPrefix(m.choice.Note+", "+m.several, ", ")
 	}
 	if m.choice.Note != "" && m.streams.headless { // the banner tells it in a conversation
@@ -111,9 +111,9 @@ func (m *models) choose() error {
 
 // chooseOf is the choice where these providers are at hand.
 func (m *models) chooseOf(hand []string) (config.Choice, error) {
-	choice, err := m.cfg.Choose(config.Conditions{AtHand: hand, DefaultModel: m.defaultModel,
+	choice, err := m.cfg.Choose(config.Conditions{AtHand: hand, Meant: m.meant,
 		Catalog: m.catalog.ProviderFor, Probe: m.probe})
-	if f, _ := provider.FactsOf(m.cfg.Provider); err != nil && f.Local != nil && m.cfg.Model == "" {
+	if f, _ := provider.FactsOf(choice.Provider); err != nil && f.Local != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), probeRemote)
 		defer cancel()
 		if _, err = m.askModels(ctx, f.Name); err == nil {
@@ -222,24 +222,21 @@ func (m *models) answered(c config.Choice) {
 	m.earlier[c.Provider] = c.Model
 }
 
+// meant is the model of a provider that a name means: a short word such as sonnet the newest, none the usual.
+func (m *models) meant(name, model string) string {
+	if model == "" {
+		return m.usual(name)
+	}
+	return cmp.Or(m.catalog.Newest(name, model), model)
+}
+
 // usual is the model that a switch to the provider means: its default, or for a
 // server of one's own, which has none worth the name, the one before.
 func (m *models) usual(name string) string {
-	if provider.DefaultModel(name) == "" {
-		if model := m.earlier[name]; model != "" {
-			return model
-		}
+	if model := m.earlier[name]; model != "" && provider.DefaultModel(name) == "" {
+		return model
 	}
 	return m.defaultModel(name)
-}
-
-// usualOf is the meaning of a provider's name alone.
-func (m *models) usualOf(name string) (config.Choice, error) {
-	model := m.usual(name)
-	if model == "" {
-		return config.Choice{}, errors.New(name + " has no default model; /model " + name + "/NAME names one")
-	}
-	return config.Choice{Provider: name, Model: model}, nil
 }
 
 // Providers implements ui.Models.
@@ -302,10 +299,13 @@ func (m *models) model(choice config.Choice) (agent.Model, error) {
 	return model, nil
 }
 
-// checkModel is an error if the policy of the machine forbids a model.
+// checkModel is an error if a provider's name alone means no model, or the policy of the machine forbids it.
 func (m *models) checkModel(choice config.Choice) error {
-	if m.free { // artoo demo asks no server
+	switch {
+	case m.free: // artoo demo asks no server
 		return nil
+	case choice.Model == "":
+		return errors.New(choice.Provider + " has no default model; " + choice.Provider + "/NAME names one")
 	}
 	return m.cfg.Policy.CheckModel(choice.Provider, choice.Model, isProgram(choice.Provider))
 }
@@ -398,12 +398,14 @@ func priced(known *provider.Price, said config.Price) *provider.Price {
 	return &price
 }
 
-// choiceOf is the model that a name means beside the present one.
+// choiceOf is the model that a name means beside the present one: as in -m, a bare one is the present provider's.
 func (m *models) choiceOf(name string) config.Choice {
-	if first, rest, ok := strings.Cut(name, "/"); ok && m.cfg.IsProvider(first) && rest != "" {
-		return config.Choice{Provider: first, Model: rest}
+	choice, named := m.cfg.Named(name)
+	if !named {
+		choice = config.Choice{Provider: m.choice.Provider, Model: name}
 	}
-	return config.Choice{Provider: m.choice.Provider, Model: cmp.Or(m.catalog.Newest(m.choice.Provider, name), name)}
+	choice.Model = m.meant(choice.Provider, choice.Model)
+	return choice
 }
 
 // goOnWith lets the provider and model of a session answer in it again, unless a
@@ -417,8 +419,7 @@ func (m *models) goOnWith(s *conversation.Session) {
 		return
 	}
 	if m.cfg.FromFlag("model") {
-		first, _, named := strings.Cut(m.cfg.Model, "/")
-		if !isProgram(last.Provider) || named && m.cfg.IsProvider(first) {
+		if _, named := m.cfg.Named(m.cfg.Model); named || !isProgram(last.Provider) {
 			return
 		}
 		last.Model = m.cfg.Model

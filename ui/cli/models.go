@@ -269,16 +269,13 @@ func (m *models) FindModel(ctx context.Context, name string) (ui.FoundModel, err
 func (m *models) findModel(ctx context.Context, name string) (ui.FoundModel, error) {
 	choice := m.choiceOf(name)
 	ids, _ := m.ids(choice.Provider)
-	owner, alone := strings.CutSuffix(name, "/")
-	switch known := m.cfg.IsProvider(owner); {
-	case alone && !known:
+	owner, slash := strings.CutSuffix(name, "/")
+	if slash && !m.cfg.IsProvider(owner) {
 		return ui.FoundModel{}, errors.New("there is no provider " + owner)
-	case known && !slices.Contains(ids, name):
-		usual, err := m.usualOf(owner)
-		return ui.FoundModel{Provider: usual.Provider, Model: usual.Model, Known: err == nil}, err
 	}
 	found := ui.FoundModel{Provider: choice.Provider, Model: choice.Model}
-	if found.Known = m.catalog.Has(choice.Provider, choice.Model) || slices.Contains(ids, choice.Model); found.Known {
+	if found.Known = m.cfg.IsProvider(owner) || m.catalog.Has(choice.Provider, choice.Model) ||
+		slices.Contains(ids, choice.Model); found.Known {
 		return found, nil
 	}
 	// A provider that cannot be asked leaves it to the catalogue; the switch itself says more.
@@ -305,9 +302,16 @@ func (m *models) ids(name string) (ids []string, all bool) {
 	return ids, served != nil || len(m.catalog.Models(name)) > 0
 }
 
-// Models implements ui.Models.
+// Models implements ui.Models. The facts of the model that answers are those that the agent counts by.
 func (m *models) Models() []provider.ModelInfo {
-	return modelsOf(m.catalog, m.cfg, m.choice.Provider, m.served[m.choice.Provider])
+	list := modelsOf(m.catalog, m.cfg, m.choice.Provider, m.served[m.choice.Provider])
+	now := m.agent.Model()
+	for i := range list {
+		if list[i].ID == now.Defaults.Model {
+			list[i] = now.Info
+		}
+	}
+	return list
 }
 
 // AskModels implements ui.Models.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"testing"
 
@@ -33,7 +34,8 @@ func TestEveryListedModelIsTakenByTheModelFlag(t *testing.T) {
 					t.Fatal(err)
 				}
 				choice, err := c.Choose(config.Conditions{AtHand: []string{"openai", "anthropic"},
-					DefaultModel: provider.DefaultModel, Catalog: (*provider.Catalog)(nil).ProviderFor, Probe: func() string { return "" }})
+					Meant:   func(name, model string) string { return cmp.Or(model, provider.DefaultModel(name)) },
+					Catalog: (*provider.Catalog)(nil).ProviderFor, Probe: func() string { return "" }})
 				if err != nil || choice.Provider != name || choice.Model != m.ID {
 					t.Errorf("with ARTOO_PROVIDER=%s, -m %s is taken as %q of %q, %v", set, line, choice.Model,
 						choice.Provider, err)
