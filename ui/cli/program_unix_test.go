@@ -127,21 +127,21 @@ func startTerminal(t testing.TB, dir string, env []string, program string, args 
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &terminal{TB: t, cmd: cmd, tty: tty, lines: make(chan []byte, 1)}
+	lines := make(chan []byte, 1)
 	go func() {
-		defer close(k.lines)
+		defer close(lines)
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := tty.Read(buf)
 			if n > 0 {
-				k.lines <- bytes.Clone(buf[:n])
+				lines <- bytes.Clone(buf[:n])
 			}
 			if err != nil { // EIO on Linux, EOF elsewhere: the other end was closed
 				return
 			}
 		}
 	}()
-	return k
+	return &terminal{TB: t, cmd: cmd, tty: tty, lines: lines}
 }
 
 // expect reads until the terminal has shown text after offset from, and says
