@@ -1,8 +1,15 @@
-// Package diff compares texts line by line. No other package uses the library below it, whose
+// Package diff compares texts line by line, and word by word. No other package uses the library below it, whose
 // line numbers are wrong where two changes share a hunk.
 package diff
 
-import "github.com/aymanbagabas/go-udiff"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/aymanbagabas/go-udiff/lcs"
+)
 
 // Edit replaces the bytes of a text from Start to End, excluded, with New.
 type Edit = udiff.Edit
@@ -58,4 +65,37 @@ func count(h *udiff.Hunk) (added, removed int) {
 		}
 	}
 	return added, removed
+}
+
+// Span is the bytes of a text from Start to End, excluded.
+type Span struct{ Start, End int }
+
+// Words are the parts of two texts that differ, in whole words and in order: each that is removed with the one that was
+// added in its place, of which one may be empty.
+func Words(before, after string) (removed, added []Span) {
+	was, wasAt := words(before)
+	is, isAt := words(after)
+	for _, d := range lcs.DiffLines(was, is) {
+		removed = append(removed, Span{wasAt[d.Start], wasAt[d.End]})
+		added = append(added, Span{isAt[d.ReplStart], isAt[d.ReplEnd]})
+	}
+	return removed, added
+}
+
+// NoWord reports whether a character belongs to no word.
+func NoWord(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+// words are the words of a text, with all other characters one by one, and where each begins and the text ends.
+func words(text string) (parts []string, at []int) {
+	at = []int{0}
+	for text != "" {
+		_, n := utf8.DecodeRuneInString(text)
+		if end := strings.IndexFunc(text, NoWord); end > 0 {
+			n = end
+		} else if end < 0 {
+			n = len(text)
+		}
+		parts, at, text = append(parts, text[:n]), append(at, at[len(parts)]+n), text[n:]
+	}
+	return parts, at
 }

@@ -64,7 +64,8 @@ func (s *session) utf8() bool { return screen.UTF8Decision(s.env) }
 
 // palette is how the terminal looks: as the user says, else in diffs as the user's git.
 func (s *session) palette() *screen.Palette {
-	return screen.NewPalette(s.cfg.Styles(), func() map[string]string { return gitColors(s.process.Environ) })
+	return screen.NewPalette(s.cfg.Styles(), func() map[string]string { return gitColors(s.process.Environ) },
+		strings.Contains(s.env("TERM"), "256color"))
 }
 
 // gitColors are the colours of color.diff in the user's and the system's configuration of

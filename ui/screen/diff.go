@@ -29,68 +29,66 @@ func (b *asking) change(q Approval) {
 	} else {
 		b.WriteString(head + path + "  " + size + "\n\n")
 	}
-	b.diff(lines)
+	b.diff(lines, true)
 }
 
-func (b *asking) diff(lines []string) { b.rows(b.diffRows(lines)) }
+// diff shows a unified diff: on a rich screen as people read it, else as it is. named says that the name of its only
+// file stands above.
+func (b *asking) diff(lines []string, named bool) {
+	rows, hidden := b.diffRows(lines, named)
+	b.diffShown(rows, hidden, maxRows)
+}
 
-func (b *asking) diffRows(lines []string) (rows []string) {
+// diffShown shows the rows of a diff, which leave out hidden lines. Over most of both y counts only after the pager.
+func (b *asking) diffShown(rows []string, hidden, most int) {
+	b.rows(rows)
+	if hidden > 0 && len(rows)+hidden > most {
+		b.left = true
+		b.remark(texts.Count(hidden, "line") + " of whole files: p shows all, and only then y counts")
+	}
+}
+
+// diffRows are the rows of a diff, and how many lines of whole files they leave out.
+func (b *asking) diffRows(lines []string, named bool) (rows []string, hidden int) {
 	s := b.lay
+	if b.cut && !b.unified && s.opt.Profile == Rich {
+		v := diffView{lay: s, lexers: map[string]*highlighter{}}
+		v.files(filesOf(parseDiff(strings.Split(s.ascii(strings.Join(lines, "\n")), "\n"))), named)
+		return v.rows, v.hidden
+	}
+	all := parseDiff(lines)
 	for i, l := range lines {
 		folded := s.fold([]string{l}, "", "", b.cut)
 		if b.cut {
-			ink := s.ink(diffStyle(l, namesFile(lines, i)))
+			ink := s.ink(all[i].style())
 			for i, row := range folded {
 				folded[i] = ink.Sprint(row)
 			}
 		}
 		rows = append(rows, folded...)
 	}
-	return rows
-}
-
-// namesFile reports whether line i of a diff names a file, and is no removed or added line.
-func namesFile(lines []string, i int) bool {
-	return i < 2 && (strings.HasPrefix(lines[i], "--- ") || strings.HasPrefix(lines[i], "+++ ")) ||
-		strings.HasPrefix(lines[i], "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ") ||
-		i > 0 && strings.HasPrefix(lines[i], "+++ ") && strings.HasPrefix(lines[i-1], "--- ")
+	return rows, 0
 }
 
 // spokenDiff reads the changed lines out, each with its number, below the file's name.
 func (lay *layout) spokenDiff(b *strings.Builder, lines []string) {
-	var from, to int
-	for i, l := range lines {
+	for i, d := range parseDiff(lines) {
 		switch {
-		case namesFile(lines, i):
-			if from, to = 0, 0; i > 1 && strings.HasPrefix(l, "+++ ") {
-				name := l
-				if l == "+++ /dev/null" {
+		case d.kind == fileLine:
+			if i > 1 && strings.HasPrefix(d.text, "+++ ") {
+				name := d.text
+				if name == "+++ /dev/null" {
 					name = lines[i-1]
 				}
 				fmt.Fprintf(b, "file %s:\n", strings.TrimPrefix(strings.TrimPrefix(name[len("+++ "):], "a/"), "b/"))
 			}
-			continue
-		case l != "" && !strings.ContainsAny(l[:1], " +-@\\"): // a file of which no lines are shown
-			from, to = 0, 0
-			fmt.Fprintf(b, "%s.\n", strings.TrimRight(l, "."))
-			continue
-		case strings.HasPrefix(l, "@@"):
-			_, added, _ := strings.Cut(l, " +")
-			if _, err := fmt.Sscanf(l, "@@ -%d", &from); err == nil {
-				_, _ = fmt.Sscanf(added, "%d", &to) // it stays where it is no number
-			}
-			continue
-		case from == 0 && to == 0, strings.HasPrefix(l, `\`):
-			continue // the names of the files; "no newline at end of file"
-		case strings.HasPrefix(l, "+"):
-			fmt.Fprintf(b, "added line %d: %s\n", to, strings.TrimSpace(l[1:]))
-			to++
-		case strings.HasPrefix(l, "-"):
-			fmt.Fprintf(b, "removed line %d: %s\n", from, strings.TrimSpace(l[1:]))
-			from++
-		default:
-			from++
-			to++
+		case d.kind == noteLine:
+			fmt.Fprintf(b, "%s.\n", strings.TrimRight(d.text, "."))
+		case d.from+d.to == 0:
+		case d.kind == addedLine:
+			fmt.Fprintf(b, "added line %d: %s\n", d.to, strings.TrimSpace(d.text[1:]))
+		case d.kind == removedLine:
+			fmt.Fprintf(b, "removed line %d: %s\n", d.from, strings.TrimSpace(d.text[1:]))
 		}
 	}
 }

@@ -54,6 +54,18 @@ const cartDiff = `--- a/internal/cart/cart.go
 +func New(now func() time.Time) *Cart { return &Cart{now: now} }
 `
 
+// cartRows is cartDiff as people read it.
+const cartRows = `
+     14   type Cart struct {
+     15   	items []Item
+     16 + 	now   func() time.Time
+     17   }
+     18
+     18 - func New() *Cart { return &Cart{} }
+     19 + // New takes the clock the discounts follow; pass time.Now.
+     20 + func New(now func() time.Time) *Cart { return &Cart{now: now} }
+`
+
 func ask(c agent.Call, n, of int) agent.Question {
 	return agent.Question{
 		Kind: agent.QuestionApproval, Call: c, Dir: "/home/jo/src/shop",

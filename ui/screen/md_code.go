@@ -66,7 +66,11 @@ func (f fence) lineStyle(line string) style {
 	for range f.indent {
 		line = strings.TrimPrefix(line, " ")
 	}
-	return diffStyle(line, strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ "))
+	d := diffLine{kind: lineKind(line)}
+	if strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
+		d.kind = fileLine
+	}
+	return d.style()
 }
 
 func (m *Markdown) readFenced(s string) string {

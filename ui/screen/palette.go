@@ -25,6 +25,8 @@ const (
 	contextStyle
 	codeStyle
 	dim
+	// changedStyle is, with addedStyle or removedStyle, that of a part of the line that differs.
+	changedStyle
 
 	diffStyles = addedStyle | removedStyle | metaStyle | fragStyle | contextStyle
 )
@@ -56,31 +58,45 @@ var palette = []struct {
 // Palette is the SGR parameters, such as "1;31", of the styles, by the names in
 // the table; "" is no style. A nil Palette has the defaults. Safe for concurrent use.
 type Palette struct {
-	own map[string]string
-	git func() map[string]string
+	own  map[string]string
+	git  func() map[string]string
+	deep bool
 }
 
 // NewPalette makes a Palette of styles that go before the defaults. git returns those of diffs
-// that own does not name; it is called once, with the first diff. own and git may be nil.
-func NewPalette(own map[string]string, git func() map[string]string) *Palette {
+// that own does not name; it is called once, with the first diff. own and git may be nil. deep says
+// that the terminal has 256 colours.
+func NewPalette(own map[string]string, git func() map[string]string, deep bool) *Palette {
 	if git == nil {
 		git = func() map[string]string { return nil }
 	}
-	return &Palette{own: own, git: sync.OnceValue(git)}
+	return &Palette{own: own, git: sync.OnceValue(git), deep: deep}
 }
 
-func (p *Palette) look(s style, name string, look []color.Attribute) []color.Attribute {
+// set is what the user says about a style, if that is anything.
+func (p *Palette) set(s style, name string) (look []color.Attribute, set bool) {
 	if p == nil || name == "" {
-		return look
+		return nil, false
 	}
 	sgr, set := p.own[name]
 	if !set && s&diffStyles != 0 {
 		sgr, set = p.git()[name]
 	}
-	if !set {
-		return look
+	return parseSGR(sgr), set
+}
+
+// changed is how a part of a line that differs looks. Bold red or green is bright red or green on many terminals, which
+// does not read on white: it has no colour of its own, or white on a dark background.
+func (p *Palette) changed(s style) []color.Attribute {
+	name, background := "add", color.Attribute(22)
+	if s&removedStyle != 0 {
+		name, background = "remove", 88
 	}
-	return parseSGR(sgr)
+	look, set := p.set(s, name)
+	if !set && p != nil && p.deep {
+		look = []color.Attribute{color.FgBlack + 8, 5, 231, color.BgBlack + 8, 5, background}
+	}
+	return append(look, color.Bold)
 }
 
 // parseSGR is the attributes of SGR parameters such as "1;31".
@@ -95,10 +111,21 @@ func parseSGR(sgr string) (look []color.Attribute) {
 
 // attributes are those of a set of styles, empty where on is false.
 func (p *Palette) attributes(s style, on bool) (all []color.Attribute) {
+	if !on {
+		return nil
+	}
+	if s&changedStyle != 0 {
+		return p.changed(s)
+	}
 	for _, d := range palette {
-		if on && s&d.style != 0 {
-			all = append(all, p.look(d.style, d.name, d.look)...)
+		if s&d.style == 0 {
+			continue
 		}
+		look, set := p.set(d.style, d.name)
+		if !set {
+			look = d.look
+		}
+		all = append(all, look...)
 	}
 	return all
 }
@@ -159,19 +186,4 @@ func headingStyle(level int) style {
 		return bold | underlined
 	}
 	return bold
-}
-
-// diffStyle is the style of a line of a diff. names says that it names a file.
-func diffStyle(line string, names bool) style {
-	switch {
-	case names:
-		return metaStyle
-	case strings.HasPrefix(line, "+"):
-		return addedStyle
-	case strings.HasPrefix(line, "-"):
-		return removedStyle
-	case strings.HasPrefix(line, "@@"):
-		return fragStyle
-	}
-	return contextStyle
 }

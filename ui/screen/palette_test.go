@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fatih/color"
+
 	"artoo/agent"
 )
 
@@ -65,7 +67,7 @@ func TestThePaletteHoldsOnBlackAndOnWhite(t *testing.T) {
 				at = n - 90 + 8
 			}
 			switch black, white := 21.0, 21.0; {
-			case n < 10: // bold and faint
+			case n <= color.Faint:
 			case at < 0 || at > 15:
 				t.Errorf("%s is %d: none of the sixteen", p.name, n)
 			default:
@@ -93,9 +95,9 @@ func TestFailuresAndDiffsHaveTheirColours(t *testing.T) {
 		asked   int
 	}{
 		{nil, true, []string{"\x1b[32m+new\x1b[0m", "\x1b[31m-old\x1b[0m", "\x1b[1m--- a/x\x1b[22m", "\n@@ -1 +1 @@\n"}, 0},
-		{NewPalette(nil, git), false, []string{"\x1b[31mexit 1 in 1.2s\x1b[0m", "\x1b[31mdenied: no one can answer\x1b[0m",
+		{NewPalette(nil, git, false), false, []string{"\x1b[31mexit 1 in 1.2s\x1b[0m", "\x1b[31mdenied: no one can answer\x1b[0m",
 			"\x1b[31martoo:\x1b[0m broken", "\x1b[31mdenied: not now\x1b[0m", "ok\n"}, 0},
-		{NewPalette(map[string]string{"remove": "1;38;5;208", "meta": ""}, git), true,
+		{NewPalette(map[string]string{"remove": "1;38;5;208", "meta": ""}, git, true), true,
 			[]string{"\x1b[94m+new", "\x1b[1;38;5;208m-old", "\n--- a/x\n", "\x1b[36m@@ -1 +1 @@\x1b[0m"}, 1},
 	} {
 		asked = 0
@@ -104,7 +106,10 @@ func TestFailuresAndDiffsHaveTheirColours(t *testing.T) {
 			e := editCall("1")
 			e.Access.Diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
 			r.Question(ask(e, 1, 1))
-			r.Question(ask(e, 1, 1))
+			r.Changes(e.Access.Diff, 10)
+			for _, l := range c.want[:2] {
+				c.want = append(c.want, strings.NewReplacer("+new", "+ new", "-old", "- old").Replace(l))
+			}
 		} else {
 			k := runCall("1", "make")
 			r.OnToolResult(k, agent.CallResult{Status: agent.CallFailed, Summary: "exit 1 in 1.2s"})
@@ -126,7 +131,7 @@ func TestFailuresAndDiffsHaveTheirColours(t *testing.T) {
 			r.out.Reset()
 			r.OnText("```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n```\n")
 			r.Finish()
-			for _, want := range c.want {
+			for _, want := range c.want[:4] {
 				want = strings.TrimSuffix(strings.TrimSuffix(want, "\x1b[22m"), "\x1b[0m")
 				if !strings.Contains(r.out.String(), want) {
 					t.Errorf("no %q in %q", want, r.out)

@@ -149,11 +149,13 @@ func (lay *layout) head(verb, object string) string {
 type asking struct {
 	strings.Builder
 	lay  *layout
-	cut  bool            // it is shown on the screen; the pager shows all, as it is
-	left bool            // a part is left to the pager
-	seen sanitize.Hidden // characters that a reader would not have seen
-	what string          // "call": the part that may hold them
-	last string          // stands last, below their warning
+	cut  bool // it is shown on the screen; the pager shows all, as it is
+	left bool // a part is left to the pager
+	// unified shows a diff as a unified one in every profile.
+	unified bool
+	seen    sanitize.Hidden // characters that a reader would not have seen
+	what    string          // "call": the part that may hold them
+	last    string          // stands last, below their warning
 }
 
 // about is the text above a question, and whether a part of it was left to the pager. cut
@@ -281,12 +283,12 @@ const (
 
 func (b *asking) changedText(diff string) {
 	lines := b.safe(strings.TrimRight(diff, "\n"), sanitize.Source)
-	switch n := len(b.diffRows(lines)); {
-	case b.cut && n > mostDiffRows:
+	switch rows, hidden := b.diffRows(lines, false); {
+	case b.cut && len(rows) > mostDiffRows:
 		b.left = true
-		b.remark(texts.Count(n, "row") + " of changed text: p " + b.lay.words("shows", "reads") + " all, and only then y counts")
+		b.remark(texts.Count(len(rows), "row") + " of changed text: p " + b.lay.words("shows", "reads") + " all, and only then y counts")
 	case b.lay.opt.Profile != Spoken:
-		b.diff(lines)
+		b.diffShown(rows, hidden, mostDiffRows)
 	case !b.cut:
 		b.lay.spokenDiff(&b.Builder, lines)
 	}

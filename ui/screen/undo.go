@@ -96,11 +96,11 @@ func (b *asking) oneRow(text string) string {
 	return strings.Join(b.safe(text, sanitize.Line), "^J")
 }
 
-// Changes prints a unified diff of several files as questions show it. Where that takes more
+// Changes prints a unified diff of several files. Where that takes more
 // than rows it prints nothing, and all is for the pager.
 func (s *Screen) Changes(diff string, rows int) (shown bool, all string) {
 	s.do(func(t *transcript) {
-		b := asking{lay: s.layout, cut: true}
+		b := asking{lay: s.layout, cut: true, unified: true}
 		b.changes(diff)
 		if shown = !b.left && strings.Count(b.String(), "\n") < rows; shown {
 			t.print(b.String())
@@ -122,7 +122,7 @@ func (b *asking) changes(diff string) {
 		b.lay.spokenDiff(&b.Builder, lines)
 		return
 	}
-	b.diff(lines)
+	b.diff(lines, false)
 }
 
 // TryQuestion asks whether to keep the changes that a command made on a layer. Its texts may come from outside.
