@@ -49,7 +49,7 @@ type decided struct {
 // approved is a decided call that may run.
 type approved struct {
 	decided
-	// by names the hook or program that answered for the user; "" for none.
+	// by is the hook or the program that answered for the user; "" where the user did.
 	by string
 	// whole says that a background command may write the whole project.
 	whole bool

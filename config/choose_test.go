@@ -72,7 +72,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A provider's name alone is no model's name, whoever is at hand.
+// TestAProvidersNameAloneMeansItsDefaultModel holds also where another provider is the only one at hand.
 func TestAProvidersNameAloneMeansItsDefaultModel(t *testing.T) {
 	for name, want := range map[string]string{"gemini": "gemini gemini-default", "gemini/": "gemini gemini-default",
 		"openrouter/auto": "openrouter openrouter/auto"} {

@@ -41,7 +41,7 @@ func (i Image) Size() (width, height int) {
 }
 
 // Tokens estimates the cost of an image in tokens as the Messages API counts it: width × height / 750, and no more than
-// for the size to which servers scale images down. Other APIs are near it.
+// for the size to which servers scale images down. What other APIs count is close to that.
 func (i Image) Tokens() int {
 	const most, least = 1600, 85
 	w, h := i.Size()

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"artoo/tool/environ"
 	"artoo/tool/needs"
 	"artoo/tool/repo"
 	"artoo/tool/sweep"
@@ -27,6 +28,7 @@ type bench struct {
 	top     string // the work tree of the project
 	layer   string
 	env     []string
+	own     environ.Vars
 	dir     string
 	git     string // the git directory, relative to the top
 	common  string
@@ -34,7 +36,7 @@ type bench struct {
 	ignored func(string) bool
 }
 
-func environ(home string) []string {
+func variables(home string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
 		if !strings.HasPrefix(kv, "GIT_") && !strings.HasPrefix(kv, "HOME=") {
@@ -54,7 +56,7 @@ func newBench(t *testing.T, before, line string) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, top: filepath.Join(root, "project"), layer: filepath.Join(root, "layer"),
-		dir: filepath.Join(root, "views"), env: environ(root), git: ".git", common: ".git"}
+		dir: filepath.Join(root, "views"), env: variables(root), git: ".git", common: ".git"}
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func origin(t *testing.T, withFirst bool) string {
 			t.Fatal(err)
 		}
 		origins.dir = dir
-		b := &bench{t: t, env: environ(dir)}
+		b := &bench{t: t, env: variables(dir)}
 		b.sh(dir, "mkdir empty; cd empty; git init -q -b main .; git config user.name a; git config user.email a@example.org\n"+
 			"cp -a . ../first; cd ../first\n"+first)
 	}
@@ -186,7 +188,7 @@ func listing(t *testing.T, top string) map[string]string {
 }
 
 func (b *bench) repository() repo.Repository {
-	return repo.Repository{WorkTree: b.top, GitDir: filepath.Join(b.top, b.git), Common: filepath.Join(b.top, b.common), Environ: b.env}
+	return repo.Repository{WorkTree: b.top, GitDir: filepath.Join(b.top, b.git), Common: filepath.Join(b.top, b.common), Environ: b.env, Own: b.own}
 }
 
 func (b *bench) view(changes []repo.Change) *repo.View {

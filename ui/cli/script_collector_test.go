@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -17,7 +18,8 @@ import (
 )
 
 // cmdCollector is `collector STATUS|hang`: a collector of OpenTelemetry on loopback that answers so, and keeps each
-// request in otlp/traces-N.json and otlp/metrics-N.json, with its headers in otlp/headers. The variable of its address is set.
+// request as a line of otlp/traces or otlp/metrics, with its headers in otlp/headers. The variable of its address is set. A
+// slow run sends its spans in several requests.
 func cmdCollector(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: collector STATUS|hang")
@@ -26,14 +28,11 @@ func cmdCollector(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.RemoveAll(dir))
 	ts.Check(os.Mkdir(dir, 0o700))
 	var mu sync.Mutex
-	n := 0
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		mu.Lock()
-		n++
-		name := filepath.Join(dir, fmt.Sprintf("%s-%d.json", filepath.Base(r.URL.Path), n))
 		if err == nil {
-			err = os.WriteFile(name, body, 0o600)
+			err = appendTo(filepath.Join(dir, filepath.Base(r.URL.Path)), append(body, '\n'))
 		}
 		var head strings.Builder
 		if err == nil {
@@ -55,6 +54,15 @@ func cmdCollector(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	worldOf(ts).t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
 	ts.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
+}
+
+func appendTo(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // sentSpan is a span as far as the tests look at it.
@@ -93,13 +101,11 @@ func (s sentSpan) number(key string) float64 {
 
 // sentSpans are all spans that came to the collector.
 func sentSpans(ts *testscript.TestScript) (spans []sentSpan) {
-	files, err := filepath.Glob(filepath.Join(ts.MkAbs("otlp"), "traces-*.json"))
-	ts.Check(err)
-	for _, file := range files {
+	for request := range strings.Lines(ts.ReadFile("otlp/traces")) {
 		var sent struct {
 			ResourceSpans []struct{ ScopeSpans []struct{ Spans []sentSpan } }
 		}
-		ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &sent))
+		ts.Check(json.Unmarshal([]byte(request), &sent))
 		for _, r := range sent.ResourceSpans {
 			for _, s := range r.ScopeSpans {
 				spans = append(spans, s.Spans...)
