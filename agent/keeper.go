@@ -251,7 +251,7 @@ func Recovered(reports []journal.Report) string {
 // get its files later.
 func (w *Workspace) JournalConfig(dir, state string, env *tool.Env) journal.Config {
 	root := w.Project.Root
-	config := journal.Config{Dir: dir, Root: root, Merges: repo.IsIndex,
+	config := journal.Config{Dir: dir, Root: root, State: state, NamedOnly: w.Project.None != "", Merges: repo.IsIndex,
 		Denied: func(path string) bool {
 			path = journal.Abs(root, path)
 			if w.unseen != nil {
@@ -265,9 +265,6 @@ func (w *Workspace) JournalConfig(dir, state string, env *tool.Env) journal.Conf
 		Merge: func(ctx context.Context, path string, from, to, now []byte) ([]byte, []string, error) {
 			return repo.MergeIndex(ctx, filepath.Dir(path), w.Project.Environ, env.Environ, from, to, now)
 		}}
-	if state != "" {
-		config.Locks = filepath.Join(state, "landing")
-	}
 	_, config.Added = w.AddedDirs()
 	if w.Project.Common != "" {
 		config.Added = append(config.Added, w.Project.Common)

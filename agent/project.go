@@ -266,12 +266,11 @@ func (p *projectParts) openJournal(session, from string) (*journal.Journal, erro
 }
 
 // temporaryJournal makes a directory, until the end, for the journal of a session that is not
-// kept: among the others, where the next artoo finds it after a kill, else among temporary files;
-// never within the project.
+// kept: among the others, where the next artoo finds it after a kill, else among temporary files.
 func (p *projectParts) temporaryJournal() (dir string, err error) {
 	if p.opt.State != "" {
 		at := journal.Dir(p.opt.State, p.workspace.Project.Root, "")
-		if os.MkdirAll(at, 0o700) == nil && !names.Within(p.workspace.Project.Root, names.Real(at)) {
+		if os.MkdirAll(at, 0o700) == nil {
 			dir, _ = os.MkdirTemp(at, journal.Ephemeral) // else below
 		}
 	}

@@ -1,7 +1,9 @@
 package permission
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,6 +105,28 @@ func TestAFileThatAnInstructionFileImportsIsGuarded(t *testing.T) {
 		if why := p.deciding().whyGuarded(filepath.Join(root, name), false); strings.Contains(why,
 			"imports") != guarded {
 			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+// In a home directory such a walk takes minutes; there every write asks.
+func TestFilesThatAreGuardedAreLookedForInProjectsOnly(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	envrc := filepath.Join(root, "sub", ".envrc")
+	if err := errors.Join(os.Mkdir(filepath.Dir(envrc), 0o755), os.WriteFile(envrc, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for none, want := range map[string]int{"": 1, "this is the home directory": 0} {
+		p := hooked(root, func() []string { return nil })
+		guard := p.World.Guard
+		guard.git.None = none
+		found, err := guard.Look()
+		if err != nil || len(found.Paths) != want {
+			t.Errorf("%q: %v, %v", none, found.Paths, err)
+		}
+		if why := p.deciding().whyGuarded(envrc, false); why == "" {
+			t.Errorf("%q: the file is not guarded by its name", none)
 		}
 	}
 }

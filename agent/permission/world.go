@@ -240,7 +240,8 @@ func NewGuard(project facts.Project) *Guard {
 		if g.is(at) {
 			return true, false
 		}
-		return isBare(at) || kind.IsRegular() && names.Linked(at), kind.IsDir()
+		// To look through a home directory, or the whole machine, takes minutes.
+		return isBare(at) || kind.IsRegular() && names.Linked(at), kind.IsDir() && g.git.None == ""
 	})
 	return g
 }

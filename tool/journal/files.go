@@ -132,9 +132,9 @@ var ErrBusy = errors.New("another landing in this project has not ended")
 // keeps others waiting until done is called, or until the kernel has ended the process.
 // The lock goes by the project's device and inode, since a path may be another one's.
 func (j *Journal) order(ctx context.Context) (done func(), err error) {
-	dir := j.cfg.Locks
-	if dir == "" {
-		dir = j.cfg.Dir
+	dir := j.cfg.Dir
+	if j.cfg.State != "" {
+		dir = filepath.Join(j.cfg.State, "landing")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

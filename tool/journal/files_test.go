@@ -38,14 +38,32 @@ func TestTheJournalIsTheUsersAloneAndOutsideOfTheProject(t *testing.T) {
 		return nil
 	})
 	p.ok(err)
-	if _, err := Open(Config{Root: p.root, Dir: p.path("journal")}); err == nil {
-		t.Error("a journal inside the project was opened")
-	}
 	if _, err := Open(p.cfg); !errors.Is(err, ErrInUse) {
 		t.Errorf("a second one: %v", err)
 	}
 	if _, err := Open(Config{Root: filepath.Dir(p.root), Dir: p.cfg.Dir}); err == nil {
 		t.Error("a journal was opened for another project")
+	}
+}
+
+// TestWithoutAProjectOnlyNamedPathsAreKept, as in a home directory, which also holds the journal.
+func TestWithoutAProjectOnlyNamedPathsAreKept(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
+	if _, err := Open(Config{Root: p.root, Dir: p.path("journal")}); err == nil {
+		t.Error("a journal inside the project was opened")
+	}
+	p.cfg.NamedOnly, p.cfg.Dir, p.cfg.State = true, p.path("share/state/s1"), p.path("share/state")
+	p.reopen()
+	p.edit(1, "a", "2\n")
+	if changed := p.command(1, func() { p.write("b", "2\n") }); len(changed.Changes)+len(changed.Lacks) > 0 {
+		t.Errorf("a line changed %+v", changed)
+	}
+	p.undo(1)
+	for path, want := range map[string]string{"a": "1\n", "b": "2\n"} {
+		if data, err := os.ReadFile(p.path(path)); string(data) != want {
+			t.Errorf("%s is %q, %v", path, data, err)
+		}
 	}
 }
 

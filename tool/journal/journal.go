@@ -137,7 +137,7 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	cfg.MaxFile = cmp.Or(cfg.MaxFile, defaultMaxFile)
 	cfg.MaxSession = cmp.Or(cfg.MaxSession, defaultMaxSession)
 	cfg.Budget = cmp.Or(cfg.Budget, defaultBudget)
-	if names.Within(cfg.Root, names.Real(cfg.Dir)) {
+	if !cfg.NamedOnly && names.Within(cfg.Root, names.Real(cfg.Dir)) {
 		return nil, fmt.Errorf("the journal %s would lie inside the project", cfg.Dir)
 	}
 	place, err := openPlace(cfg.Root)
@@ -347,22 +347,19 @@ func (j *Journal) syncNow() {
 
 // Config names a journal's project. Dir and Root are required.
 type Config struct {
-	// Dir is the journal's own directory, outside the project; it is made
-	// with mode 0700 when something is first written. [Dir] names one.
+	// Dir is the journal's own directory, [Dir] for one, with NamedOnly anywhere, else outside the
+	// project. It is made with mode 0700 when something is first written.
 	Dir string
 	// Root is the project, absolute and without links. Nothing outside it, and of
 	// the directories of Added, is kept or restored.
 	Root string
-	// Added are directories outside the project, absolute and without links, that artoo
-	// may also write to.
+	// Added are directories outside the project, absolute and without links, that artoo may write to.
 	Added []string
-	// Locks is a directory for the locks that order the landings of all journals which
-	// name it; "" is Dir, for one that no other journal shares a project with. It is
-	// made with mode 0700.
-	Locks string
-	// Denied reports whether the file at the path, relative to Root with
-	// slashes or absolute, must not be copied. Nil denies nothing. It may be called from
-	// several goroutines.
+	// State holds the locks that order the landings of all journals which name it; "" is Dir, for
+	// one that no other journal shares a project with. It is made with mode 0700.
+	State string
+	// Denied reports whether the file at the path, relative to Root with slashes or absolute, must
+	// not be copied. Nil denies nothing. It may be called from several goroutines.
 	Denied func(path string) bool
 	// Ignored lists the paths that git ignores, relative to Root with slashes; a
 	// directory, which stands for all below it, ends in a slash. It is called
@@ -382,6 +379,8 @@ type Config struct {
 	MaxFile int64
 	// MaxSession is how many bytes of contents are kept in all; 0: 512 MB. Kept contents are never discarded for it.
 	MaxSession int64
+	// NamedOnly says that Root is a home directory, or all of the machine: Snapshot looks at nothing.
+	NamedOnly bool
 	// Budget is how long Snapshot may take for more than a small project; 0: 300 ms.
 	Budget time.Duration
 }
@@ -481,6 +480,7 @@ const (
 	SetID        Reason = "set-user-ID or set-group-ID"
 	NotRestored  Reason = "could not be restored"
 	NotMoved     Reason = "cannot be moved out of the project"
+	NoProject    Reason = "no project, so only what artoo's own tools change is kept"
 )
 
 // Lack is a path, relative to the root with slashes, that is not covered or was

@@ -29,7 +29,7 @@ const (
 // besides is another session of the project at root, with the locks of all of them.
 func besides(root, session string) (*Journal, error) {
 	state := filepath.Dir(root)
-	return Open(Config{Dir: filepath.Join(state, session), Root: root, Locks: filepath.Join(state, "landing")})
+	return Open(Config{Dir: filepath.Join(state, session), Root: root, State: state})
 }
 
 // landingLife lands lines from several goroutines, as sub-agents do, or, without a

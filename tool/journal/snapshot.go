@@ -16,6 +16,9 @@ import (
 // undone.
 func (s *Step) Snapshot(ctx context.Context) ([]Lack, error) {
 	j := s.j
+	if j.cfg.NamedOnly {
+		return []Lack{{Path: "./", Why: NoProject}}, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/10)
 	defer cancel()
 	if err := s.write(); err != nil {

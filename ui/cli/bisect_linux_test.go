@@ -38,7 +38,7 @@ func TestBisectFindsAnyStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		state := filepath.Join(homeDir, ".local", "state", "artoo")
-		j, err := journal.Open(journal.Config{Dir: journal.Dir(state, dir, "session1"), Root: dir, Locks: filepath.Join(state, "landing")})
+		j, err := journal.Open(journal.Config{Dir: journal.Dir(state, dir, "session1"), Root: dir, State: state})
 		if err != nil {
 			t.Fatal(err)
 		}

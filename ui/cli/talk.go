@@ -158,7 +158,8 @@ func (a *app) notes() []string {
 		ignored = "" // the question says it
 	}
 	if a.project.None != "" {
-		none = a.project.None + ": every change and every command is asked"
+		none = a.project.None + ": every change and every command is asked, and undo takes back only what " +
+			"artoo's own tools changed"
 	}
 	tracked := ""
 	if files := a.agent.HiddenTracked(longestHidden); len(files) > 0 {
