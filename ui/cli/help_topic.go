@@ -116,7 +116,7 @@ func (l commandLine) showPage(w io.Writer, page string, bare bool) error {
 	profile, _ := a.profile(true)
 	columns, rows := a.size()
 	text := screen.RenderMarkdown(l.forPeople(page), screen.MarkdownOptions{Width: func() int { return columns },
-		Color: a.colored(true), Palette: a.palette(), Spoken: profile == screen.Spoken})
+		Color: a.colored(true), ASCII: !a.utf8(), Palette: a.palette(), Spoken: profile == screen.Spoken})
 	if profile == screen.Rich && strings.Count(text, "\n") >= rows {
 		children := ui.Children{Environ: a.process.Environ, KeyVariables: provider.KeyVariables(), Pager: a.pager()}
 		shown, err := children.Page(a.process.Out, text)

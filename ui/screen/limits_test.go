@@ -62,7 +62,7 @@ func bareWords(text string) string {
 	return strings.Join(strings.Fields(marks.Replace(sgr.ReplaceAllString(text, ""))), "")
 }
 
-var marks = strings.NewReplacer("`", "", "*", "", "#", "", ">", "", "|", "", "-", "")
+var marks = strings.NewReplacer("`", "", "*", "", "#", "", ">", "", "|", "", "-", "", "\u2502", "")
 
 // Much of one kind is neither lost nor slow nor held back for long.
 func TestMarkdownOfAnyKind(t *testing.T) {

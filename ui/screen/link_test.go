@@ -3,19 +3,18 @@ package screen
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestOnlyAddressesOfTheWebAreLinked(t *testing.T) {
 	t.Parallel()
-	link := func(u string) string { return "\x1b]8;;" + u + "\x1b\\" + u + "\x1b]8;;\x1b\\" }
+	to := func(u, text string) string { return "\x1b]8;;" + u + "\x1b\\" + text + "\x1b]8;;\x1b\\" }
+	link := func(u string) string { return to(u, u) }
 	for src, want := range map[string]string{
-		"[a b](http://x.org/p?q=1#f)":         "a b (" + link("http://x.org/p?q=1#f") + ")",
+		"[a b](http://x.org/p?q=1#f)":         to("http://x.org/p?q=1#f", "a b"),
 		"<https://x.org>":                     link("https://x.org"),
-		"**[a](https://x.org/_b_*c)**":        "\x1b[1ma (" + link("https://x.org/_b_*c") + ")\x1b[0m",
-		"![i](HTTPS://x.org/i.png)":           "i (" + link("HTTPS://x.org/i.png") + ")",
-		"[a](http://x.org)[b](http://y.org)":  "a (" + link("http://x.org") + ")b (" + link("http://y.org") + ")",
+		"**[a](https://x.org/_b_*c)**":        to("https://x.org/_b_*c", "\x1b[1ma") + "\x1b[0m",
+		"![i](HTTPS://x.org/i.png)":           to("HTTPS://x.org/i.png", "i"),
+		"[a](http://x.org)[b](http://y.org)":  to("http://x.org", "a") + to("http://y.org", "b"),
 		"[http://good.org](http://evil.org)":  "http://good.org (" + link("http://evil.org") + ")",
 		"[http://good.org](javascript:alert)": "http://good.org (javascript:alert)",
 		"[a](javascript:alert)":               "a (javascript:alert)",
@@ -36,8 +35,8 @@ func TestOnlyAddressesOfTheWebAreLinked(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", src, got, want)
 		}
 		bare := pieces(t, MarkdownOptions{Color: true, Width: wide(1000)}, src)
-		if diff := cmp.Diff(bare, osc8.ReplaceAllString(got, "")+"\n"); diff != "" {
-			t.Errorf("%s: the words change with links: %s", src, diff)
+		if !strings.Contains(bare, "(") && strings.Contains(src, "](") {
+			t.Errorf("%s: without links the address is not shown: %q", src, bare)
 		}
 	}
 }
@@ -50,18 +49,16 @@ func TestAnOverlongAddressIsNotLinked(t *testing.T) {
 	}
 }
 
-// Links take no cells: rows break where they would without.
-func TestLinksChangeNothingElse(t *testing.T) {
+// A link that is broken into rows leads to its address in each of them, and no row ends within it.
+func TestLinksEndWithTheirRow(t *testing.T) {
 	t.Parallel()
-	src := readTour(t) + strings.Repeat("some words with [a link](https://example.org/path) in them. ", 20)
+	src := readTour(t) + strings.Repeat("some words with [a link of words](https://example.org/path) in them. ", 20)
 	for _, width := range []int{20, 47, 80} {
-		bare := pieces(t, MarkdownOptions{Color: true, Width: wide(width)}, src)
 		linked := pieces(t, MarkdownOptions{Color: true, Links: true, Width: wide(width)}, src)
-		if !osc8.MatchString(linked) {
-			t.Errorf("in %d columns: no link", width)
-		}
-		if diff := cmp.Diff(bare, osc8.ReplaceAllString(linked, "")); diff != "" {
-			t.Errorf("in %d columns: %s", width, diff)
+		checkRendered(t, linked)
+		shown := osc8.ReplaceAllString(linked, "")
+		if strings.Contains(shown, "example.org") || !strings.Contains(shown, "https://go.dev/doc") {
+			t.Errorf("in %d columns: %q", width, shown)
 		}
 	}
 	for name, want := range map[string]bool{"rich": true, "nocolor": true, "plain": false, "spoken": false, "tee": false} {

@@ -13,9 +13,11 @@ type MarkdownOptions struct {
 	Color bool         // bold, italic and struck-out by SGR sequences
 	// Palette is how code and diffs look; may be nil.
 	Palette *Palette
-	// Links makes the address of a link that leads to the web one to click on
-	// (OSC 8); it stays visible all the same.
+	// Links makes a link that leads to the web one to click on (OSC 8). Its address stands behind it only where its text
+	// could be taken for another one.
 	Links bool
+	// ASCII says that the locale names no UTF-8: with Color the bar of a quote is another one.
+	ASCII bool
 	// Spoken is for screen readers: few marks, tables in sentences, nothing wrapped. Text is
 	// held back to the end of its sentence or line, and a code block to its end: each piece
 	// that is written is an utterance.
@@ -27,7 +29,7 @@ type MarkdownOptions struct {
 // Markdown renders a reply while it streams, for a terminal that only scrolls: written text is
 // never touched again. Paragraphs, headings and items grow word by word; only the current
 // word or open inline span is held back (see maxSpan), and a table to its end. Code goes line
-// by line. Line breaks and bullets of the source stay, and # and backticks where no colour says
+// by line. Line breaks of the source stay, and #, backticks and fences where no colour says
 // the same. A block of text over maxBlock, the line of a word over maxHeld, and the text after
 // maxScanned are shown as source: time stays linear in size. The text is untrusted, and sanitised here. Whatever the pieces it arrives in,
 // the bytes are the same. Not for concurrent use.
@@ -146,12 +148,8 @@ func (m *Markdown) end() {
 	case m.state == inText:
 		m.endRun(true)
 		m.endLine()
-	case len(m.lead) > 0: // the start of a code line
-		style := m.fence.lineStyle(string(m.lead))
-		if m.fence.closes(string(m.lead)) {
-			style, m.fence.colors = dim, nil
-		}
-		m.codeLine(string(m.lead), style)
+	case len(m.lead) > 0 && !(m.opt.Color && m.fence.closes(string(m.lead))): // the start of a code line
+		m.codeLine(string(m.lead))
 	}
 	m.lead = m.lead[:0]
 	m.flushCode()

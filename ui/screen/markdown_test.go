@@ -211,7 +211,7 @@ func TestACodeSpanOfSeveralRowsHasItsColorAndNoMarks(t *testing.T) {
 func TestCodeStreamsAsItIs(t *testing.T) {
 	t.Parallel()
 	code := "```go\n\tif x {\n\n\t\ty := \"**z**\" // 80 " + strings.Repeat("x", 200) + "\n\t}\n```\n"
-	dim := strings.NewReplacer("```go", "\x1b[2m```go\x1b[0m", "```\n", "\x1b[2m```\x1b[0m\n", "if", "\x1b[1mif\x1b[0m",
+	dim := strings.NewReplacer("```go", "\x1b[2mgo\x1b[0m", "```\n", "", "if", "\x1b[1mif\x1b[0m",
 		`"**z**"`, "\x1b[35m\"**z**\"\x1b[0m", "// 80 "+strings.Repeat("x", 200),
 		"\x1b[2m// 80 "+strings.Repeat("x", 200)+"\x1b[0m").Replace(code)
 	if got := pieces(t, MarkdownOptions{Color: true}, strings.Split(code, "")...); got != dim {
@@ -315,7 +315,7 @@ func TestMarkdownInline(t *testing.T) {
 		"*.go and *.c":               "*.go and *.c",
 		"~/a and ~/b ~c~":            "~/a and ~/b ~c~",
 		"这是**粗体**文字":                 "这是" + bold + "粗体" + off + "文字",
-		"# **x** &lt; y #":           "\x1b[1;4mx < y #" + off,
+		"# **x** &lt; y #":           "\x1b[1mx < y #" + off,
 		"#hash -dash 1.5 1.x":        "#hash -dash 1.5 1.x",
 		"**1. > - # |x|**":           bold + "1. > - # |x|" + off,
 		"<div>**x**</div>":           "<div>" + bold + "x" + off + "</div>",
@@ -410,7 +410,7 @@ func TestAStyleEndsWithItsRow(t *testing.T) {
 		"- some **bold words in** rows\n- some **bold words in several rows** and\n\n# a heading of several rows\n")
 	checkRows(t, got)
 	want := "- some \x1b[1mbold words\x1b[0m\n  \x1b[1min\x1b[0m rows\n- some **bold words\n  in several rows**\n" +
-		"  and\n\n\x1b[1;4ma heading of\x1b[0m\n\x1b[1;4mseveral rows\x1b[0m\n"
+		"  and\n\n\x1b[1ma heading of\x1b[0m\n\x1b[1mseveral rows\x1b[0m\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

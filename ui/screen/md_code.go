@@ -11,7 +11,7 @@ type fence struct {
 	open   byte // its character, 0 when no fence is open
 	n      int  // how many of them
 	indent int
-	quoted bool
+	quotes int
 	diff   bool         // it holds a diff
 	colors *highlighter // nil for code without colours
 }
@@ -25,7 +25,7 @@ func (m *Markdown) openFence(o opening, line string) {
 	n := len(line[o.at:]) - len(strings.TrimLeft(line[o.at:], line[o.at:o.at+1]))
 	info := line[o.at+n:]
 	lang := append(strings.Fields(info), "")[0]
-	m.fence = fence{open: c, n: n, indent: len(o.head), quoted: o.quoted,
+	m.fence = fence{open: c, n: n, indent: len(o.head), quotes: strings.Count(o.head, ">"),
 		diff: strings.EqualFold(lang, "diff") || strings.EqualFold(lang, "patch")}
 	switch {
 	case m.opt.Spoken:
@@ -35,7 +35,7 @@ func (m *Markdown) openFence(o opening, line string) {
 			lang = ""
 		}
 		m.speech.code = heldCode{open: true, lang: lang}
-	case m.opt.Color && !o.quoted && !m.fence.diff:
+	case m.opt.Color && !m.fence.diff:
 		m.fence.colors = newHighlighter(info, &m.colored)
 	}
 }
@@ -44,7 +44,7 @@ func (f fence) closes(line string) bool {
 	if len(line) > maxHeld {
 		return false
 	}
-	if f.quoted {
+	if f.quotes > 0 {
 		line = strings.TrimLeft(line, "> ")
 	} else if indent := len(line) - len(strings.TrimLeft(line, " ")); indent > f.indent+3 {
 		return false
@@ -56,15 +56,12 @@ func (f fence) closes(line string) bool {
 // left reports whether the line shows that the quote around the fence has ended. However a long
 // line arrives, its beginning decides.
 func (f fence) left(line string) bool {
-	return f.quoted && !strings.HasPrefix(strings.TrimLeft(line[:min(len(line), maxHeld+1)], " "), ">")
+	return f.quotes > 0 && !strings.HasPrefix(strings.TrimLeft(line[:min(len(line), maxHeld+1)], " "), ">")
 }
 
 func (f fence) lineStyle(line string) style {
 	if !f.diff {
 		return 0
-	}
-	for range f.indent {
-		line = strings.TrimPrefix(line, " ")
 	}
 	d := diffLine{kind: lineKind(line)}
 	if strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
@@ -80,7 +77,6 @@ func (m *Markdown) readFenced(s string) string {
 	}
 	line := string(m.lead)
 	m.lead = m.lead[:0]
-	style := m.fence.lineStyle(line)
 	closes := m.fence.closes(line)
 	switch {
 	case m.fence.left(line):
@@ -93,16 +89,19 @@ func (m *Markdown) readFenced(s string) string {
 		return rest
 	case !whole:
 		m.state, m.fence.colors = inCode, nil
-		m.codeLine(line, style)
+		m.codeLine(line)
 		return rest
-	case closes && m.opt.Spoken:
+	case closes && (m.opt.Spoken || m.opt.Color):
+		if m.opt.Color {
+			m.blank, m.prev = m.fence.quotes == 0 && m.row.written, kindBlank
+		}
 		m.fence = fence{}
 		m.flushCode()
 		return rest
 	case closes:
-		m.fence, style = fence{}, dim
+		m.fence = fence{}
 	}
-	m.codeLine(line, style)
+	m.codeLine(line)
 	m.codeText("\n")
 	return rest
 }
@@ -117,19 +116,41 @@ func (m *Markdown) readCode(s string) string {
 	return rest
 }
 
-func (m *Markdown) codeLine(line string, style style) {
-	if m.fence.colors == nil {
-		m.row.setStyle(style)
+// codeLine shows a line of code, with colours from the first column.
+func (m *Markdown) codeLine(line string) {
+	if !m.opt.Color {
 		m.codeText(line)
 		return
 	}
-	clean := sanitize.Text(line, sanitize.Code)
-	indent := min(m.fence.indent, len(clean)-len(strings.TrimLeft(clean, " ")))
-	m.row.raw(clean[:indent])
-	for _, s := range m.fence.colors.line(clean[indent:]) {
+	if n := m.fence.quotes; n > 0 {
+		head := strings.Repeat("> ", n)
+		if line = unquoted(line, n); line == "" {
+			head = strings.TrimSpace(head)
+		}
+		m.begin(head)
+	}
+	for range m.fence.indent {
+		line = strings.TrimPrefix(line, " ")
+	}
+	line = sanitize.Text(line, sanitize.Code)
+	spans := []token{{text: line, style: m.fence.lineStyle(line)}}
+	if m.fence.colors != nil {
+		spans = m.fence.colors.line(line)
+	}
+	for _, s := range spans {
 		m.row.setStyle(s.style)
 		m.row.raw(s.text)
 	}
+}
+
+// unquoted is a line without the marks of n quotes.
+func unquoted(line string, n int) string {
+	for range n {
+		if mark, rest, ok := strings.Cut(line, ">"); ok && strings.TrimSpace(mark) == "" {
+			line = strings.TrimPrefix(rest, " ")
+		}
+	}
+	return line
 }
 
 // codeText shows a part of a line of code, or its end, or holds it back to be spoken.

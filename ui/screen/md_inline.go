@@ -52,17 +52,26 @@ func (m *Markdown) inline(parent ast.Node, source []byte, st style) (tokens []to
 	return tokens
 }
 
-// link is a label, and the address in parentheses unless that is the label.
+// link is a label with the address behind it in parentheses, unless that is the label, or a terminal takes the address
+// itself and the label cannot be taken for another one.
 func (m *Markdown) link(label []token, destination []byte, st style) []token {
 	url, text := sanitize.Text(string(destination), sanitize.Line), ""
 	for _, t := range label {
 		text += t.text
 	}
-	address := token{text: url, style: st, link: m.opt.Links && linkable(url)}
+	address := token{text: url, style: st}
+	if m.opt.Links && linkable(url) {
+		address.link = url
+	}
 	switch {
 	case text == "" || text == url:
 		return []token{address}
 	case url == "":
+		return label
+	case address.link != "" && !strings.ContainsAny(text, ".:/@"):
+		for i := range label {
+			label[i].link = url
+		}
 		return label
 	}
 	return append(label, token{text: " (", style: st}, address, token{text: ")", style: st})

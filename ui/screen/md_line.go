@@ -72,15 +72,18 @@ func (m *Markdown) beginLine(known bool) {
 		m.row.measure()
 		m.size = 0
 	}
+	if m.opt.Color && o.list == 0 && !o.quoted && (o.kind == kindFence || o.kind == kindHeading) {
+		m.blank = m.row.written
+	}
 	m.startBlock(o)
 	rest := lead[o.at:]
 	switch o.kind {
 	case kindFence:
 		m.openFence(o, lead)
 		m.speech.code.quotes = strings.Count(o.head, ">")
-		rest = m.beginCode(lead)
+		rest = m.beginCode(lead, o.at)
 	case kindIndented:
-		rest = m.beginCode(lead)
+		rest = m.beginCode(lead, 0)
 	case kindTable:
 		if m.state = inTable; len(m.table) == 0 {
 			m.tableHead = m.head
@@ -91,7 +94,7 @@ func (m *Markdown) beginLine(known bool) {
 			break // the marks say it
 		}
 		title := strings.TrimLeft(rest, "#")
-		if m.base = headingStyle(len(rest) - len(title)); m.opt.Spoken {
+		if m.base = bold; m.opt.Spoken {
 			m.head += "heading: "
 		}
 		rest = strings.TrimLeft(title, " \t")
@@ -100,20 +103,30 @@ func (m *Markdown) beginLine(known bool) {
 	m.feed(rest)
 }
 
-// beginCode shows a line as it is and returns it. A spoken fence is said when its code has been
-// read.
-func (m *Markdown) beginCode(lead string) (rest string) {
+// beginCode returns a line that is shown as it is. Of a fence, which begins at a place of the line, the language is
+// shown where the line is not, and a spoken one is said when its code has been read.
+func (m *Markdown) beginCode(lead string, at int) (rest string) {
 	if m.speech.code.open {
 		m.labelHead()
 		m.state, m.row.started = inText, true // the end of the line makes no row
 		return ""
 	}
-	m.state, m.head = inCode, ""
 	m.row.labelLine()
-	if m.fence.open != 0 {
-		m.row.setStyle(dim)
+	if m.fence.open == 0 || !m.opt.Color {
+		m.state, m.head = inCode, ""
+		return lead
 	}
-	return lead
+	// The language stands for the fence, and without one the end of the line makes no row.
+	m.state, m.base = inText, dim
+	if strings.TrimSpace(m.head) == "" {
+		m.head = ""
+	}
+	m.row.started = strings.Trim(m.head, "> ") == ""
+	if language := strings.TrimSpace(strings.TrimLeft(lead[at:], "`~")); language != "" {
+		m.row.started = false
+		m.putWords(language)
+	}
+	return ""
 }
 
 // startBlock writes the blank line that was waiting and notes the block before the line's rows.
@@ -130,10 +143,7 @@ func (m *Markdown) startBlock(o opening) {
 	}
 	m.row.started, m.held.spaces = false, 0
 	m.head, m.hang = o.head, o.hang
-	if m.base = 0; o.quoted {
-		m.base = dim
-	}
-	if m.opt.Spoken {
+	if m.base = 0; m.opt.Spoken {
 		m.head, m.hang = m.spokenHead(o), ""
 	}
 	if !m.row.written && m.opt.Label != "" {

@@ -50,7 +50,7 @@ func (m *Markdown) parse(s string) opening {
 		if s[i] == '>' {
 			o.quoted, hang = true, ">"
 		} else {
-			if mark == "*" || mark == "+" {
+			if !m.opt.Color && (mark == "*" || mark == "+") {
 				mark = "-"
 			}
 			o.kind, o.list = kindItem, len(o.head)+n+1

@@ -13,6 +13,7 @@ type row struct {
 	width   int // prose breaks here; tables and code may take all of the guard's
 	col     int
 	style   style            // the one that is open; never at the end of a row
+	link    string           // the address of the link that is open; never at the end of a row
 	begins  map[style]string // how styles begin that were shown
 	started bool             // the source line has put something on the screen
 	written bool             // anything at all
@@ -30,6 +31,7 @@ func (r *row) measure() {
 func (r *row) room() int { return r.guard.width - r.guard.col }
 
 func (r *row) newline() {
+	r.setLink("")
 	r.setStyle(0)
 	r.buf = append(r.buf, '\n')
 	r.col = 0
@@ -69,18 +71,29 @@ func (r *row) raw(s string) {
 }
 
 func (r *row) put(t token) {
+	r.setLink(t.link)
 	r.setStyle(t.style)
-	if t.link {
-		r.buf = append(append(append(r.buf, "\x1b]8;;"...), t.text...), "\x1b\\"...)
-	}
 	r.raw(t.text)
-	if t.link {
+}
+
+// setLink begins a link to an address, or ends one for "".
+func (r *row) setLink(address string) {
+	if r.link == address {
+		return
+	}
+	if r.link != "" {
 		r.buf = append(r.buf, "\x1b]8;;\x1b\\"...)
+	}
+	if r.link = address; address != "" {
+		r.buf = append(append(append(r.buf, "\x1b]8;;"...), address...), "\x1b\\"...)
 	}
 }
 
-// between writes the spaces before a word; between two words of one style they have it too.
+// between writes the spaces before a word; between two words of one style or link they have it too.
 func (r *row) between(w word, blanks int) {
+	if r.link != w[0].link {
+		r.setLink("")
+	}
 	if r.style != w[0].style {
 		r.setStyle(0)
 	}
@@ -96,7 +109,6 @@ func (r *row) phrase(words []word) {
 			r.put(t)
 		}
 	}
-	r.setStyle(0)
 }
 
 // labelLine gives the label its own row before text that must stand as it is.

@@ -42,12 +42,7 @@ func (m *Markdown) flushCode() {
 	m.row.raw(fmt.Sprintf("%scode%s, %s:", m.head, c.lang, texts.Count(len(rows), "line")))
 	m.row.newline()
 	for _, row := range rows {
-		for range c.quotes {
-			if mark, rest, ok := strings.Cut(row, ">"); ok && strings.TrimSpace(mark) == "" {
-				row = strings.TrimPrefix(rest, " ")
-			}
-		}
-		if row != "" {
+		if row = unquoted(row, c.quotes); row != "" {
 			m.row.raw(sanitize.Text(row, sanitize.Code))
 		}
 		m.row.newline()

@@ -184,7 +184,7 @@ func (m *Markdown) columns(head string, t table) bool {
 		return false
 	}
 	for i, row := range t.rows {
-		m.row.raw(head)
+		m.begin(head)
 		at, col := 0, 0 // where the text ends, and where the column begins
 		for c, cell := range row {
 			begin := col
@@ -192,7 +192,7 @@ func (m *Markdown) columns(head string, t table) bool {
 				begin += widths[c] - cellsOf(cell)
 			}
 			if len(cell) > 0 {
-				m.row.raw(strings.Repeat(" ", begin-at))
+				m.row.between(cell[0], begin-at)
 				m.row.phrase(cell)
 				at = begin + cellsOf(cell)
 			}
@@ -200,7 +200,9 @@ func (m *Markdown) columns(head string, t table) bool {
 		}
 		m.row.newline()
 		if i == 0 {
-			m.row.raw(head + strings.Repeat("-", all))
+			m.begin(head)
+			m.row.setStyle(dim)
+			m.row.raw(strings.Repeat("-", all))
 			m.row.newline()
 		}
 	}

@@ -12,7 +12,7 @@ import (
 type token struct {
 	text  string
 	style style
-	link  bool // text is an address of the web
+	link  string // the address of the web that it leads to; "" for none
 }
 
 type word []token
@@ -198,9 +198,7 @@ func (m *Markdown) putWords(run string) {
 func (m *Markdown) place(w word) {
 	width := w.cells()
 	for i := range w {
-		if w[i].style == 0 || m.base&dim == 0 {
-			w[i].style |= m.base
-		}
+		w[i].style |= m.base
 	}
 	switch {
 	case !m.row.started:
@@ -220,10 +218,18 @@ func (m *Markdown) place(w word) {
 }
 
 func (m *Markdown) begin(head string) {
-	if head != "" {
-		m.row.setStyle(m.base & dim)
-		m.row.raw(head)
+	if head == "" {
+		return
 	}
+	look, bar := style(0), "\u2502"
+	if m.opt.ASCII {
+		bar = "|"
+	}
+	if m.opt.Color && strings.Contains(head, ">") {
+		head, look = strings.ReplaceAll(head, ">", bar), dim
+	}
+	m.row.setStyle(look)
+	m.row.raw(head)
 }
 
 func (m *Markdown) again() string {

@@ -180,10 +180,3 @@ const (
 	keywordStyle = bold
 	literalStyle = codeStyle
 )
-
-func headingStyle(level int) style {
-	if level <= 2 {
-		return bold | underlined
-	}
-	return bold
-}

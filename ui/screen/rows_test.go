@@ -136,7 +136,7 @@ func shownReply(r *rig) string {
 
 // unnumbered takes away the words that spoken output has instead of marks.
 func unnumbered(text string) string {
-	return strings.NewReplacer("quote:", "", "heading:", "").Replace(text)
+	return strings.NewReplacer("quote:", "", "heading:", "", "\u2502", "").Replace(text)
 }
 
 func TestAtMostTwentyWritesASecond(t *testing.T) {

@@ -13,9 +13,8 @@
 //     colours the frame and counts its width in bytes, so gate draws only the changes instead
 //     (TestASpinnerWritesWholeLines).
 //   - glamour renders Markdown that arrives whole, on a rich terminal: plans, summaries, the
-//     last exchange of a resumed session. It breaks no row of Chinese, joins the paragraphs of an
-//     item and makes an escape byte of "&#27;": such texts are rendered as answers are, and no
-//     sequence but the palette's passes (TestWhatGlamourDoesNotKeep).
+//     last exchange of a resumed session. It is taken where its rows have the text of an answer's,
+//     and no sequence but the palette's passes.
 //   - goldmark reads inline Markdown while an answer streams; text written there is never
 //     touched again, which no renderer of whole texts can promise.
 package screen

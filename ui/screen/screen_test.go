@@ -76,11 +76,13 @@ func TestColourIsNeverTheOnlyCarrier(t *testing.T) {
 	}
 }
 
-// unmarked are the words of a text without the marks of Markdown that a style
-// says, however its rows are broken.
+// unmarked are the words of a text without the marks of Markdown that a style or a line says, however its rows are
+// broken.
 func unmarked(text string) []string {
 	text = strings.ReplaceAll(text, cartDiff, cartRows)
-	text = regexp.MustCompile(`(?m)^((?:> )*)#+ `).ReplaceAllString(text, "$1")
+	text = strings.NewReplacer("\u2502", "", ">", "").Replace(text)
+	text = regexp.MustCompile("(?m)^([- ]*)(?:`{3,}|~{3,}|#+ ) *").ReplaceAllString(text, "$1")
+	text = regexp.MustCompile(`(?m)^( *)[*+] `).ReplaceAllString(text, "$1- ")
 	// The line below a table's head is as wide as its cells.
 	text = regexp.MustCompile(`-{4,}`).ReplaceAllString(text, "----")
 	return strings.Fields(strings.ReplaceAll(text, "`", ""))

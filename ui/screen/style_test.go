@@ -31,19 +31,21 @@ func TestWhatAReplyHoldsHasAStyleOfItsOwn(t *testing.T) {
 	got := pieces(t, MarkdownOptions{Color: true}, styledSource)
 	for _, want := range []string{
 		"\x1b[35mcode of words\x1b[0m and",
-		"\x1b[2m> a quote of\x1b[0m \x1b[35mcode\x1b[0m",
-		"\n\x1b[2m>\x1b[0m\n\x1b[2m> - item\x1b[0m\n",
-		"\x1b[2m```go\x1b[0m\nx := \x1b[35m\"`\"\x1b[0m\n\x1b[2m```\x1b[0m\n",
-		"\x1b[2m````diff title\x1b[0m\n\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n@@ -1 +1 @@\n\x1b[31m-old\x1b[0m\n\x1b[32m+new\x1b[0m\n same\n```\n\x1b[2m````\x1b[0m\n- not a diff\n",
-		"  \x1b[2m  ~~~ Patch\x1b[0m\n\x1b[32m  +new\x1b[0m\n\x1b[31m  -old\x1b[0m\n\x1b[2m  ~~~\x1b[0m\n",
+		"\x1b[2m\u2502 \x1b[0ma quote of \x1b[35mcode\x1b[0m",
+		"\n\x1b[2m\u2502\x1b[0m\n\x1b[2m\u2502 - \x1b[0mitem\n",
+		"\n\n\x1b[2mgo\x1b[0m\nx := \x1b[35m\"`\"\x1b[0m\n\n",
+		"\x1b[2mdiff title\x1b[0m\n\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n@@ -1 +1 @@\n\x1b[31m-old\x1b[0m\n" +
+			"\x1b[32m+new\x1b[0m\n same\n```\n\n+ not a diff\n",
+		"- item\n\n\x1b[2mPatch\x1b[0m\n\x1b[32m+new\x1b[0m\n\x1b[31m-old\x1b[0m\n\n",
+		"\x1b[2m\u2502 diff\x1b[0m\n\x1b[2m\u2502 \x1b[0m\x1b[32m+quoted\x1b[0m\n",
 		"\x1b[1;35ma\x1b[0m",
 	} {
-		if want = strings.Replace(want, "  \x1b[2m  ", "\x1b[2m  ", 1); !strings.Contains(got, want) {
+		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%q", want, got)
 		}
 	}
 	head, _, _ := strings.Cut(got, "\n")
-	if !strings.HasPrefix(head, "\x1b[1;4mA\x1b[0m ") || !strings.Contains(head, "35") {
+	if !strings.HasPrefix(head, "\x1b[1mA\x1b[0m ") || !strings.Contains(head, "35") {
 		t.Errorf("the head is %q", head)
 	}
 	if spoken := pieces(t, MarkdownOptions{Color: true, Spoken: true},
