@@ -217,7 +217,7 @@ func TestErrors(t *testing.T) {
 // TestAServerThatDoesNotRun: the hint names the command that starts it.
 func TestAServerThatDoesNotRun(t *testing.T) {
 	t.Parallel()
-	p := &ollama.Provider{Server: provider.Server{Name: "o", BaseURL: "127.0.0.1:1", Local: true}}
+	p := &ollama.Provider{Server: provider.Server{Name: "ollama", BaseURL: "127.0.0.1:1", Local: true}}
 	r := send(t, p, request(provider.UserText("hi")))
 	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindNetwork ||
 		!strings.Contains(e.Hint, "ollama serve") || !strings.Contains(e.Hint, "OLLAMA_HOST") {

@@ -5,14 +5,12 @@ package ollama
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -103,8 +101,6 @@ func (a *attempt) failed(e *provider.Error) (provider.Event, error) {
 		e.Window = a.facts.window
 	case e.Kind == provider.KindConfig && strings.Contains(e.Message, "not found"):
 		e.Hint = "ollama pull " + a.req.Model + ", or choose another model with --model"
-	case errors.Is(e.Err, syscall.ECONNREFUSED) && e.Local:
-		e.Hint = "start Ollama (ollama serve), or check " + cmp.Or(a.Setting, "OLLAMA_HOST")
 	case strings.Contains(e.Message, "more system memory"): // this does not change while the machine is the same
 		e.Retry, e.Hint = new(false), "a smaller model with --model, or a smaller window with ARTOO_MAX_CONTEXT_TOKENS"
 	case strings.Contains(e.Message, "unauthorized"):

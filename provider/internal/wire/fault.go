@@ -146,9 +146,9 @@ func (c *call) transport(err error) *provider.Error {
 		}
 		e.Hint = "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Message, e.Hint = host+" refuses the connection", "check ARTOO_BASE_URL"
-		if c.Local {
-			e.Hint = "is the server at " + host + " running? Or check ARTOO_BASE_URL"
+		e.Message, e.Hint = host+" refuses the connection", "is a server running there? Or check ARTOO_BASE_URL"
+		if f, _ := provider.FactsOf(c.Name); f.Local != nil {
+			e.Hint = "start " + f.Local.Title + " (" + f.Local.Start + "), or check " + cmp.Or(c.Setting, f.URLVar)
 		}
 	case reset(err):
 		e.Message = "the connection was reset by " + host
