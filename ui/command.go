@@ -29,8 +29,6 @@ type slashCommand struct {
 	// complete proposes whole arguments for one that begins as arg; nil proposes none. The
 	// prompt's goroutine calls it: it must be quick.
 	complete func(t *Terminal, arg string) []prompt.Candidate
-	// shared is the text of the row in /help that the command shares with the one before it; "" for a row of its own.
-	shared string
 	// program says that a program can carry the command out: it needs no keys, no pager and no yes.
 	program bool
 	// moves says that another session is the present one afterwards: an editor's tab shows one only.
@@ -42,8 +40,8 @@ type slashCommand struct {
 func commands() []slashCommand {
 	const block = `write """, the lines, and """ again`
 	return []slashCommand{
-		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "keys or approvals",
-			run: runHelp, complete: oneOf("keys", "approvals")},
+		{name: "help", aliases: []string{"?"}, args: "[TOPIC]", help: "what to type",
+			run: runHelp, complete: oneOf(helpTopics()...)},
 		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
 		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear, program: true, moves: true},
 		{name: "sessions", args: "[all]", help: "list them", run: runSessions, complete: oneOf(allSessions), program: true},
@@ -72,7 +70,7 @@ func commands() []slashCommand {
 		{name: "btw", args: "TEXT", help: "ask beside it", run: runAside, program: true},
 		{name: "redo", args: "[N]", help: "redo undone turns", run: runRedo},
 		{name: "diff", args: "[TURN]", help: "the changes", run: runDiff, complete: completeTurns, program: true},
-		{name: "review", args: "[RANGE|--staged] [-- PATH]", help: "find problems in a change", shared: "changes; /review it", run: runReview, complete: oneOf("--staged", "-- "),
+		{name: "review", args: "[RANGE|--staged] [-- PATH]", help: "look for problems", run: runReview, complete: oneOf("--staged", "-- "),
 			program: true},
 		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in an editor", run: runEdit},
 		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
@@ -285,17 +283,44 @@ func (t *Terminal) editMessage(ctx context.Context, text string) error {
 }
 
 func runHelp(_ context.Context, t *Terminal, topic string) error {
-	switch topic {
-	case "":
-		t.helpCommands()
-	case "keys":
-		t.columns(helpKeys())
-	case "approvals":
-		t.columns(helpApprovals())
-	default:
-		return fmt.Errorf("no page %q: use keys or approvals", topic)
+	for _, p := range helpPages() {
+		if p[0] != topic {
+			continue
+		}
+		t.columns(helpRows()[topic])
+		var rows [][]string
+		for _, name := range strings.Fields(p[1] + p[2]) {
+			c, _ := findCommand(name)
+			rows = append(rows, []string{strings.TrimSpace("/" + c.name + " " + c.args), c.help})
+		}
+		t.columns(rows)
+		return nil
 	}
+	if topic != "" {
+		return fmt.Errorf("no topic %q: use %s", topic, strings.Join(helpTopics(), ", "))
+	}
+	t.helpCommands()
 	return nil
+}
+
+// helpPages are the topics of help, each with its usual commands and with those that stand on its own page only.
+func helpPages() [][3]string {
+	return [][3]string{
+		{"ask", "btw edit queue", " run init"},
+		{"changes", "diff review undo redo rewind out copy"},
+		{"approvals", "approval plan permissions"},
+		{"session", "clear resume sessions rename fork export compact quit", " uncompact help"},
+		{"model", "model effort context cost status provider"},
+		{"setup", "config memory mcp skills tools doctor", " hooks debug"},
+		{"keys"},
+	}
+}
+
+func helpTopics() (names []string) {
+	for _, p := range helpPages() {
+		names = append(names, p[0])
+	}
+	return names
 }
 
 // runSkills lists skills and commands, with the tokens that each takes once it is used.
@@ -333,52 +358,47 @@ func runSkills(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-// helpColumns is the width of a terminal that shows the page of commands in two columns, which
-// makes it 24 rows long.
+// helpColumns is the width of a terminal that shows the page of commands in two columns, which makes it 22 rows long.
 const helpColumns = 80
 
-// helpCommands lists the commands, in two columns where they fit.
+// helpCommands lists the usual commands by topic, in two columns where they fit.
 func (t *Terminal) helpCommands() {
-	var rows [][]string
-	for _, c := range commands() {
-		switch {
-		case c.run == nil:
-		case c.shared != "":
-			rows[len(rows)-1][1] = c.shared
-		default:
-			rows = append(rows, []string{strings.TrimSpace("/" + c.name + " " + c.args), c.help})
-		}
+	cells := [][]string{
+		{"@FILE", "a file to read"}, {"!CMD", "run, show the model"}, {"#TEXT", "add to AGENTS.md"}, {"!!CMD", "just run it"},
 	}
-	if cols, _ := t.opt.Size(); t.opt.Profile != screen.Spoken && cols >= helpColumns {
-		half := (len(rows) + 1) / 2
-		for i, right := range rows[half:] {
-			rows[i] = append(rows[i], right...)
+	cols, _ := t.opt.Size()
+	wide := t.opt.Profile != screen.Spoken && cols >= helpColumns
+	var rows [][]string
+	for _, p := range helpPages() {
+		for _, name := range strings.Fields(p[1]) {
+			c, _ := findCommand(name)
+			cells = append(cells, []string{"/" + name, c.help})
 		}
-		rows = rows[:half]
+		if !wide && cells != nil {
+			rows = append(append(rows, []string{p[0] + ":"}), cells...)
+		}
+		for i := 0; wide && i < len(cells); i += 2 {
+			rows = append(rows, append([]string{p[0]}, slices.Concat(cells[i:min(i+2, len(cells))]...)...))
+			p[0] = ""
+		}
+		cells = nil
 	}
 	t.columns(rows)
-	t.helpOwn()
-	t.screen.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
-	t.screen.Text("@FILE: a file; #TEXT adds to AGENTS.md. More: /help keys, /help approvals")
+	t.screen.Text("More: /help " + strings.Join(helpTopics(), ", "))
 }
 
-// mostHelped is how many skills and commands the page of help lists.
-const mostHelped = 20
-
-// helpOwn lists the skills and commands of the user's.
-func (t *Terminal) helpOwn() {
-	items := Own(t.opt.Agent.Skills())
-	if len(items) == 0 {
-		return
-	}
-	var rows [][]string
-	for _, i := range items[:min(len(items), mostHelped)] {
-		rows = append(rows, []string{oneLine(strings.TrimSpace("/" + i.Name + " " + i.Hint)), oneLine(sizes.Clip(i.Description, 60))})
-	}
-	t.screen.Text("Your skills and commands:")
-	t.columns(rows)
-	if more := len(items) - mostHelped; more > 0 {
-		t.screen.Text(fmt.Sprintf("and %d more: /skills", more))
+// helpRows are what a topic of help has besides commands.
+func helpRows() map[string][][]string {
+	return map[string][][]string{
+		"ask": {
+			{"@FILE", "a file or directory that the message is about; Tab completes it"},
+			{"!CMD", "runs a command and shows the model its output"},
+			{"!!CMD", "just runs a command"},
+			{"#TEXT", "adds what later sessions should know to AGENTS.md"},
+			{`"""`, "begins and ends a message of several lines"},
+		},
+		"approvals": helpApprovals(),
+		"keys":      helpKeys(),
 	}
 }
 
@@ -418,7 +438,6 @@ func helpApprovals() [][]string {
 		{"?", "the same, with the rule it suggests"},
 		{"words", "yes, no, always, forever, edit, page and quit do too"},
 		{"rules", "bash(git status:*)  write(docs/**)  web_fetch(go.dev)"},
-		{"/approval", "the mode: ask, edits (writes run), auto, plan (read-only)"},
-		{"/permissions", "lists the rules; rm N drops one of this session"},
+		{"modes", "ask, edits (writes run), auto, plan (read-only)"},
 	}
 }

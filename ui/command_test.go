@@ -175,13 +175,13 @@ func TestLeaving(t *testing.T) {
 func TestHelpFitsAScreen(t *testing.T) {
 	t.Parallel()
 	var all []string
-	for _, c := range commands() {
-		if c.run != nil {
-			all = append(all, "/"+c.name+" ")
+	for _, p := range helpPages() {
+		for _, name := range strings.Fields(p[1]) {
+			all = append(all, "/"+name+" ")
 		}
 	}
 	for page, wants := range map[string][]string{
-		"/help": append(all, "!CMD", "!!CMD", "@FILE", "/help keys", "/help approvals"),
+		"/help": append(all, "!CMD", "!!CMD", "@FILE", "#TEXT", "/help ask, ", ", keys"),
 		"/?":    all,
 		"/help keys": {"Esc, ", "Esc Esc", "Shift-Tab", "Ctrl-O", "Ctrl-R", "Ctrl-G", "Ctrl-X Ctrl-E", "Tab ",
 			"ARTOO_EDIT_MODE=vi",
@@ -201,7 +201,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 			if len(l) > 80 {
 				t.Errorf("%s: %d columns: %q", page, len(l), l)
 			}
-			if i := strings.LastIndex(l, "  /"); page == "/help" && i > 2 {
+			if i := strings.LastIndex(l, "  /"); page == "/help" && i > 20 {
 				if column == 0 {
 					column = i
 				}
@@ -216,13 +216,33 @@ func TestHelpFitsAScreen(t *testing.T) {
 			}
 		}
 	}
-	if shown, _ := say(t, nil, "/help nothing"); !strings.Contains(shown, "use keys or approvals") {
+	if shown, _ := say(t, nil, "/help nothing"); !strings.Contains(shown, "use ask, changes, ") {
 		t.Errorf("shown %q", shown)
 	}
 	narrow := func(o *Options) { o.Size = func() (int, int) { return 60, 24 } }
 	if shown, _ := say(t, narrow, "/help"); !strings.Contains(shown, "\n  /quit") ||
-		!strings.Contains(shown, "\n  /status") {
+		!strings.Contains(shown, "\n  changes:\n  /diff ") {
 		t.Errorf("the narrow page is\n%s", shown)
+	}
+}
+
+// Each command is on one page of help, and the names of those pages are on /help.
+func TestEveryCommandIsOnAPageOfHelp(t *testing.T) {
+	t.Parallel()
+	for _, c := range commands() {
+		on := 0
+		for _, p := range helpPages() {
+			on += strings.Count(" "+p[1]+p[2]+" ", " "+c.name+" ")
+		}
+		if want := map[bool]int{true: 1}[c.run != nil]; on != want {
+			t.Errorf("/%s is on %d pages of help", c.name, on)
+		}
+	}
+	for _, topic := range helpTopics() {
+		shown, _ := say(t, nil, "/help "+topic)
+		if strings.Contains(shown, "no topic") || strings.Count(shown, "\n") < 5 {
+			t.Errorf("/help %s shows %s", topic, shown)
+		}
 	}
 }
 
