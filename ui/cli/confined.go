@@ -99,6 +99,10 @@ func (w *workspace) unconfinedNote() string {
 	if w.cfg.Sandbox == "external" && w.facts.Mechanism == sandbox.None {
 		return "commands run unconfined: " + w.cfg.Origin("sandbox") + " says that this machine is the sandbox"
 	}
+	if w.project.None != "" {
+		return w.project.None + ", no project: every change and every command is asked, nothing confines " +
+			"commands, and undo takes back only what artoo's own tools changed; try: cd into a project's directory"
+	}
 	if w.cfg.Sandbox == "off" || len(w.facts.Missing) == 0 {
 		return ""
 	}

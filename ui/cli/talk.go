@@ -153,19 +153,15 @@ const longestHidden = 3 * time.Second
 
 // notes are shown before the first message.
 func (a *app) notes() []string {
-	ignored, none := a.extensions.ignored(), ""
+	ignored := a.extensions.ignored()
 	if a.askFirst() != nil {
 		ignored = "" // the question says it
-	}
-	if a.project.None != "" {
-		none = a.project.None + ": every change and every command is asked, and undo takes back only what " +
-			"artoo's own tools changed"
 	}
 	tracked := ""
 	if files := a.agent.HiddenTracked(longestHidden); len(files) > 0 {
 		tracked = "hidden, and tracked by git: " + text.UpTo(3, files) + "; what was committed of them can be read"
 	}
-	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.workspace.unconfinedNote(), none, tracked}
+	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.workspace.unconfinedNote(), tracked}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 
