@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"artoo/agent/permission"
 	"artoo/provider"
@@ -277,10 +278,46 @@ type Response struct {
 	Answered []HookAnswer
 	// Background are the lines of background commands that still ran, and were ended with the turn or its sub-agents.
 	Background []string
+	Reach      Reach
 	// ToolErrors counts calls that failed.
 	ToolErrors int
 	// Model and Provider are those that answered last.
 	Provider, Model string
+}
+
+// Reach is what a turn changed in the project, and what it reached outside the sandbox.
+type Reach struct {
+	Created  int      `json:"created"`
+	Modified int      `json:"modified"`
+	Deleted  int      `json:"deleted"`
+	Outside  []string `json:"outside"`
+	Network  []string `json:"network"`
+}
+
+// Changed is how many files the turn changed.
+func (r Reach) Changed() int { return r.Created + r.Modified + r.Deleted }
+
+// And is what two turns changed and reached.
+func (r Reach) And(other Reach) Reach {
+	sum := Reach{Created: r.Created + other.Created, Modified: r.Modified + other.Modified,
+		Deleted: r.Deleted + other.Deleted,
+		Outside: []string{}, Network: []string{}}
+	sum.add(r.Outside, r.Network)
+	sum.add(other.Outside, other.Network)
+	return sum
+}
+
+func (r *Reach) add(outside, network []string) {
+	for _, call := range outside {
+		if !slices.Contains(r.Outside, call) {
+			r.Outside = append(r.Outside, call)
+		}
+	}
+	for _, host := range network {
+		if !slices.Contains(r.Network, host) {
+			r.Network = append(r.Network, host)
+		}
+	}
 }
 
 // HookAnswer is a question that a hook answered in the user's place.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,16 @@ type confinedServers struct {
 	over    chan struct{}               // closed when none runs any more
 	said    []string                    // The user was notified of these.
 	watches sync.WaitGroup
+}
+
+// runs reports whether a server runs confined.
+func (s *confinedServers) runs(name string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(slices.Collect(maps.Values(s.running)), name)
 }
 
 // keepIn has the files that servers make moved into another journal, nil for none; those made by now go to the old one.

@@ -26,7 +26,9 @@ type keeper struct {
 	lacks    []journal.Lack   // It is set where the step was begun to decide.
 	made     madeFiles        // files that the session made
 	approved *madeFiles       // those that tools wrote or the user approved; shared with sub-agents
-	runs     sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
+	// turnBefore is the number of the turn before the present one.
+	turnBefore int
+	runs       sync.WaitGroup // runs of providers with tools whose step of the journal is not over
 }
 
 // openJournal opens the journal of the present session. A failure is reported: nothing can be

@@ -72,6 +72,7 @@ type subAgentCall struct {
 	denied   []Denial
 	answered []HookAnswer
 	ended    []string // lines of its background commands that still ran
+	reach    Reach
 	done     []string // the calls, with how each ended
 	files    []string // It changed these; absolute.
 }

@@ -49,6 +49,7 @@ func (c *calls) observe(ctx context.Context, r ran) ran {
 
 // settle makes the outcome of a call that has run.
 func (c *calls) settle(ctx context.Context, r ran, span *telemetry.Span) settled {
+	c.reached(r)
 	r.live.close()
 	r.Text = c.session.masked(r.Text)
 	if r.Printed != nil {

@@ -27,6 +27,7 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 		t.requests.steps = a.steps
 	}
 	if s.parent == nil {
+		a.keeper.turnBefore = s.turnNumber()
 		a.tally.begin()
 		s.gaveUp = nil
 	}
@@ -49,6 +50,7 @@ func (a *Agent) turnEnv() *tool.Env {
 func (t *turn) end() {
 	t.clock.stop()
 	t.cb.close()
+	t.changed()
 	t.session.chosenModel()
 	for i, d := range t.response.Denied {
 		t.response.Denied[i].Object, t.response.Denied[i].Reason = t.session.masked(d.Object), t.session.masked(d.Reason)

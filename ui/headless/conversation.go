@@ -383,6 +383,6 @@ func add(sum, r *agent.Response) {
 		cost = new(*cost + *r.CostUSD)
 	}
 	*sum = agent.Response{Text: r.Text, JSON: r.JSON, Stop: r.Stop, Detail: r.Detail, Steps: sum.Steps + r.Steps, Usage: sum.Usage.Add(r.Usage), CostUSD: cost,
-		Requests: append(sum.Requests, r.Requests...), Denied: append(sum.Denied, r.Denied...), Answered: append(sum.Answered, r.Answered...),
-		Background: append(sum.Background, r.Background...), ToolErrors: sum.ToolErrors + r.ToolErrors, Provider: r.Provider, Model: r.Model}
+		Requests: append(sum.Requests, r.Requests...), Denied: append(sum.Denied, r.Denied...),
+		Reach: sum.Reach.And(r.Reach), Answered: append(sum.Answered, r.Answered...), Background: append(sum.Background, r.Background...), ToolErrors: sum.ToolErrors + r.ToolErrors, Provider: r.Provider, Model: r.Model}
 }

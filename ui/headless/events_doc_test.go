@@ -74,14 +74,11 @@ func output() []object {
 		{"input_error", queued + "a line was not understood, or artoo could do nothing for it. The run ends with 2 if nothing worse happened.",
 			inputErrorEvent{}, []string{"", "its number, from 1", "why"}},
 		{"result", "The last line, once the flags are understood; `-o json` prints it alone. With `--input jsonl` it covers all turns, and `result` is the last answer.",
-			result.Result{}, []string{"", "", "the answer; with an error, what came of it; with `--schema` the JSON value, or `null`", "", "", "",
-				"`complete`, `tool_use`, `max_tokens`, `refusal`, …; `\"\"` when no reply ended", "", "", "", "", "refused calls, see `denied`",
-				"questions that hooks or a program answered, see `answered`", "background commands that ended with the run", "", "",
-				"`none`, `read`, `file` (it was long), `skipped` (nothing came in time)", "", "see `request`",
-				"file of changes that did not land ([`--until`](effects.md))", ""}},
+			result.Result{}, results},
 		{"denied", "An item of `denied`.", agent.Denial{}, []string{"", "", "why", "the rule that would have allowed it, or `\"\"`",
 			"true: only because no one could answer", "code of the reason; `artoo trust --run` allows `own-programs`",
 			"discarded changes of a command on a layer: rows such as `deleted: old.txt`; more than 60 by directory"}},
+		{"effects", "The field `effects`.", agent.Reach{}, effects},
 		{"answered", "An item of `answered`.", agent.HookAnswer{}, []string{"", "", "the answer", "its reason", "the hook or the program"}},
 		{"error", "The field `error`.", result.Error{}, []string{"see [exit codes](headless.md#exit-codes), or `signal`", "the failure in a line", "what to do, or `\"\"`"}},
 		{"review", "`artoo review -o json` prints this alone, at every exit.", ReviewResult{},
@@ -91,6 +88,18 @@ func output() []object {
 		{"skipped", "An item of `skipped`.", agent.Unreviewed{}, []string{fromTheTop, "why"}},
 	}
 }
+
+// results are the meanings of the fields of result.Result.
+var results = []string{"", "", "the answer; with an error, what came of it; with `--schema` the JSON value, or `null`", "", "", "",
+	"`complete`, `tool_use`, `max_tokens`, `refusal`, …; `\"\"` when no reply ended", "", "", "", "", "refused calls, see `denied`",
+	"what the run changed and reached, see `effects`",
+	"questions that hooks or a program answered, see `answered`", "background commands that ended with the run", "", "",
+	"`none`, `read`, `file` (it was long), `skipped` (nothing came in time)", "", "see `request`",
+	"file of changes that did not land ([`--until`](effects.md))", ""}
+
+// effects are the meanings of the fields of agent.Reach.
+var effects = []string{"files that are new, by the undo journal; 0 without one", "files that changed", "files that are gone",
+	"calls that ran outside the sandbox, each once", "hosts that web tools asked, each once"}
 
 // Descriptions that several objects share.
 const (

@@ -24,6 +24,7 @@ type Result struct {
 	CostUSD    *float64              `json:"cost_usd"`
 	DurationMS int64                 `json:"duration_ms"`
 	Denied     []agent.Denial        `json:"denied"`
+	Effects    agent.Reach           `json:"effects"`
 	Answered   []agent.HookAnswer    `json:"answered,omitempty"`   // the questions that hooks answered; absent for none
 	Background []string              `json:"background,omitempty"` // the background commands that were ended with the run; absent for none
 	Sandbox    string                `json:"sandbox"`
@@ -74,6 +75,11 @@ func New(info Info, response *agent.Response, failure *agent.Failure, code int) 
 			r.Provider, r.Model = cmp.Or(response.Provider, r.Provider), response.Model
 		}
 	}
+	var reach agent.Reach
+	if response != nil {
+		reach = response.Reach
+	}
+	r.Effects = reach.And(agent.Reach{})
 	if failure != nil {
 		r.Error = &Error{Kind: string(failure.Kind), Message: failure.Error(), Hint: failure.Hint}
 	}
