@@ -142,7 +142,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 		{"ARTOO_QUIET", "maybe", []string{`ARTOO_QUIET: "maybe" is not one of 1, true, yes, on, 0, false, no, off`}},
 		{"ARTOO_COLOR", "allways", []string{`ARTOO_COLOR: "allways" is not one of auto, always, never`,
 			"try: ARTOO_COLOR=always"}},
-		{"ARTOO_COLORS", "errors=31", []string{`ARTOO_COLORS: "errors" is not one of error, add, remove, meta, frag, context, code, dim`,
+		{"ARTOO_COLORS", "errors=31", []string{`ARTOO_COLORS: "errors" is not one of you, ask, path, done, error, add, remove, meta, frag, context, code, dim`,
 			"try: ARTOO_COLORS=error=31:add=32"}},
 		{"ARTOO_COLORS", "error=red", []string{`"red" is not a style: numbers of 0 to 255 with ; between them, like 1;31`}},
 		{"ARTOO_COLORS", "add=1;256", []string{`"1;256" is not a style`}},

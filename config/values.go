@@ -36,7 +36,7 @@ func (c *Config) show(o *Option) string {
 }
 
 // colorNames are the styles that ARTOO_COLORS can change.
-var colorNames = []string{"error", "add", "remove", "meta", "frag", "context", "code", "dim"}
+var colorNames = []string{"you", "ask", "path", "done", "error", "add", "remove", "meta", "frag", "context", "code", "dim"}
 
 // Styles are the styles of Colors by name.
 func (c *Config) Styles() map[string]string {

@@ -35,7 +35,7 @@ func (c callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 		}
 		return a, err
 	case agent.QuestionSteps:
-		d = goOn(q)
+		d = goOn(at.Screen, q)
 	case agent.QuestionChoice, agent.QuestionCompact:
 		d = choice(at.Screen, q)
 	default:
@@ -118,9 +118,9 @@ func readApproval(q agent.Question, text string) (agent.Answer, meaning, string)
 }
 
 // goOn asks whether a turn goes on whose steps are used up: anything except a yes is no.
-func goOn(q agent.Question) dialogue[agent.Answer] {
+func goOn(s *screen.Screen, q agent.Question) dialogue[agent.Answer] {
 	return dialogue[agent.Answer]{
-		show: func() (string, bool) { return screen.GoOn(q), false },
+		show: func() (string, bool) { return s.GoOn(q), false },
 		read: func(text string) (agent.Answer, meaning, string) {
 			if a, m := parseAnswer(text); a.Verdict == agent.Yes {
 				return a, m, ""

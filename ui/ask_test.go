@@ -66,7 +66,7 @@ func TestTheQuestionIsTheLastLine(t *testing.T) {
 	t.Parallel()
 	k, answers, _ := startAsking(t, nil)
 	rows := strings.Split(strings.TrimRight(strings.ReplaceAll(k.status.String(), "\r\n", "\n"), "\n"), "\n")
-	if last := rows[len(rows)-1]; !strings.HasSuffix(last, "[y,n,a,A,e,p,q,?] (n) ") {
+	if last := rows[len(rows)-1]; !strings.HasSuffix(last, "  [y]es [n]o [a]lways [e]dit [p]age [q]uit [?] (n) ") {
 		t.Errorf("the last line is %q", last)
 	}
 	if !strings.Contains(k.status.String(), "rm -r build") {

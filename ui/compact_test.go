@@ -13,7 +13,8 @@ import (
 func TestTheQuestionWhetherToGoOnIsAnswerable(t *testing.T) {
 	t.Parallel()
 	q := agent.Question{Kind: agent.QuestionSteps, Reason: "50 steps are used; go on for 50 more?"}
-	if got, want := screen.GoOn(q), "approve: 50 steps are used; go on for 50 more? [y,n] (n) "; got != want {
+	s := screen.New(screen.Options{})
+	if got, want := s.GoOn(q), "approve: 50 steps are used; go on for 50 more? [y,n] (n) "; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -130,7 +130,16 @@ func (d dialogue[Answer]) decide(a Answer) {
 }
 
 func (at asker) label(line string) prompt.Label {
-	return prompt.Label{Text: line, Bold: at.Bold(line), Keys: len(line) - max(strings.LastIndexByte(line, '['), 0)}
+	l := label(at.Screen, line)
+	l.Keys = len(line) - screen.AnswersAt(line)
+	return l
+}
+
+// label is a prompt with its styles.
+func label(s *screen.Screen, text string) prompt.Label {
+	l := prompt.Label{Text: text, Indent: s.Indent(text)}
+	s.Looks(text, func(bytes int, sgr string) { l.Looks = append(l.Looks, prompt.Look{Bytes: bytes, SGR: sgr}) })
+	return l
 }
 
 // confirmation is the dialogue about a question whose keys the screen knows; read is missing.

@@ -272,7 +272,7 @@ func TestAnErrorIsToldOnce(t *testing.T) {
 		wanted(k, answers)
 	}
 	k.expect(pasteOn + "you: ")
-	if told := strings.Count(k.status.String(), "warning: notify: "); told != 1 {
+	if told := strings.Count(k.status.String(), "! notify: "); told != 1 {
 		t.Errorf("told %d times: %q", told, k.status)
 	}
 }

@@ -71,7 +71,7 @@ var commandHints = strings.NewReplacer("--model", "/model", "--provider", "/prov
 func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took time.Duration) {
 	info := screen.StatusInfo{Outcome: outcome, Elapsed: took, Context: -1}
 	if r != nil {
-		info.Model, info.Usage, info.CostUSD = r.Model, r.Usage, r.CostUSD
+		info.Model, info.Usage, info.CostUSD, info.Reach = r.Model, r.Usage, r.CostUSD, r.Reach
 	}
 	if c := t.opt.Agent.Context(); c.Budget > 0 {
 		info.Context = c.Used * 100 / c.Budget

@@ -138,7 +138,7 @@ func (t *Terminal) readMessage(ctx context.Context) (prompt.Line, error) {
 		initial, t.returned = t.returned[0], t.returned[1:]
 	}
 	you := t.you()
-	l, err := t.prompt.ReadLine(ctx, prompt.Label{Text: you, Bold: t.screen.Bold(you)}, initial)
+	l, err := t.prompt.ReadLine(ctx, label(t.screen, you), initial)
 	t.echo(l)
 	return l, err
 }

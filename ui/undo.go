@@ -245,7 +245,7 @@ func (u Undo) Done(p journal.Plan, r journal.Report) {
 	if p.Already() {
 		text += ": each path is already as it would be"
 	}
-	u.Screen.Note(text)
+	u.Screen.TookBack(text)
 	u.lacking("left alone: ", slices.Concat(p.Left, r.Left))
 	u.lacking(cannotBeUndone+" ", slices.Concat(p.Cannot, r.Cannot))
 }

@@ -154,7 +154,7 @@ const takesAnswers = 300 * time.Millisecond
 const changing = "cat greeting; echo bye > greeting; echo new > farewell"
 
 // keepIt is the end of the question about a line's changes.
-const keepIt = "[y,n,p,q,?] (n) "
+const keepIt = "[y]es [n]o [p]age [q]uit [?] (n) "
 
 func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 	t.Parallel()
@@ -164,21 +164,21 @@ func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 		applied      bool
 		hears        []string // parts of the result for the model; nil where the question repeats, and n follows
 	}{
-		{"n throws it away, with the reason", "n not in this house", "approve: no, changes discarded: not in this house", false,
+		{"n throws it away, with the reason", "n not in this house", "changes discarded", false,
 			[]string{"hello", "changes discarded: not in this house (modified: greeting, created: farewell)"}},
-		{"Enter is no", "", "approve: no, changes discarded", false, []string{"changes discarded"}},
+		{"Enter is no", "", "changes discarded", false, []string{"changes discarded"}},
 		{"what is no answer", "yes please", "please answer y, n, p, q or ?", false, nil},
 		{"e is none, since it has run", "e", "please answer y, n, p, q or ?", false, nil},
 		{"a is none, since no rule stands for it", "a", "please answer y, n, p, q or ?", false, nil},
 		{"? tells what the answers mean", "?", "no, discard them; the model gets the output", false, nil},
 		{"p shows all of it", "p", "+bye", false, nil},
-		{"y applies it", "y", "approve: yes", true,
+		{"y applies it", "y", "kept: 1 created, 1 modified", true,
 			[]string{"hello", "its changes were applied: files: 1 created, 1 modified"}},
 	}
 	k := talkOnLayer(t, nil, nil, slices.Repeat([]string{changing}, len(rows))...)
 	for _, c := range rows {
 		k.types("go\r")
-		k.shows("ran in a throwaway copy; it would change files: 1 created, 1 modified", "approve: apply the changes of", keepIt)
+		k.shows("ran in a throwaway copy; it would change:", "approve: keep the changes of", keepIt)
 		k.holds("greeting", "hello\n")
 		k.answers(c.answer)
 		k.shows(c.then)
@@ -215,11 +215,11 @@ func TestAStopAtALayersQuestionAppliesNothing(t *testing.T) {
 	k.types("go\r")
 	k.shows(keepIt)
 	k.answers("q")
-	k.shows("approve: no, changes discarded; turn stopped", "you: ")
+	k.shows("changes discarded", "turn stopped", "you: ")
 	k.types("go\r")
 	k.shows(keepIt)
 	k.types("\x03")
-	k.shows("approve: no, changes discarded", "stopped", "you: ")
+	k.shows("changes discarded", "stopped", "you: ")
 	k.leave()
 	k.holds("greeting", "hello\n")
 	k.holds("farewell", "")
@@ -240,7 +240,7 @@ func TestWhatWasTypedAheadDoesNotAnswerALayersQuestion(t *testing.T) {
 	k.shows(keepIt)
 	k.holds("greeting", "hello\n")
 	k.answers("n")
-	k.shows("approve: no, changes discarded", "well done", "well done", "you: ") // y was the next message
+	k.shows("changes discarded", "well done", "well done", "you: ") // y was the next message
 	k.leave()
 	k.holds("greeting", "hello\n")
 }

@@ -113,7 +113,9 @@ func (s *session) newScreen() *screen.Screen {
 	if json := []string{string(headless.JSON), string(headless.JSONL)}; s.streams.headless && (cfg.Schema != "" || slices.Contains(json, cfg.Output)) {
 		o.Out, o.OutTTY, o.OutPipe, o.Hold = io.Discard, false, false, true // stdout is the JSON's
 	}
-	return screen.New(o)
+	shown := screen.New(o)
+	shown.ExplainBy(s.explain)
+	return shown
 }
 
 // terminalOutput lets an interrupt discard output that a slow terminal has not shown.

@@ -30,8 +30,8 @@ func TestAnswerInThePipe(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{says("well *met*")}).start("tpt")
 	s.waits("/help for commands", "you: ")
-	s.types("helo\x1b[Dl\r")  // the editor works: it is hello
-	s.waits("5 out", "you: ") // the answer is read from another stream
+	s.types("helo\x1b[Dl\r")            // the editor works: it is hello
+	s.waits("nothing changed", "you: ") // the answer is read from another stream
 	s.types("\x04")
 	s.ends(0)
 	if got := s.out.text.String(); got != "well *met*\n" {
@@ -120,7 +120,7 @@ func TestEachStreamOnItsOwn(t *testing.T) {
 			code := 6
 			if test.asked {
 				code = 0
-				s.waits("[y,n,a,A,e,p,q,?] (n) ")
+				s.waits("?] (n) ")
 				s.answers("y", test.talk)
 			}
 			if test.talk {
@@ -198,7 +198,7 @@ func TestPlainTerminalsAreLeftAlone(t *testing.T) {
 				enter = "\r"
 			}
 			s.types("make it" + enter)
-			s.waits("[y,n,a,A,e,p,q,?] (n) ")
+			s.waits("?] (n) ")
 			s.answers("y", rich)
 			s.waits("written", "you: ")
 			if s.modes() != during {

@@ -290,7 +290,7 @@ func TestTmuxTheQuestionIsLast(t *testing.T) {
 	m.keys("Enter")
 	m.shows("touch made")
 	m.waitFor("the question at the end",
-		func() bool { return strings.HasSuffix(lastLine(m.screen()), "[y,n,a,A,e,p,q,?] (n)") })
+		func() bool { return strings.HasSuffix(lastLine(m.screen()), "[q]uit [?] (n)") })
 	m.waitFor("the cursor behind it", func() bool {
 		// each character is a cell, and a space ends it
 		return m.format("#{cursor_x}") == strconv.Itoa(len([]rune(lastLine(m.screen())))+1)

@@ -52,10 +52,7 @@ func (c *canvas) off() string {
 	return pasteOff
 }
 
-const (
-	boldOn  = "\x1b[1;7m"
-	boldOff = "\x1b[22;27m"
-)
+const lookEnd = "\x1b[0m"
 
 // show draws the wanted rows over those that are there. start is the prompt by itself.
 func (c *canvas) show(start, want layout) {
@@ -204,17 +201,25 @@ func (p *pen) to(row, col int) {
 }
 
 func (p *pen) rewrite(i int, old, want row) {
-	if old.text == want.text && old.bold == want.bold && i < p.rows {
+	if old.text == want.text && slices.Equal(old.looks, want.looks) && i < p.rows {
 		return
 	}
 	same, cells := commonStart(old.text, want.text)
-	if least := min(old.bold, want.bold); old.bold != want.bold && same > least {
-		same, cells = commonStart(old.text[:least], want.text)
+	if !slices.Equal(old.looks, want.looks) {
+		same, cells = 0, 0
 	}
 	p.to(i, cells)
-	if same < want.bold {
-		p.b.WriteString(boldOn + want.text[same:want.bold] + boldOff)
-		same = want.bold
+	end := 0
+	for _, look := range want.looks {
+		if end += look.Bytes; same >= end {
+			continue
+		}
+		if piece := want.text[same:end]; look.SGR == "" {
+			p.b.WriteString(piece)
+		} else {
+			p.b.WriteString(look.SGR + piece + lookEnd)
+		}
+		same = end
 	}
 	p.b.WriteString(want.text[same:])
 	p.col = want.width
@@ -236,7 +241,8 @@ func commonStart(a, b string) (bytes, cells int) {
 type row struct {
 	text  string
 	width int // cells
-	bold  int // how many bytes of its beginning are bold
+	// looks are those of its beginning.
+	looks []Look
 }
 
 type layout struct {
@@ -252,7 +258,8 @@ const tabCells = "    "
 // differ in its treatment.
 func lay(label Label, indent, text string, cursor, cols int) layout {
 	p := placer{cols: max(cols-1, 2)}
-	p.words(label.Text, label.Keys)
+	p.words(label)
+	labelled := len(p.rows)
 	for {
 		line, rest, more := strings.Cut(text, "\n")
 		if cursor >= 0 && cursor <= len(line) {
@@ -269,12 +276,29 @@ func lay(label Label, indent, text string, cursor, cols int) layout {
 		p.put(indent, -1)
 	}
 	p.end()
-	bold := label.Bold
-	for i := range p.rows {
-		p.rows[i].bold = min(bold, len(p.rows[i].text))
-		bold -= p.rows[i].bold
-	}
+	dress(p.rows[:min(labelled+1, len(p.rows))], label)
 	return p.layout
+}
+
+// dress gives the rows of a label its looks.
+func dress(rows []row, label Label) {
+	looks := slices.Clone(label.Looks)
+	for i := range rows {
+		r := &rows[i]
+		left := len(r.text)
+		if i > 0 && label.Indent != "" {
+			r.looks = []Look{{Bytes: len(label.Indent)}}
+			left -= len(label.Indent)
+		}
+		for left > 0 && len(looks) > 0 {
+			look := Look{min(looks[0].Bytes, left), looks[0].SGR}
+			r.looks = append(r.looks, look)
+			left -= look.Bytes
+			if looks[0].Bytes -= look.Bytes; looks[0].Bytes == 0 {
+				looks = looks[1:]
+			}
+		}
+	}
 }
 
 // indent begins the further lines of a message behind its label.
@@ -323,10 +347,9 @@ func (p *placer) put(s string, at int) {
 	}
 }
 
-// words puts a label, breaking it after spaces. The last keys bytes are one word, if that fits
-// into a row.
-func (p *placer) words(s string, keys int) {
-	for s != "" {
+// words puts a label, breaking it after spaces. Its keys are one word, if that fits into a row.
+func (p *placer) words(label Label) {
+	for s, keys := label.Text, label.Keys; s != ""; {
 		end := strings.IndexByte(s, ' ')
 		if end < 0 || len(s) == keys && displaywidth.String(strings.TrimRight(s, " ")) <= p.cols {
 			end = len(s)
@@ -335,6 +358,7 @@ func (p *placer) words(s string, keys int) {
 		s = s[len(word):]
 		if width := displaywidth.String(word); p.cells > 0 && p.cells+width > p.cols && width <= p.cols {
 			p.end()
+			p.put(label.Indent, -1)
 		}
 		p.put(word, -1)
 	}

@@ -111,8 +111,17 @@ func (c Clock) OrReal() Clock {
 // Label is the text in front of a line. It must be safe to show.
 type Label struct {
 	Text string
-	Bold int // how many bytes at its beginning stand out
-	Keys int // how many bytes at its end are broken into rows only where they must be
+	// Looks are the styles of its beginning, one behind the other.
+	Looks []Look
+	// Indent begins the further rows of it.
+	Indent string
+	Keys   int // how many bytes at its end are broken into rows only where they must be
+}
+
+// Look is the style of the next bytes of a label, as the sequence that begins it.
+type Look struct {
+	Bytes int
+	SGR   string
 }
 
 // Question is a question whose answer is one line.

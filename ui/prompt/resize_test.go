@@ -139,7 +139,8 @@ const call = "  run make\n  first --of three\n  second --of three\n  last --of t
 // question prints the call and gives the label below it.
 func (b *bare) question() Label {
 	b.f.screen.Line(strings.TrimSuffix(call, "\n"))
-	return Label{Text: `approve: run "make"? [y,n,q,?] (n) `, Bold: 20, Keys: len("[y,n,q,?] (n) ")}
+	return Label{Text: `approve: run "make"? [y,n,q,?] (n) `,
+		Looks: []Look{{20, "\x1b[1m"}}, Keys: len("[y,n,q,?] (n) ")}
 }
 
 // asksWhole fails unless the whole call stands right above the last question.

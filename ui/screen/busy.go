@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
@@ -41,7 +42,10 @@ type running struct {
 	started  bool      // its own line was printed
 	said     time.Time // when something was last said of it
 	decision decision
-	input    agent.ToolInput // the call that its sub-agent is writing
+	// effects are the changes that a question was about, nil for none; lost says that they were discarded.
+	effects *permission.Effects
+	lost    bool
+	input   agent.ToolInput // the call that its sub-agent is writing
 	written
 }
 
@@ -219,7 +223,7 @@ func (t *transcript) report(r *running, now time.Time) {
 	r.said = now
 	if !r.started {
 		r.started = true
-		t.printCall(r.call, "", 0)
+		t.printCall(r.call, "", markBegun)
 		t.lastRun = r.call.ID
 		return
 	}
@@ -231,9 +235,9 @@ func (t *transcript) report(r *running, now time.Time) {
 		still, last = still+", "+last, ""
 	}
 	if t.lastRun == r.call.ID {
-		t.print(t.layout.ranLine(r.call, still, 0))
+		t.print(t.layout.ranLine(r.call, still, markBegun))
 	} else {
-		t.printCall(r.call, still, 0)
+		t.printCall(r.call, still, markBegun)
 	}
 	if last != "" {
 		t.put(t.layout.lastLines(last, 1))
@@ -357,17 +361,17 @@ func (t *transcript) below(r *running, now time.Time) {
 	if t.lastRun != r.call.ID || !r.started {
 		took := ""
 		if r.started {
-			took = passed(now.Sub(r.since))
+			took = t.layout.passed(now.Sub(r.since))
 		}
-		t.printCall(r.call, took, 0)
+		t.printCall(r.call, took, markBegun)
 	}
 	r.started, r.said = true, now
 	fresh := r.lines - r.shown
 	text := t.layout.lastLines(r.ended(min(fresh, liveLines)), liveLines)
 	if fresh > liveLines {
-		text = body + t.layout.ellipsis() + "\n" + text
+		text = t.layout.body() + t.layout.ellipsis() + "\n" + text
 	}
-	t.put(text)
+	t.belongs(r.call, text)
 	t.lastRun = r.call.ID
 	r.shown, r.last = r.lines, t.layout.ascii(r.lastLine())
 	r.next = now.Add(min(firstPause<<r.pauses, report))
@@ -401,10 +405,10 @@ func (s *Screen) SoFar() bool {
 			case r.lines > kept:
 				text = "last " + texts.Count(kept, "line") + " of the " + text
 			}
-			if took := passed(s.opt.Now().Sub(r.since)); took != "" {
+			if took := s.layout.passed(s.opt.Now().Sub(r.since)); took != "" {
 				text = took + ", " + text
 			}
-			t.printCall(r.call, text, 0)
+			t.printCall(r.call, text, markBegun)
 			t.put(s.layout.lastLines(string(r.end), soFarLines))
 		}
 	})

@@ -51,13 +51,13 @@ func TestTheScreenShowsACallThatIsWritten(t *testing.T) {
 		r.writeCall(agent.ToolInput{Tool: strings.Repeat("long", 20), Index: 1}, 1500)
 		v = vt{}
 		v.write(r.err.String())
-		if got := string(v.row); !strings.HasPrefix(got, "  writing a tool call, 1.") || !strings.Contains(got, " KB, 1s ") {
+		if got := string(v.row); !strings.HasPrefix(got, "  writing a tool call, 1.") || !strings.Contains(got, " KB, 1 s ") {
 			t.Errorf("ssh %v: the line of the second call is %q", ssh, got)
 		}
 		r.OnToolCall(call("1", "write", "a.go"))
 		r.OnToolResult(call("1", "write", "a.go"), ok("+1 -0"))
 		v = vt{}
-		if v.write(r.err.String()); v.bad != "" || len(v.row) > 0 || !strings.Contains(v.text(), "now.\n\n  write   a.go") {
+		if v.write(r.err.String()); v.bad != "" || len(v.row) > 0 || !strings.Contains(v.text(), "now.\n\n✓ write a.go") {
 			t.Errorf("ssh %v: %s, at the end: %q", ssh, v.bad, v.text())
 		}
 		if n := r.waiting(); n != 0 {
@@ -113,22 +113,22 @@ func TestWhatCannotBeShownYetIsCounted(t *testing.T) {
 	r := newRig(nil)
 	r.OnThinking()
 	r.pass(3 * time.Second)
-	if got := line(r); !strings.HasPrefix(got, "  waiting for an answer, 4s ") {
+	if got := line(r); !strings.HasPrefix(got, "  waiting for an answer, 4 s ") {
 		t.Errorf("before anything came: %q", got)
 	}
 	r.OnThinkingDone()
 	r.OnReasoning(strings.Repeat("hm. ", 500))
-	if got := line(r); !strings.HasPrefix(got, "  thinking, 2.0 KB, 5s ") {
+	if got := line(r); !strings.HasPrefix(got, "  thinking, 2.0 KB, 5 s ") {
 		t.Errorf("thinking: %q", got)
 	}
 	r.OnText("A table:\n\n")
 	r.OnText("| a | b |\n|---|---|\n")
 	r.OnText(strings.Repeat("| x | y |\n", 100))
-	if got := line(r); !strings.HasPrefix(got, "  writing, 1.0 KB, 1s ") {
+	if got := line(r); !strings.HasPrefix(got, "  writing, 1.0 KB, 1 s ") {
 		t.Errorf("a table: %q", got)
 	}
 	r.OnText("\nEnd.\n")
-	if got := line(r); !strings.HasPrefix(got, "  writing, 1s ") {
+	if got := line(r); !strings.HasPrefix(got, "  writing, 1 s ") {
 		t.Errorf("after it was shown: %q", got)
 	}
 	r.Finish()
@@ -157,7 +157,8 @@ func TestASubAgentThatWritesACallIsShown(t *testing.T) {
 	r.writeCall(agent.ToolInput{Tool: "write", Agent: "task 1", Parent: "t1"}, 2000)
 	var v vt
 	v.write(r.err.String())
-	if got := string(v.row); !strings.Contains(got, "task    1: count it") || !strings.Contains(got, "writing a tool call (write), 1.9 KB") {
+	got := string(v.row)
+	if !strings.Contains(got, "task  1: count it") || !strings.Contains(got, "writing a tool call (write), 1.9 KB") {
 		t.Errorf("the line is %q", got)
 	}
 	own := call("t1/x", "write", "a.go")
@@ -210,7 +211,7 @@ func TestTheTimeStandsBehindTextThatStopped(t *testing.T) {
 			}
 			v = vt{}
 			v.write(r.err.String())
-			if got := v.text(); !strings.Contains(got, c.open+"  ") || !strings.HasSuffix(got, " 9s") {
+			if got := v.text(); !strings.Contains(got, c.open+"  ") || !strings.HasSuffix(got, " 9 s") {
 				t.Errorf("after 10 s: %q", got)
 			}
 			r.OnText(" and more\n")
@@ -241,13 +242,13 @@ func TestTheTimeStandsBehindTextThatStopped(t *testing.T) {
 	r.pass(1100 * time.Millisecond)
 	r.OnText("so ")
 	r.Finish()
-	if got, want := r.err.String(), "It is \x1b[1mbold\x1b[0m  ⠋ 1s"+strings.Repeat("\b", 6)+"\x1b[K\x1b[1m\x1b[0m so\n"; got != want {
+	if got, want := r.err.String(), "It is \x1b[1mbold\x1b[0m  ⠋ 1 s"+strings.Repeat("\b", 7)+"\x1b[K\x1b[1m\x1b[0m so\n"; got != want {
 		t.Errorf("behind a style: %q, want %q", got, want)
 	}
 	r = newRig(func(o *Options) { o.Width = wide(20) })
 	r.OnText("ten and four ")
 	r.pass(1100 * time.Millisecond)
-	if got := r.err.String(); got != "ten and four  ⠋ 1s" {
+	if got := r.err.String(); got != "ten and four  ⠋ 1 s" {
 		t.Errorf("where there is room: %q", got)
 	}
 	r = newRig(func(o *Options) { o.Width = wide(20) })

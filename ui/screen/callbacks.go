@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -98,7 +99,7 @@ func (s *Screen) OnToolCall(call agent.Call) {
 		if r := t.work.running(call.Parent); call.Parent != "" && r != nil {
 			if r.input = (agent.ToolInput{}); !r.started { // its own line stands above those of its sub-agent
 				r.started, r.said = true, s.opt.Now()
-				t.printCall(r.call, "", 0)
+				t.printCall(r.call, "", markBegun)
 			}
 		}
 		t.work.calls = append(t.work.calls, &running{call: call, since: s.opt.Now()})
@@ -135,27 +136,62 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		if run.decision == final && r.Status == agent.CallOK {
 			return
 		}
-		tail := run.unseen(r.Tail, t.lastRun)
-		// An error that begins with the object of the call need not repeat it.
-		text := strings.TrimPrefix(s.layout.ascii(result(r)), s.layout.object(call)+": ")
-		failed := r.Status != agent.CallOK
-		ink := style(0)
-		if failed && r.Status != agent.CallInterrupted {
-			ink = errorStyle
-		}
-		switch {
-		case run.decision == applied && !failed:
-			t.print(s.layout.decidedLine("applied once"+s.layout.words("  "+s.layout.object(call), ""), 0))
-		case run.started && t.lastRun == call.ID && len(t.work.calls) == 0:
-			t.print(s.layout.ranLine(call, text, ink))
-		default:
-			t.printCall(call, text, ink)
-		}
-		t.put(s.layout.list(call))
-		if failed {
-			t.put(s.layout.lastLines(tail, tailLines))
-		}
+		t.ended(run, r)
 	})
+}
+
+// ended shows how a call ended: behind its object, or below its line where that stands right above.
+func (t *transcript) ended(run *running, r agent.CallResult) {
+	lay, call := t.layout, run.call
+	tail := run.unseen(r.Tail, t.lastRun)
+	// An error that begins with the object of the call need not repeat it.
+	text := strings.TrimPrefix(lay.ascii(result(r)), lay.object(call)+": ")
+	m := markFailed
+	switch r.Status {
+	case agent.CallOK:
+		m = markDone
+	case agent.CallInterrupted:
+		m = markWarn
+	}
+	if lay.rich() {
+		text, m = run.outcome(lay, text, m, r)
+	}
+	below := run.started && t.lastRun == call.ID
+	switch {
+	case lay.rich() && below:
+		t.belongs(call, lay.ranLine(call, text, m))
+	case run.decision == applied && r.Status == agent.CallOK:
+		t.print(lay.decidedLine("applied once"+lay.words("  "+lay.object(call), ""), unmarkedLine))
+	case below && len(t.work.calls) == 0:
+		t.print(lay.ranLine(call, text, m))
+	default:
+		t.printCall(call, text, m)
+	}
+	rows := lay.list(call)
+	if r.Status != agent.CallOK {
+		rows += lay.lastLines(tail, tailLines)
+	}
+	if rows != "" {
+		t.belongs(call, rows)
+	}
+}
+
+// outcome is the outcome of a call in the words of a rich terminal. Of a question that was answered it says the answer.
+func (r *running) outcome(lay *layout, text string, m mark, result agent.CallResult) (string, mark) {
+	switch ok := result.Status == agent.CallOK; {
+	case r.decision == applied && ok:
+		return "applied", m
+	case r.effects != nil && ok && !r.lost:
+		return "kept: " + lay.counted(*r.effects), m
+	case r.effects != nil && ok:
+		m = markFailed
+	}
+	if parts := size().FindStringSubmatch(text); parts != nil {
+		added, _ := strconv.Atoi(parts[1])
+		removed, _ := strconv.Atoi(parts[2])
+		return lay.size(added, removed), m
+	}
+	return seconds().ReplaceAllString(text, "$1 s"), m
 }
 
 // OnNotice implements agent.Callbacks: one line, and none for reports of usage.
@@ -183,7 +219,7 @@ func (s *Screen) OnNotice(n agent.Notice) {
 			t.print(s.layout.note(line(n.Text)))
 			t.work.hear(thinking, 0, s.opt.Now()) // the provider works on
 		case n.Kind == agent.NoticeWarning:
-			t.aside(s.layout.notice("warning: " + n.Text))
+			t.aside(s.layout.warned(n.Text))
 		default:
 			t.aside(s.layout.notice(n.Text))
 		}
@@ -225,7 +261,7 @@ func (lay *layout) retryLine(n agent.Notice, tries int) string {
 			text += ", Ctrl-C stops"
 		}
 	}
-	return lay.notice(text + ".")
+	return lay.said(markWarn, line(text+"."))
 }
 
 // wholeWait is a wait as it is shown: never less than a second.
@@ -278,6 +314,14 @@ func (lay *layout) note(text string) string {
 		return lay.wrap("note: "+strings.TrimRight(text, ".")+".", "", "")
 	}
 	return lay.wrap(text, margin, margin)
+}
+
+// said is one line of status behind a mark, where lines have marks.
+func (lay *layout) said(m mark, text string) string {
+	if lay.rich() {
+		return lay.led(m, "", text)
+	}
+	return lay.note(text)
 }
 
 const spokenAnswer = "artoo: "
@@ -339,6 +383,16 @@ func (t *transcript) reply(text string) {
 		opt.Out = t.show
 		t.open.md = NewMarkdown(opt)
 	}
+	for t.queued != "" {
+		end := strings.IndexByte(text, '\n') + 1
+		if end == 0 {
+			break
+		}
+		if t.open.md.Add(text[:end]); t.open.rowIsFree() {
+			t.echo()
+		}
+		text = text[end:]
+	}
 	t.open.md.Add(text)
 	if now := t.opt.Now(); now.Sub(t.outputs.flushed) >= interval {
 		t.outputs.flush(now)
@@ -390,6 +444,7 @@ func (t *transcript) closeReply() {
 	}
 	t.open.plain.newlines = 0
 	t.outputs.flush(t.opt.Now())
+	t.echo()
 }
 
 // holdEnds moves held text to Err: tool calls follow, so it was not the answer.

@@ -155,7 +155,7 @@ func (r *rig) QuestionAll(q agent.Question) string { return r.ConfirmAll(Approva
 func (r *rig) QuestionHelp(q agent.Question)       { r.ConfirmHelp(Approval{q}) }
 
 func (r *rig) Unseen(q agent.Question) bool {
-	_, left := r.layout.about(Approval{q}, true)
+	_, left := r.layout.about(Approval{q}, true, false)
 	return left
 }
 

@@ -48,8 +48,11 @@ func (t *transcript) about(q Confirmation) (left bool) {
 	if a, ok := q.(Approval); ok {
 		a.begin(t)
 	}
-	text, left := t.layout.about(q, true)
+	text, left := t.layout.about(q, true, t.knows(q))
 	t.must(text)
+	if a, ok := q.(Approval); ok && t.layout.rich() {
+		t.lastRun = a.Call.ID
+	}
 	return left
 }
 
@@ -73,20 +76,45 @@ func (s *Screen) Unasked(q Confirmation, by string) {
 func (s *Screen) ConfirmAll(q Confirmation) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text, _ := s.layout.about(q, false)
+	text, _ := s.layout.about(q, false, false)
 	return text
 }
 
 // ConfirmHelp explains the answers.
 func (s *Screen) ConfirmHelp(q Confirmation) {
-	s.do(func(t *transcript) { t.must(s.layout.keyRows(append(q.keys(), enterMeansNo))) })
+	s.do(func(t *transcript) {
+		rows := s.layout.keyRows(append(q.keys(), enterMeansNo))
+		if a, ok := q.(Approval); ok && t.knows(q) && held(a) != "" {
+			rows += s.layout.wrap(held(a), "      ", "      ")
+		}
+		t.must(rows)
+	})
+}
+
+// knows reports whether a question may say in short what the sandbox is.
+func (t *transcript) knows(q Confirmation) bool {
+	a, ok := q.(Approval)
+	if !ok || t.explain == nil || !t.layout.rich() || held(a) == "" {
+		return false
+	}
+	if t.explained != a.Call.ID {
+		t.explained, t.known = a.Call.ID, !t.explain()
+	}
+	return t.known
 }
 
 // Confirmed prints whether the user said yes.
 func (s *Screen) Confirmed(q YesNo, yes bool) {
 	s.do(func(t *transcript) {
 		t.endAsking()
-		t.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes)), 0))
+		m := markDone
+		if !yes {
+			m = markFailed
+		}
+		// What was undone shows a yes.
+		if _, undo := q.(UndoQuestion); !undo || !yes || !s.layout.rich() {
+			t.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes)), m))
+		}
 	})
 }
 
@@ -105,12 +133,13 @@ func (lay *layout) keyRows(rows [][2]string) string {
 // confirmLine is the line that asks for a yes or a no, safe and without escapes.
 func (lay *layout) confirmLine(q Confirmation, verb, about string) string {
 	end := lay.ending(q)
-	room := min(lay.width(), usualWidth) - 1 - cells(approve+verb+" ?")
+	ask := lay.asks()
+	room := min(lay.width(), lay.usual()) - 1 - cells(ask+approve+verb+" ?")
 	object := lay.ascii(sanitize.Text(about, sanitize.Line))
 	if whole := room - cells(end) - answerRoom; cells(object) <= whole || whole >= leastAsked {
 		room = whole
 	}
-	return lay.ascii(approve + verb + " " + unforged(lay.middle(object, room)) + "?" + end)
+	return lay.ascii(ask + approve + verb + " " + unforged(lay.middle(object, room)) + "?" + end)
 }
 
 // BundleQuestion asks whether a plugin bundle is added, or with a Diff whether its newer version
@@ -133,7 +162,7 @@ func (b *asking) files(named, all string) {
 	if all == "" {
 		return
 	}
-	indent := b.lay.words(body+"  ", "")
+	indent := b.lay.words(b.lay.body()+"  ", "")
 	rows := b.lay.fold(b.safe(strings.TrimRight(all, "\n"), sanitize.Source), indent, indent, b.cut)
 	if b.cut && len(rows) > mostDiffRows {
 		b.left = true

@@ -73,6 +73,8 @@ func (q Approval) keys() [][2]string {
 func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 	s.do(func(t *transcript) {
 		t.endAsking()
+		// The outcome shows what the user decided.
+		shown := a.By == "" && s.layout.rich()
 		r := cmp.Or(t.work.running(q.Call.ID), &running{})
 		r.since = s.opt.Now() // it begins now, not when the model asked for it
 		r.said = r.since
@@ -80,18 +82,21 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		switch q.Kind {
 		case agent.QuestionPlan:
 			r.decision = final
-			t.must(s.layout.decidedLine(planDecided(q, a), 0))
+			t.decide(planDecided(q, a), markOf(a))
 			return
 		case agent.QuestionMemory:
 			r.decision = final
-			t.must(s.layout.decidedLine(memoryDecided(a), 0))
+			t.decide(memoryDecided(a), markOf(a))
 			return
 		}
 		if q.Kind == agent.QuestionChanges {
-			t.must(s.layout.decidedLine(keptOrNot(q, a)+by(a), 0))
+			r.effects, r.lost = q.Effects, a.Verdict != agent.Yes
+			if !shown {
+				t.decide(keptOrNot(q, a)+by(a), markOf(a))
+			}
 			return
 		}
-		text, ink, own := "", style(0), q.OwnPrograms() && a.Rule == ""
+		text, own := "", q.OwnPrograms() && a.Rule == ""
 		switch {
 		case own && a.Verdict == agent.YesForSession:
 			text = "the project's own programs run without a question in this session"
@@ -102,25 +107,25 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 				r.decision = applied
 				return
 			}
+			if shown {
+				return
+			}
 			text = "allowed once"
 		case a.Verdict == agent.YesForSession:
 			text = fmt.Sprintf("allowed in this session: %s%s", rule, s.layout.remark("/permissions to change"))
 		case a.Verdict == agent.YesForever:
 			text = fmt.Sprintf("allowed in this project: %s%s", rule, s.layout.remark("config.toml to change"))
 		case a.Verdict == agent.StopTurn:
-			r.decision, ink = denied, errorStyle
+			r.decision = denied
 			text = "denied; turn stopped"
 		default:
-			r.decision, ink = denied, errorStyle
-			text = "denied"
-			if a.Reason != "" {
-				text += ": " + line(a.Reason)
-			}
+			r.decision = denied
+			text = prefixed("denied", line(a.Reason))
 		}
 		if len(a.Input) > 0 && r.decision != denied {
 			text += ", as edited"
 		}
-		t.must(s.layout.decidedLine(text+by(a), ink))
+		t.decide(text+by(a), markOf(a))
 	})
 }
 
@@ -153,9 +158,29 @@ func keptOrNot(q agent.Question, a agent.Answer) string {
 
 // decidedLine is a decision in the transcript. It begins as its question does, so that nothing
 // else can look like it.
-func (lay *layout) decidedLine(text string, ink style) string {
+func (lay *layout) decidedLine(text string, m mark) string {
+	if lay.rich() {
+		return lay.led(m, lay.body(), text)
+	}
 	rows := lay.wrap(lay.words(text, strings.TrimRight(text, ".")+"."), approve, lay.before(""))
-	return string(ours) + lay.ink(promptStyle).Sprint(approve) + lay.painted(rows[len(approve):], ink)
+	return string(ours) + lay.ink(bold|askStyle).Sprint(approve) + lay.painted(rows[len(approve):], m.text())
+}
+
+// decide prints a decision, which belongs to the question above.
+func (t *transcript) decide(text string, m mark) {
+	last := t.lastRun
+	t.must(t.layout.decidedLine(text, m))
+	if t.layout.rich() {
+		t.last, t.lastRun = block, last
+	}
+}
+
+// markOf is the mark of a decision.
+func markOf(a agent.Answer) mark {
+	if a.Verdict == agent.Yes || a.Verdict == agent.YesForSession || a.Verdict == agent.YesForever {
+		return markDone
+	}
+	return markFailed
 }
 
 // remark sets a hint apart from a rule, whose end must be clear.

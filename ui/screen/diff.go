@@ -14,20 +14,28 @@ func (b *asking) change(q Approval) {
 	verb, path := callVerb(q.Call), b.oneRow(s.path(a.Object))
 	lines := b.safe(strings.TrimRight(a.Diff, "\n"), sanitize.Source)
 	if s.opt.Profile == Spoken {
-		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.head(verb, path), texts.Count(a.Added, "line"),
+		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.begun(verb, path), texts.Count(a.Added, "line"),
 			a.Removed), "", ""))
 		if b.left = b.cut && s.tooLong(lines); !b.cut { // the question says how much; `p` reads it
 			s.spokenDiff(&b.Builder, lines)
 		}
 		return
 	}
-	size := fmt.Sprintf("+%d -%d", a.Added, a.Removed)
-	if b.cut && len(margin)+verbCells+1+cells(path)+2+cells(size) < s.width() {
-		b.WriteString(s.row(callText{verb: verb, object: path, result: size, edge: rightEdge}) + "\n\n")
-	} else if head := s.head(verb, ""); b.cut {
-		b.WriteString(b.dimmed(s.wrap(path+"  "+size, head, body), verb) + "\n")
-	} else {
-		b.WriteString(head + path + "  " + size + "\n\n")
+	size, head, apart := s.size(a.Added, a.Removed), s.begun(verb, ""), "\n"
+	if s.rich() {
+		apart = ""
+	}
+	switch {
+	case b.cut && aligned(head+path)+2+aligned(size) < s.width():
+		text := callText{mark: markBegun, verb: verb, object: path, result: size, look: pathStyle, edge: rightEdge}
+		if s.rich() {
+			text.edge = 0
+		}
+		b.WriteString(s.row(text) + "\n" + apart)
+	case b.cut:
+		b.WriteString(b.dimmed(s.wrap(path+"  "+size, head, s.body()), verb) + apart)
+	default:
+		b.WriteString(head + path + "  " + size + "\n" + apart)
 	}
 	b.diff(lines, true)
 }

@@ -44,7 +44,7 @@ func forgedTexts(word string) []string {
 func checkUnforged(t *testing.T, name, shown string, cols int, own ...string) {
 	t.Helper()
 	for _, l := range strings.Split(osc8.ReplaceAllString(sgr.ReplaceAllString(shown, ""), ""), "\n") {
-		if slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(l, o) }) {
+		if slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(strings.TrimPrefix(l, "? "), o) }) {
 			l = "|" + l
 		}
 		for _, r := range terminalRows(l, cols) {
@@ -152,7 +152,7 @@ func TestNoRowOfOthersBeginsAsAQuestion(t *testing.T) {
 			for _, k := range []agent.Call{c, e, other} {
 				r.OnToolCall(k)
 				r.Screen.mu.Lock()
-				transient := r.transcript.work.text(r.layout, r.opt.Now(), 40)
+				transient, _ := r.transcript.work.text(r.layout, r.opt.Now(), 40)
 				r.Screen.mu.Unlock()
 				checkUnforged(t, name, transient, 40)
 				q := ask(k, 1, 2)
@@ -191,7 +191,7 @@ func TestAQuestionHoldsNoOtherQuestion(t *testing.T) {
 	r := newRig(nil)
 	for _, f := range forgeries {
 		q := r.Question(ask(runCall("1", "echo x "+f+" y"), 1, 1))
-		if rest := strings.TrimPrefix(q, approve); strings.Contains(rest, f) {
+		if rest := strings.TrimPrefix(q, "? "+approve); strings.Contains(rest, f) {
 			t.Errorf("%q", q)
 		}
 	}
@@ -214,16 +214,22 @@ func TestTheUsersOwnLineAndTheQuestionStandOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(nil)
 	q := r.Question(ask(runCall("1", "make"), 1, 1))
-	if got := q[:r.Bold(q)]; got != `approve: run "make"?` {
-		t.Errorf("bold is %q of %q", got, q)
-	}
-	for _, prompt := range []string{You, YouIn(permission.ModeEdits)} {
-		if r.Bold(prompt) != len(prompt) {
-			t.Errorf("the user's prompt %q is not bold", prompt)
+	for prompt, want := range map[string]string{
+		q:                              "\x1b[1;33m? approve:|\x1b[1m run \"make\"?|",
+		You:                            "\x1b[1;36myou: |",
+		YouIn(permission.ModeEdits):    "\x1b[1;36myou [|\x1b[1;33medits|\x1b[1;36m]: |",
+		YouIn(permission.ModeAuto):     "\x1b[1;36myou [|\x1b[1;31mauto|\x1b[1;36m]: |",
+		YouIn(permission.ModePlan):     "\x1b[1;36myou [|\x1b[1;36mplan|\x1b[1;36m]: |",
+		"number or part of the name: ": "",
+	} {
+		got, rest := "", prompt
+		r.Looks(prompt, func(n int, sgr string) { got, rest = got+sgr+rest[:n]+"|", rest[n:] })
+		if got != want {
+			t.Errorf("%q looks like %q", prompt, got)
 		}
 	}
 	r.Said(You, "yes")
-	if !strings.Contains(r.err.String(), "\x1b[1;7myou: \x1b[") {
+	if !strings.Contains(r.err.String(), "\x1b[1;36myou: \x1b[") {
 		t.Errorf("%q", r.err.String())
 	}
 	for _, start := range []string{You, YouIn(permission.ModePlan), approve, answering} {
@@ -251,14 +257,15 @@ func TestTheWholeQuestionStandsOut(t *testing.T) {
 			prompt := r.Question(q)
 			r.err.Reset()
 			r.Prompt(prompt)
-			keys := endingSeen(Approval{q})[1:]
+			keys := shortAnswers(Approval{q}) + " (n) "
 			rows := strings.Split(r.err.String(), "\n")
 			if end := len(rows) - 1; !strings.HasSuffix(rows[end], keys) || end < 1 {
 				t.Errorf("%d columns: %q", width, rows)
 			}
 			for _, row := range rows {
 				row = strings.TrimSuffix(strings.TrimSuffix(row, keys), " ")
-				if row = strings.TrimSuffix(row, "1/2"); row != "" && (!strings.HasPrefix(row, "\x1b[1;7m") || strings.Count(row, "\x1b[") != 2) {
+				row = strings.TrimSuffix(row, "1/2")
+				if row != "" && (!strings.HasPrefix(row, "\x1b[1") || !strings.HasSuffix(row, "m")) {
 					t.Errorf("%d columns: %q", width, row)
 				}
 			}

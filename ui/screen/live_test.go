@@ -20,7 +20,7 @@ func TestTheLastLineOfARunningCommandIsSeenAndLeavesNothing(t *testing.T) {
 		r.pass(3 * time.Second)
 		var v vt
 		v.write(r.err.String())
-		if want := "  run     make all  3s  compiling 2 of 9 xxxxxx"[:min(width-5, 44)]; v.bad != "" ||
+		if want := "• run   make all  3 lines  3 s  compiling 2 of 9 xxxxxx"[:min(width-4, 50)]; v.bad != "" ||
 			!strings.Contains(v.text(), want) {
 			t.Errorf("%d columns: %q, want %q, %s", width, v.text(), want, v.bad)
 		}
@@ -74,8 +74,8 @@ func TestTheOutputSoFarOfARunningCommandIsShownOnRequest(t *testing.T) {
 	var v vt
 	v.write(r.err.String())
 	text := v.text()
-	for _, want := range []string{"make all", "2s, no output so far\n", "3s, last 400 lines of the output so far\n          line 2601 of xxx",
-		"          line 2999 of", "\n|           approve: yes\n", "exit 0 in 3.0s"} {
+	for _, want := range []string{"make all", "2 s, no output so far\n", "3 s, last 400 lines of the output so far\n        line 2601 of xxx",
+		"        line 2999 of", "\n|         approve: yes\n", "exit 0 in 3.0 s"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, tailOf(text))
 		}
@@ -124,7 +124,7 @@ func TestTheLastLinesOfARunningCommandAreShownBelowIt(t *testing.T) {
 		r.OnToolCall(c)
 		r.OnToolOutput(c, "one\ntwo\n")
 		r.pass(2 * time.Second)
-		if strings.Contains(textOf(r), "\n          one") {
+		if strings.Contains(textOf(r), "\n"+r.layout.body()+"one") {
 			t.Errorf("%v: shown at once: %q", profile, textOf(r))
 		}
 		r.pass(time.Second)
@@ -138,6 +138,10 @@ func TestTheLastLinesOfARunningCommandAreShownBelowIt(t *testing.T) {
 		want := "  run     make all\n          one\n          two\n" +
 			"          …\n          line 4\n          line 5\n          line 6\n          line 7\n          line 8\n" +
 			"  run     exit 2 in 5.0s\n          99%\n          linked\n\n          last\n"
+		if profile == Rich {
+			want = strings.NewReplacer("          ", "        ", "  run     make", "• run   make", "  run     exit 2 in 5.0s",
+				"        ✗ exit 2 in 5.0 s").Replace(want)
+		}
 		if got := textOf(r); got != want {
 			t.Errorf("%v: shown %q, want %q", profile, got, want)
 		}
@@ -161,7 +165,7 @@ func TestTheLastLinesOfALongCommandStayFew(t *testing.T) {
 	r.OnToolCall(c)
 	r.OnToolOutput(c, "only\n")
 	r.pass(time.Hour)
-	if got := r.err.String(); strings.Count(got, "\n          only\n") != 1 {
+	if got := r.err.String(); strings.Count(got, "\n        only\n") != 1 {
 		t.Errorf("shown %q", tailOf(got))
 	}
 }
@@ -180,10 +184,10 @@ func TestTheLastLinesOfCommandsSideBySideSayWhose(t *testing.T) {
 	r.pass(2 * time.Second)
 	r.OnToolResult(two, ok("exit 0 in 5.0s"))
 	r.OnToolResult(one, ok("exit 0 in 5.0s"))
-	want := "  run     make one\n          1 xxxxxxxxxxxxxxxxxxxxxxxxxx…\n" +
-		"  task 2: run make two\n          2\n|           approve: yes\n" +
-		"  run     make one                   5s\n          3\n" +
-		"  task 2: run make two   exit 0 in 5.0s\n  run     make one       exit 0 in 5.0s\n"
+	want := "• run   make one\n        1 xxxxxxxxxxxxxxxxxxxxxxxxxxxx…\n\n" +
+		"• task 2: run make two\n        2\n|         approve: yes\n\n" +
+		"• run   make one                   5 s\n        3\n\n" +
+		"✓ task 2: run make two  exit 0 in 5.0 s\n✓ run   make one        exit 0 in 5.0 s\n"
 	if got := textOf(r); got != want {
 		t.Errorf("shown %q, want %q", got, want)
 	}

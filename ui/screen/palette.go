@@ -9,14 +9,17 @@ import (
 )
 
 // style is how a stretch of text looks: a set of the styles below.
-type style uint16
+type style uint32
 
 const (
 	bold style = 1 << iota
 	italic
 	underlined
 	struck
-	promptStyle // begins artoo's questions; nothing that a model writes looks like it
+	youStyle
+	askStyle
+	pathStyle
+	doneStyle
 	errorStyle
 	addedStyle
 	removedStyle
@@ -32,9 +35,9 @@ const (
 )
 
 // palette holds every style. Those with a name can be changed, see Palette. Of the sixteen
-// colours only red, green and magenta read on black and on white: by the palette of xterm they
-// have contrasts of at least 3.6, 2.2 and 4.4. Yellow, cyan and the bright ones have less than
-// 2 on white, except for bright blue.
+// colours red, green and magenta read on black and on white: by the palette of xterm they
+// have contrasts of at least 3.6, 2.2 and 4.4. Yellow and cyan have less than 2 on white, so they mark
+// only words that say the same without a colour.
 var palette = []struct {
 	style style
 	name  string
@@ -44,7 +47,10 @@ var palette = []struct {
 	{italic, "", []color.Attribute{color.Italic}},
 	{underlined, "", []color.Attribute{color.Underline}},
 	{struck, "", []color.Attribute{color.CrossedOut}},
-	{promptStyle, "", []color.Attribute{color.Bold, color.ReverseVideo}},
+	{youStyle, "you", []color.Attribute{color.Bold, color.FgCyan}},
+	{askStyle, "ask", []color.Attribute{color.FgYellow}},
+	{pathStyle, "path", []color.Attribute{color.FgCyan}},
+	{doneStyle, "done", []color.Attribute{color.FgGreen}},
 	{errorStyle, "error", []color.Attribute{color.FgRed}},
 	{addedStyle, "add", []color.Attribute{color.FgGreen}},
 	{removedStyle, "remove", []color.Attribute{color.FgRed}},

@@ -54,9 +54,6 @@ func TestStylesHaveOneListOfNames(t *testing.T) {
 // The colours that are there without settings are few, and read on black and on white.
 func TestThePaletteHoldsOnBlackAndOnWhite(t *testing.T) {
 	t.Parallel()
-	if black, white := contrast(xterm[3]); black < 2.1 || white >= 2.1 {
-		t.Errorf("yellow has %.1f and %.1f", black, white)
-	}
 	for _, p := range palette {
 		for _, n := range p.look {
 			if p.name == "" {
@@ -68,6 +65,8 @@ func TestThePaletteHoldsOnBlackAndOnWhite(t *testing.T) {
 			}
 			switch black, white := 21.0, 21.0; {
 			case n <= color.Faint:
+			case n == color.FgYellow || n == color.FgCyan:
+				// Words say the same without it.
 			case at < 0 || at > 15:
 				t.Errorf("%s is %d: none of the sixteen", p.name, n)
 			default:
@@ -95,8 +94,9 @@ func TestFailuresAndDiffsHaveTheirColours(t *testing.T) {
 		asked   int
 	}{
 		{nil, true, []string{"\x1b[32m+new\x1b[0m", "\x1b[31m-old\x1b[0m", "\x1b[1m--- a/x\x1b[22m", "\n@@ -1 +1 @@\n"}, 0},
-		{NewPalette(nil, git, false), false, []string{"\x1b[31mexit 1 in 1.2s\x1b[0m", "\x1b[31mdenied: no one can answer\x1b[0m",
-			"\x1b[31martoo:\x1b[0m broken", "\x1b[31mdenied: not now\x1b[0m", "ok\n"}, 0},
+		{NewPalette(nil, git, false), false, []string{"\x1b[31mexit 1 in 1.2 s\x1b[0m", "\x1b[31mdenied: no one can answer\x1b[0m",
+			"\x1b[31martoo:\x1b[0m broken", "\x1b[31mdenied: not now\x1b[0m",
+			"\x1b[32m✓\x1b[0m \x1b[1mrun", "\x1b[2mok\x1b[22m\n"}, 0},
 		{NewPalette(map[string]string{"remove": "1;38;5;208", "meta": ""}, git, true), true,
 			[]string{"\x1b[94m+new", "\x1b[1;38;5;208m-old", "\n--- a/x\n", "\x1b[36m@@ -1 +1 @@\x1b[0m"}, 1},
 	} {

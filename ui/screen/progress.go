@@ -9,18 +9,24 @@ import (
 	"github.com/briandowns/spinner"
 	"github.com/clipperhouse/displaywidth"
 
+	"artoo/agent"
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
 // progress is the one line that may change: the last without a newline, or the end of an open
 // row of text. Each has a Spinner of its own.
 type progress struct {
-	gate    *gate  // the Spinner's output; nil while no line stands
-	line    string // its text; "" before the first frame
-	behind  bool   // it stands behind text
-	style   string // SGR sequence that the text behind which it stands goes on in; may be ""
-	width   int    // cells of the screen when it was drawn
-	painted time.Time
+	gate   *gate  // the Spinner's output; nil while no line stands
+	line   string // its text; "" before the first frame
+	behind bool   // it stands behind text
+	style  string // SGR sequence that the text behind which it stands goes on in; may be ""
+	// loud is how many bytes of its beginning are not small, 0 where all of it is as large; drawn is loud when it was
+	// drawn, and small the SGR sequence of the small part, "" without colours.
+	loud, drawn int
+	small       string
+	width       int // cells of the screen when it was drawn
+	painted     time.Time
 }
 
 // gate takes a Spinner's output, strips its colour and draws the changed cells: the Spinner
@@ -46,8 +52,12 @@ func (s *Screen) spin() {
 	sp.PreUpdate = g.update
 	t := &s.transcript
 	t.progress = progress{gate: g, behind: !t.open.rowIsFree(), painted: s.opt.Now()}
+	palette := s.opt.Palette
+	if s.opt.ErrColor {
+		t.progress.small = palette.begin(dim)
+	}
 	if t.progress.behind {
-		t.progress.style = s.opt.Palette.begin(t.open.md.row.style)
+		t.progress.style = palette.begin(t.open.md.row.style)
 	}
 	g.stop = s.opt.Spin(sp)
 }
@@ -121,17 +131,29 @@ func (p *progress) paint(next string, now time.Time, width int) string {
 	p.line, p.width, p.painted = next, width, now
 	keep := commonPrefix(old.line, next)
 	back := cells(old.line[keep:])
-	if old.line == "" || old.width != width || keep == 0 || back > 8 {
+	p.drawn = p.loud
+	grown := p.loud != old.drawn && keep > min(p.loud, old.drawn)
+	if old.line == "" || old.width != width || keep == 0 || back > 8 || grown {
+		next = p.sized(next, 0)
 		if old.style != "" && old.line == "" {
 			next = endStyle() + next
 		}
 		return old.wipe() + next
 	}
-	tail := next[keep:]
-	if cells(tail) < back {
+	tail := p.sized(next[keep:], keep)
+	if cells(next[keep:]) < back {
 		tail += "\x1b[K"
 	}
 	return strings.Repeat("\b", back) + tail
+}
+
+// sized is a piece of the line, which begins at its byte from, with the small part in its style.
+func (p *progress) sized(piece string, from int) string {
+	at := max(p.loud-from, 0)
+	if p.small == "" || p.loud == 0 || at >= len(piece) {
+		return piece
+	}
+	return piece[:at] + p.small + piece[at:] + endStyle()
 }
 
 func (t *transcript) hideProgress() {
@@ -139,7 +161,7 @@ func (t *transcript) hideProgress() {
 	if p.gate == nil {
 		return
 	}
-	t.ended = append(t.ended, p.gate.stop)
+	t.stops = append(t.stops, p.gate.stop)
 	t.progress = progress{painted: p.painted}
 	if p.line != "" {
 		t.outputs.writeErr(t.opt.Now(), p.wipe()+p.style)
@@ -158,7 +180,7 @@ func (p progress) wipe() string {
 
 func (t *transcript) progressText(now time.Time, width int) (prefix, suffix string) {
 	if t.progress.behind {
-		if took := passed(now.Sub(t.outputs.flushed)); took != "" && len("  x ")+cells(took) < t.open.md.row.room() {
+		if took := t.layout.passed(now.Sub(t.outputs.flushed)); took != "" && len("  x ")+cells(took) < t.open.md.row.room() {
 			return "  ", " " + took
 		}
 		if t.open.md.row.room() > roomBehind {
@@ -166,48 +188,65 @@ func (t *transcript) progressText(now time.Time, width int) (prefix, suffix stri
 		}
 		return " ", ""
 	}
-	return t.layout.cut(t.layout.ascii(t.work.text(t.layout, now, width)), width-1-roomForFrame) + " ", ""
+	text, loud := t.work.text(t.layout, now, width)
+	text = t.layout.cut(text, width-1-roomForFrame) + " "
+	if t.progress.loud = loud; loud >= len(text)-1 {
+		t.progress.loud = 0
+	}
+	return text, ""
 }
 
-func (w *work) text(lay *layout, now time.Time, width int) string {
+// text is what the progress line says; loud are its bytes that are not small.
+func (w *work) text(lay *layout, now time.Time, width int) (text string, loud int) {
 	if len(w.calls) > 0 {
-		r := w.calls[0]
-		took := passed(now.Sub(r.since))
-		if n := len(w.calls) - 1; n > 0 {
-			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
-		}
-		if live := lay.lastOf(r); live != "" && len(w.calls) == 1 {
-			head := lay.row(callText{callVerb(r.call), lay.cut(lay.object(r.call), width/2), took, 0, true, 0})
-			return lay.marked(head) + "  " + live
-		}
-		edge := min(rightEdge, width-1) - roomForFrame
-		text := lay.marked(lay.row(callText{callVerb(r.call), lay.object(r.call), took, edge, true, 0}))
-		return text + strings.Repeat(" ", max(edge-cells(text), 0))
+		return w.calls[0].text(lay, now, width, len(w.calls)-1)
 	}
 	if left := w.busy.until.Sub(now); left > 0 {
-		return "  waiting " + span(wholeWait(left))
+		text = "  waiting " + lay.spanWords(wholeWait(left))
+		return text, len(text)
 	}
 	since := w.busy.since
 	if w.busy.until.After(since) {
 		since = w.busy.until
 	}
 	took := ""
-	if t := passed(now.Sub(since)); t != "" {
+	if t := lay.passed(now.Sub(since)); t != "" {
 		took = ", " + t
 	}
-	text := "  " + lay.activity(w.busy.doing, w.busy.tool, w.busy.bytes) + took
+	text = "  " + lay.activity(w.busy.doing, w.busy.tool, w.busy.bytes) + took
 	if cells(text) > width-1-roomForFrame {
 		text = "  " + lay.activity(w.busy.doing, "", w.busy.bytes) + took
 	}
-	return text
+	return text, len(text)
+}
+
+// text is a running call's part of the progress line, with so many more calls beside it.
+func (r *running) text(lay *layout, now time.Time, width, more int) (text string, loud int) {
+	ran := now.Sub(r.since)
+	object := lay.cut(lay.object(r.call), width/2)
+	text = lay.marked(lay.row(callText{mark: markBegun, verb: callVerb(r.call), object: object, bare: true}))
+	if r.lines > 0 {
+		text += "  " + texts.Count(r.lines, "line")
+	}
+	if more > 0 {
+		text += fmt.Sprintf("  and %d more", more)
+	}
+	if took := lay.passed(ran); took != "" {
+		text += "  " + took
+	}
+	loud = len(text)
+	if live := lay.lastOf(r); live != "" && more == 0 && (ran >= liveDelay || r.input != (agent.ToolInput{})) {
+		text += "  " + live
+	}
+	return text, loud
 }
 
 // passed is the whole seconds that have passed, "" for less than one.
-func passed(d time.Duration) string {
+func (lay *layout) passed(d time.Duration) string {
 	if d < time.Second {
 		return ""
 	}
-	return span(d.Truncate(time.Second))
+	return lay.spanWords(d.Truncate(time.Second))
 }
 
 func (lay *layout) cut(text string, n int) string {

@@ -51,7 +51,7 @@ func TestParallelCallsAreWholeLines(t *testing.T) {
 		var v vt
 		v.write(r.err.String())
 		text := strings.Join(strings.Fields(v.text()), " ")
-		if !strings.HasSuffix(text, "run make b exit 0 run make a exit 0") {
+		if !strings.HasSuffix(strings.ReplaceAll(text, "✓ ", ""), "run make b exit 0 run make a exit 0") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
@@ -165,14 +165,14 @@ func TestTimeOfAQuestionDoesNotCount(t *testing.T) {
 			r.pass(1100 * time.Millisecond)
 			var v vt
 			v.write(r.err.String())
-			if got := v.text(); !strings.HasSuffix(got, "and 1 more, 2s ⠹") {
+			if got := v.text(); !strings.HasSuffix(got, "and 1 more  2 s ⠹") {
 				t.Errorf("%s: %q", name, tailOf(got))
 			}
 			r.OnToolResult(other, ok("exit 0"))
 			r.pass(2 * time.Second)
 			v = vt{}
 			v.write(r.err.String())
-			if got := v.text(); !strings.HasSuffix(got, " 3s ⠸") {
+			if got := v.text(); !strings.HasSuffix(got, " 3 s ⠸") {
 				t.Errorf("%s: %q", name, tailOf(got))
 			}
 			continue
@@ -197,7 +197,8 @@ func TestTransientLineCountsRetriesDown(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
 		want  string
-	}{{3 * time.Second, "  waiting 5s"}, {5 * time.Second, "  waiting for an answer "}, {2 * time.Second, "  waiting for an answer, 2s "}} {
+	}{{3 * time.Second, "  waiting 5 s"}, {5 * time.Second, "  waiting for an answer "},
+		{2 * time.Second, "  waiting for an answer, 2 s "}} {
 		r.pass(c.after)
 		v = vt{}
 		v.write(r.err.String())

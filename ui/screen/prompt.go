@@ -29,7 +29,7 @@ func isYou(prompt string) bool {
 	return strings.HasPrefix(prompt, You) || strings.HasPrefix(prompt, youIn)
 }
 
-// Indent begins the further lines behind a prompt.
+// Indent begins the further lines behind a prompt of the user's.
 func Indent(prompt string) string {
 	if !isYou(prompt) {
 		prompt = You
@@ -38,31 +38,8 @@ func Indent(prompt string) string {
 }
 
 // GoOn is the line that asks whether a turn whose steps are used up goes on.
-func GoOn(q agent.Question) string { return approve + unforged(line(q.Reason)) + " [y,n] (n) " }
-
-// Bold is how many bytes at the start of a prompt stand out: all of one for a message, a
-// question up to its choices. The line editor draws and measures prompts, so their text has no
-// styles.
-func (s *Screen) Bold(prompt string) int { return s.layout.bold(prompt) }
-
-func (lay *layout) bold(prompt string) int {
-	switch {
-	case !lay.opt.ErrColor:
-		return 0
-	case isYou(prompt):
-		return len(prompt)
-	case strings.HasPrefix(prompt, approve), strings.HasPrefix(prompt, answering):
-		if end := strings.LastIndex(prompt, "["); end > 0 && lay.opt.Profile != Spoken {
-			return end - 1
-		}
-		return len(strings.TrimRight(prompt, " "))
-	}
-	return 0
-}
-
-func (lay *layout) bolded(prompt string) string {
-	n := lay.bold(prompt)
-	return lay.painted(prompt[:n], promptStyle) + prompt[n:]
+func (s *Screen) GoOn(q agent.Question) string {
+	return s.layout.asks() + approve + unforged(line(q.Reason)) + " [y,n] (n) "
 }
 
 // Said prints a message of the user as if it had been typed behind a prompt.
@@ -70,7 +47,7 @@ func (s *Screen) Said(prompt, text string) {
 	s.do(func(t *transcript) {
 		t.closeReply()
 		t.gap(promptLine)
-		t.put(string(ours) + s.layout.bolded(prompt) + s.layout.saidRows(prompt, text)[len(prompt):])
+		t.put(string(ours) + s.layout.dressed(prompt) + s.layout.saidRows(prompt, text)[len(prompt):])
 		if !s.opt.Quiet {
 			t.last = promptLine
 		}
@@ -105,7 +82,7 @@ func (s *Screen) Prompt(text string) {
 		if !t.asking {
 			t.gap(promptLine)
 		}
-		t.outputs.writeErr(s.opt.Now(), s.layout.bolded(s.layout.promptRows(text)))
+		t.outputs.writeErr(s.opt.Now(), s.layout.dressed(s.layout.promptRows(text)))
 		t.prompt = true
 	})
 }
@@ -115,16 +92,29 @@ func (lay *layout) promptRows(text string) string {
 	if words == "" || cells(lay.ascii(text)) < lay.width() {
 		return lay.ascii(text)
 	}
-	label, rest, _ := strings.Cut(words, " ")
-	rows := lay.wrapWords(rest, label+" ", "", func(text string) int { return promptWord(text, lay.width()-1) })
+	label, rest, ok := strings.Cut(words, ": ")
+	if label += ":"; !ok {
+		label, rest, _ = strings.Cut(words, " ")
+	}
+	answers := len(words) - answersAt(words)
+	rows := lay.wrapWords(rest, label+" ", lay.indent(text), func(text string) int {
+		return promptWord(text, answers, lay.width()-1)
+	})
 	return strings.TrimSuffix(rows, "\n") + text[len(words):]
 }
 
-// promptWord is how many bytes at the start of a prompt stay in one row of n cells, as the keys
-// of a question do.
-func promptWord(text string, n int) int {
+// indent begins the further rows of a prompt.
+func (lay *layout) indent(prompt string) string {
+	if ask := lay.asks(); ask != "" && strings.HasPrefix(prompt, ask) {
+		return margin
+	}
+	return ""
+}
+
+// promptWord is how many bytes at the start of a prompt stay in one row of n cells, as its answers do, its last bytes.
+func promptWord(text string, answers, n int) int {
 	end := strings.IndexByte(text, ' ')
-	if end < 0 || strings.LastIndexByte(text, '[') == 0 && cells(strings.TrimRight(text, " ")) <= n {
+	if end < 0 || len(text) == answers && cells(strings.TrimRight(text, " ")) <= n {
 		return len(text)
 	}
 	return end

@@ -39,7 +39,7 @@ func TestABlankLineSetsApartWhatWasSaidBeforeACall(t *testing.T) {
 		err    string
 	}{
 		"terminal": {func(o *Options) { o.OutTTY, o.ErrColor, o.Hold = false, false, true },
-			"  Let me look.\n\n  read    a                                                             1 line\n"},
+			"  Let me look.\n\n✓ read  a                                                               1 line\n"},
 		"neither": {func(
 			o *Options) {
 			o.OutTTY, o.ErrTTY, o.ErrColor, o.Hold, o.Profile = false, false, false, true, Plain

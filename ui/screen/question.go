@@ -2,6 +2,7 @@ package screen
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -40,7 +41,7 @@ func (q Approval) begin(t *transcript) {
 	if r := t.work.running(q.Call.ID); r != nil {
 		r.started = true
 	}
-	if (t.opt.ErrTTY || t.opt.Conversation) && t.last == status {
+	if (t.opt.ErrTTY || t.opt.Conversation) && (t.last == status || t.last == block) {
 		t.emit("\n")
 	}
 }
@@ -58,7 +59,7 @@ func (q Approval) show(b *asking) {
 		b.what = "change"
 		b.command(q)
 		b.effects(q)
-		b.last = b.named(permission.Matters(), *q.Effects)
+		b.last = b.named(permission.Matters(), *q.Effects, q.Diff)
 	case a.Command != "":
 		b.what = "command"
 		b.command(q)
@@ -68,7 +69,7 @@ func (q Approval) show(b *asking) {
 		if dir := lay.elsewhere(q); dir != "" && a.To == "" && (!b.cut || !strings.Contains(lay.askLine(q), " in "+dir+"?")) {
 			b.remark("in " + dir)
 		}
-		b.remark(held(q))
+		b.remark(b.held(q))
 	case a.Diff != "":
 		b.what = "change"
 		b.change(q)
@@ -80,12 +81,36 @@ func (q Approval) show(b *asking) {
 	default:
 		b.other(q)
 	}
-	if q.Effects == nil {
+	if q.Effects == nil && !(b.short && q.onlyOwnPrograms()) {
 		b.remark(line(q.Reason))
 	}
 	if a.Why != q.Reason {
 		b.remark(line(a.Why))
 	}
+}
+
+func (q Approval) onlyOwnPrograms() bool { return q.OwnPrograms() && len(q.Reasons) == 1 }
+
+// held is what the question says of the sandbox. In short it leaves out only what the command cannot do.
+func (b *asking) held(q Approval) string {
+	full := held(q)
+	if !b.short || full == "" || q.Kind == agent.QuestionOutside || q.Kind == agent.QuestionWhole {
+		return full
+	}
+	text := "confined: no network, keys or home"
+	if q.Network {
+		text = "confined: no keys or home; it has the network"
+	}
+	if q.onlyOwnPrograms() {
+		text = "the project's own programs, " + text
+	}
+	switch q.Place {
+	case permission.PlaceBackground:
+		text += "; it works on the project itself"
+	case permission.PlaceSandbox:
+		text += "; its changes to the project stay"
+	}
+	return text
 }
 
 // held describes the confinement of the command that a question would run; "" where the question's reason
@@ -116,7 +141,7 @@ func held(q Approval) string {
 
 // bodyLine is a remark below a call; in rows unless it goes to a pager.
 func (lay *layout) bodyLine(text string, rows bool) string {
-	first, next := body, body
+	first, next := lay.body(), lay.body()
 	if lay.opt.Profile == Spoken {
 		first, next, text = "tool: ", "", text+"."
 	}
@@ -136,32 +161,32 @@ func warning(h sanitize.Hidden, what string) string {
 	return "warning: " + texts.Count(h.Total(), "hidden character") + " in this " + what
 }
 
-// head is the first line of a question, never cut.
-func (lay *layout) head(verb, object string) string {
+// begun is the first line of a question, never cut.
+func (lay *layout) begun(verb, object string) string {
 	if lay.opt.Profile == Spoken {
 		return "tool: " + verb + " " + object
 	}
-	pad := strings.Repeat(" ", max(verbCells-cells(verb), 0))
-	return margin + verb + pad + " " + object
+	return lay.head(markBegun, verb) + object
 }
 
 // asking puts the text above a question together.
 type asking struct {
 	strings.Builder
-	lay  *layout
-	cut  bool // it is shown on the screen; the pager shows all, as it is
-	left bool // a part is left to the pager
-	// unified shows a diff as a unified one in every profile.
-	unified bool
-	seen    sanitize.Hidden // characters that a reader would not have seen
-	what    string          // "call": the part that may hold them
-	last    string          // stands last, below their warning
+	lay *layout
+	// short says that the user knows the sandbox, unified that a diff is a unified one in every profile.
+	short, unified bool
+	cut            bool            // it is shown on the screen; the pager shows all, as it is
+	left           bool            // a part is left to the pager
+	seen           sanitize.Hidden // characters that a reader would not have seen
+	what           string          // "call": the part that may hold them
+	last           string          // stands last, below their warning
 }
 
 // about is the text above a question, and whether a part of it was left to the pager. cut
-// leaves out the middle of long text, breaks lines into rows and colours them.
-func (lay *layout) about(q Confirmation, cut bool) (text string, left bool) {
-	b := asking{lay: lay, cut: cut, what: "text"}
+// leaves out the middle of long text, breaks lines into rows and colours them. short says that the user
+// knows the sandbox.
+func (lay *layout) about(q Confirmation, cut, short bool) (text string, left bool) {
+	b := asking{lay: lay, cut: cut, short: short, what: "text"}
 	q.show(&b)
 	b.remark(warning(b.seen, b.what))
 	return b.String() + b.last, b.left
@@ -199,15 +224,15 @@ func (b *asking) command(q Approval) {
 	verb := callVerb(q.Call)
 	switch {
 	case b.lay.opt.Profile != Spoken:
-		rows := b.lay.fold(lines, b.lay.head(verb, ""), body, b.cut)
+		rows := b.lay.fold(lines, b.lay.begun(verb, ""), b.lay.body(), b.cut)
 		rows[0] = b.dimmed(rows[0], verb)
 		b.rows(rows)
 	case b.cut && len(lines) == 1 && b.seen.Total() == 0 && strings.Contains(b.lay.askLine(q), `"`+lines[0]+`"`):
 		// heard once, in the question that names all of it
 	case len(lines) == 1 && !b.lay.tooLong(lines):
-		b.WriteString(b.lay.head(verb, lines[0]) + "\n")
+		b.WriteString(b.lay.begun(verb, lines[0]) + "\n")
 	default:
-		b.WriteString(b.lay.head(verb, texts.Count(len(lines), "line")) + ":\n")
+		b.WriteString(b.lay.begun(verb, texts.Count(len(lines), "line")) + ":\n")
 		b.rows(b.lay.fold(lines, "", "", b.cut))
 		b.WriteString("end command.\n")
 	}
@@ -218,7 +243,7 @@ func (b *asking) other(q Approval) {
 	a := q.Call.Access
 	object := b.oneRow(a.Object)
 	verb := callVerb(q.Call)
-	rows := b.lay.fold([]string{object}, b.lay.head(verb, ""), body, b.cut)
+	rows := b.lay.fold([]string{object}, b.lay.begun(verb, ""), b.lay.body(), b.cut)
 	rows[0] = b.dimmed(rows[0], verb)
 	if q.Kind != agent.QuestionMemory && (a.Kind != tool.KindNetwork || a.Object == "") {
 		rows = append(rows, b.input(q.Call.Input)...)
@@ -241,7 +266,7 @@ func (b *asking) input(input []byte) []string {
 func (b *asking) server(q Approval) {
 	a := q.Call.Access
 	verb := callVerb(q.Call)
-	rows := b.lay.fold([]string{b.oneRow(a.Object)}, b.lay.head(verb, ""), body, b.cut)
+	rows := b.lay.fold([]string{b.oneRow(a.Object)}, b.lay.begun(verb, ""), b.lay.body(), b.cut)
 	rows[0] = b.dimmed(rows[0], verb)
 	b.rows(rows)
 	b.remark("server " + b.oneRow(a.Server) + ": " + b.oneRow(a.Address))
@@ -261,18 +286,21 @@ func (b *asking) server(q Approval) {
 func (b *asking) effects(q Approval) {
 	e, began := q.Effects, strings.Count(b.String(), "\n")
 	head := "ran in a throwaway copy; it would change " + e.Summary()
+	if b.lay.rich() {
+		head = "ran in a throwaway copy; it would change:"
+	}
 	if e.There {
 		head = "ran in the sandbox, on the project itself; n moves away the files that programs run automatically"
 	}
 	b.remark(head)
-	if names := b.named(permission.Others(), *e); names != "" {
+	if names := b.named(permission.Others(), *e, q.Diff); names != "" {
 		b.rows(strings.Split(strings.TrimSuffix(names, "\n"), "\n"))
 	}
 	if q.Diff != "" {
 		b.changedText(q.Diff)
 	}
 	if b.cut && strings.Count(b.String(), "\n")-began > repeatAfter {
-		b.remark("in all: " + e.Summary())
+		b.remark("in all: " + b.lay.counted(*e))
 	}
 }
 
@@ -295,17 +323,60 @@ func (b *asking) changedText(diff string) {
 }
 
 // named are the names of effects, one a row. A question sums many of them up by directory.
-func (b *asking) named(kinds []permission.What, e permission.Effects) string {
+func (b *asking) named(kinds []permission.What, e permission.Effects, diff string) string {
 	var text strings.Builder
+	size := sizes(diff)
+	// A short diff names its files itself.
+	named := b.lay.rich() && b.cut && strings.Count(diff, "\n") <= repeatAfter
 	for _, row := range e.Rows(b.cut, kinds...) {
-		text.WriteString(b.lay.bodyLine(b.oneRow(row), b.cut))
+		what, path, _ := strings.Cut(row, ": ")
+		switch n, shown := size[path]; {
+		case !b.lay.rich():
+			text.WriteString(b.lay.bodyLine(b.oneRow(row), b.cut))
+		case !shown || !named || changeLetters[permission.What(what)] == "":
+			text.WriteString(b.changed(permission.What(what), path, n))
+		}
 	}
 	return text.String()
 }
 
+// changeLetters stand for what became of a path.
+var changeLetters = map[permission.What]string{permission.Modified: "M ", permission.Created: "A ",
+	permission.NewDirectory: "A ", permission.Deleted: "D "}
+
+// changed is the row of a changed path with a letter for what became of it, or in words.
+func (b *asking) changed(what permission.What, path string, size [2]int) string {
+	look := pathStyle
+	switch what {
+	case permission.RunsAutomatically:
+		look = askStyle
+	case permission.Deleted, permission.GitLoses, permission.Never:
+		look = errorStyle
+	}
+	first := b.lay.body() + cmp.Or(changeLetters[what], string(what)+": ")
+	text, lines := b.oneRow(path), ""
+	if size != [2]int{} {
+		lines = "  " + strings.TrimPrefix(b.lay.size(size[0], size[1]), "+0 ")
+	}
+	if b.cut {
+		rows := b.lay.wrap(text, first, b.lay.body()+margin)
+		text = b.lay.painted(strings.TrimSuffix(rows[len(first):], "\n"), look)
+	}
+	return first + text + lines + "\n"
+}
+
+// sizes are the lines that a diff of several files adds and removes, by path.
+func sizes(diff string) map[string][2]int {
+	all := map[string][2]int{}
+	for _, f := range filesOf(parseDiff(strings.Split(diff, "\n"))) {
+		all[cmp.Or(f.to, f.from)] = [2]int{f.added, f.removed}
+	}
+	return all
+}
+
 func (b *asking) plan(q Approval) {
 	verb := callVerb(q.Call)
-	b.WriteString(b.lay.callLine(q.Call, "", 0, false))
+	b.WriteString(b.lay.callLine(q.Call, "", markBegun, false))
 	if b.lay.opt.Profile != Spoken {
 		b.WriteString("\n")
 	}
@@ -332,9 +403,15 @@ func (s *Screen) Choice(q agent.Question) string {
 	s.do(func(t *transcript) {
 		t.beginAsking()
 		Approval{q}.begin(t)
-		t.must(s.layout.prose(q.Text, s.layout.before("question: ")) + s.layout.numbered(q.Choices))
+		text := s.layout.prose(q.Text, s.layout.before("question: "))
+		if s.layout.rich() && text != "" {
+			text = s.layout.inked(markAsk) + text[len(margin):]
+		}
+		if t.must(text + s.layout.numbered(q.Choices)); s.layout.rich() {
+			t.lastRun = q.Call.ID
+		}
 	})
-	n, words := len(q.Choices), s.layout.words
+	n, words, answering := len(q.Choices), s.layout.words, s.layout.asks()+answering
 	switch {
 	case q.Kind == agent.QuestionCompact:
 		return answering + fmt.Sprintf(words("[1-%d] (trim) ", "Type a number from 1 to %d. Enter trims. "), n)
@@ -388,5 +465,5 @@ func (s *Screen) Offer(text string, choices []string) (prompt string) {
 	})
 	n, last := len(choices), choices[len(choices)-1]
 	choose := s.layout.words("[1-%d] (%s) ", "Type a number from 1 to %d. Enter means %s. ")
-	return answering + "which one? " + fmt.Sprintf(choose, n, last)
+	return s.layout.asks() + answering + "which one? " + fmt.Sprintf(choose, n, last)
 }

@@ -44,21 +44,26 @@ func TestWhatACommandDidIsShownWhole(t *testing.T) {
 		r := newRig(profiles()[name])
 		q := changesQuestion()
 		prompt := r.Question(q)
-		if !strings.Contains(prompt, `apply the changes of "sed -i s/a/b/`) {
+		if !strings.Contains(prompt, r.layout.keep()+` the changes of "sed -i s/a/b/`) {
 			t.Errorf("%s: asks %q", name, prompt)
 		}
 		shown := r.QuestionAll(q)
-		got := r.err.String()
+		got, word := sgr.ReplaceAllString(r.err.String(), ""), func(text string) string { return text }
+		counts := "500 deleted"
+		if r.layout.rich() {
+			word = strings.NewReplacer("deleted: ", "D ", "modified: ", "").Replace
+			counts = ""
+		}
 		for _, text := range []string{"runs automatically: .githooks/pre-commit", "executable now: build.sh", "with other permissions: key 0600",
-			"linked: etc", "never applied: pipe", "500 deleted", "modified: a.txt"} {
+			"linked: etc", "never applied: pipe", counts, word("modified: a.txt")} {
 			if !strings.Contains(strings.Join(strings.Fields(got), " "), text) || !strings.Contains(shown, text) {
 				t.Errorf("%s: %q is not shown", name, text)
 			}
 		}
-		if !strings.Contains(got, "deleted: old/ (500 paths)") || strings.Count(got, "\n") > 60 || r.Unseen(q) {
+		if !strings.Contains(got, word("deleted: old/ (500 paths)")) || strings.Count(got, "\n") > 60 || r.Unseen(q) {
 			t.Errorf("%s: unseen %t, shown %q", name, r.Unseen(q), got)
 		}
-		for _, text := range []string{"deleted: old/0", "deleted: old/499"} {
+		for _, text := range []string{word("deleted: old/0"), word("deleted: old/499")} {
 			if !strings.Contains(shown, text) {
 				t.Errorf("%s: %q is not in the pager", name, text)
 			}
@@ -69,7 +74,7 @@ func TestWhatACommandDidIsShownWhole(t *testing.T) {
 		got = sgr.ReplaceAllString(r.err.String(), "")
 		rows := strings.Split(got, "\n")
 		if end := strings.Join(rows[max(len(rows)-14, 0):], "\n"); !strings.Contains(end, "runs automatically: .githooks/pre-commit") ||
-			!strings.Contains(end, "deleted: old/ (500 paths)") || !r.Unseen(q) {
+			!strings.Contains(end, word("deleted: old/ (500 paths)")) || !r.Unseen(q) {
 			t.Errorf("%s: unseen %t, it ends %q", name, r.Unseen(q), end)
 		}
 		if strings.Contains(got, "\x1b[2J") || strings.Contains(shown, "\x1b[2J") {
@@ -80,7 +85,7 @@ func TestWhatACommandDidIsShownWhole(t *testing.T) {
 
 func TestQuestionsOfferOnlyWhatTheyTake(t *testing.T) {
 	t.Parallel()
-	r := newRig(profiles()["nocolor"])
+	r := newRig(profiles()["plain"])
 	changes, outside := changesQuestion(), ask(runCall("1", "npm ci"), 1, 1)
 	outside.Kind, outside.Reason = agent.QuestionOutside, "it ran once, confined, and failed: no network"
 	if got := r.Question(changes); !strings.HasSuffix(got, "[y,n,p,q,?] (n) ") {
@@ -103,7 +108,7 @@ func TestQuestionsOfferOnlyWhatTheyTake(t *testing.T) {
 
 func TestAQuestionAboutTheWholeProjectSaysWhatItGives(t *testing.T) {
 	t.Parallel()
-	r := newRig(profiles()["nocolor"])
+	r := newRig(profiles()["plain"])
 	q := ask(runCall("1", "npm run dev"), 1, 1)
 	q.Kind, q.Reason = agent.QuestionWhole, "the project is read-only for a background command: /src/shop/.vite/x"
 	if got := r.Question(q); got != `approve: start "npm run dev" again, to write the whole project? [y,n,p,q,?] (n) ` {
@@ -195,7 +200,7 @@ func goldenOfProfiles(t *testing.T, name string, show func(*rig)) {
 // and explains its two lasting answers.
 func TestOwnProgramsAreAskedAbout(t *testing.T) {
 	t.Parallel()
-	r := newRig(profiles()["nocolor"])
+	r := newRig(profiles()["plain"])
 	q := ask(runCall("1", "make test"), 1, 1)
 	reason := permission.Reason{Code: permission.OwnPrograms, Object: "make"}
 	q.Reason, q.Reasons, q.Place = reason.String(), []permission.Reason{reason}, permission.PlaceLayer
@@ -236,7 +241,7 @@ func TestOwnProgramsAreAskedAbout(t *testing.T) {
 
 func TestAQuestionSaysWhereItsCommandRuns(t *testing.T) {
 	t.Parallel()
-	r := newRig(profiles()["nocolor"])
+	r := newRig(profiles()["plain"])
 	q := ask(runCall("1", "npm ci"), 1, 1)
 	reason := permission.Reason{Code: permission.Outside, Object: "it needs the network"}
 	q.Reason, q.Reasons = reason.String(), []permission.Reason{reason}
@@ -291,7 +296,11 @@ func TestManyChangedFilesAreCountedTwice(t *testing.T) {
 		if rows := strings.Count(r.err.String(), "\n"); rows > 30 || !r.Unseen(q) || strings.Contains(got, "@@") {
 			t.Errorf("%s: %d rows, unseen %t", name, rows, r.Unseen(q))
 		}
-		if !strings.Contains(got, "modified: src/ (200 paths)") || !strings.Contains(got, "00 rows of changed text: p ") {
+		modified, files := "modified: ", "files: "
+		if r.layout.rich() {
+			modified, files = "M ", ""
+		}
+		if !strings.Contains(got, modified+"src/ (200 paths)") || !strings.Contains(got, "00 rows of changed text: p ") {
 			t.Errorf("%s: %q", name, got)
 		}
 		if all := r.QuestionAll(q); !strings.Contains(all, "src/199.txt") || strings.Contains(all, "rows of changed text") {
@@ -305,7 +314,7 @@ func TestManyChangedFilesAreCountedTwice(t *testing.T) {
 			t.Errorf("%s: 60 rows are left to the pager", name)
 		}
 		end := strings.Join(rows[max(len(rows)-12, 0):], "\n")
-		if name != "spoken" && (!strings.Contains(end, "in all: files: 500 deleted, 200 modified") || !strings.Contains(rows[len(rows)-1], "with other permissions: key")) {
+		if name != "spoken" && (!strings.Contains(end, "in all: "+files+"500 deleted, 200 modified") || !strings.Contains(rows[len(rows)-1], "with other permissions: key")) {
 			t.Errorf("%s: it ends %q", name, end)
 		}
 	}

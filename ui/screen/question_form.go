@@ -24,7 +24,7 @@ func (s *Screen) FormField(q agent.Question, i int) (prompt string) {
 	}
 	if len(form.Fields) == 0 {
 		s.asks(q, b.String())
-		return answering + lay.words("[yes, no, cancel] ", "Type yes, no or cancel. ")
+		return lay.asks() + answering + lay.words("[yes, no, cancel] ", "Type yes, no or cancel. ")
 	}
 	f := form.Fields[i]
 	name := f.Name
@@ -52,7 +52,8 @@ func (s *Screen) FormField(q agent.Question, i int) (prompt string) {
 		b.WriteString(lay.prose(line("the server suggests: "+FieldText(f.Default)+" (type default to take it)"), lay.before("")))
 	}
 	s.asks(q, b.String())
-	return answering + lay.words("["+strings.Join(fieldKeys(f), ", ")+"] ", "Type "+strings.Join(fieldKeys(f), ", ")+". ")
+	keys := strings.Join(fieldKeys(f), ", ")
+	return lay.asks() + answering + lay.words("["+keys+"] ", "Type "+keys+". ")
 }
 
 // asks prints the text of a question.
@@ -112,8 +113,8 @@ func (q AddressQuestion) show(b *asking) {
 	b.what = "address"
 	b.remark("the MCP server " + b.oneRow(q.Server) + " asks: " + strings.TrimSuffix(b.oneRow(texts.Clip(q.Message, 1000)), "."))
 	address, host := b.oneRow(q.URL), b.oneRow(q.host())
-	before := b.lay.words(body, "address: ")
-	rows := b.lay.fold([]string{address}, before, body, b.cut)
+	before := b.lay.words(b.lay.body(), "address: ")
+	rows := b.lay.fold([]string{address}, before, b.lay.body(), b.cut)
 	if b.cut && host != "" {
 		rows[0] = strings.Replace(rows[0], host, b.lay.ink(bold).Sprint(host), 1)
 	}

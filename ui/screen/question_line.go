@@ -16,7 +16,7 @@ import (
 // ending is how the last line of a question ends: with its keys, and the meaning of Enter.
 func (lay *layout) ending(q Confirmation) string {
 	if lay.opt.Profile != Spoken {
-		return endingSeen(q)
+		return lay.endingSeen(q)
 	}
 	keys := Keys(q)
 	for i, key := range keys {
@@ -25,7 +25,31 @@ func (lay *layout) ending(q Confirmation) string {
 	return " Type " + strings.Join(keys, ", ") + ", or ? for help. Enter means no. "
 }
 
-func endingSeen(q Confirmation) string { return " [" + strings.Join(Keys(q), ",") + ",?] (n) " }
+func (lay *layout) endingSeen(q Confirmation) string {
+	switch {
+	case !lay.rich():
+		return " " + shortAnswers(q) + " (n) "
+	case lay.width() < usualWidth:
+		return "  " + shortAnswers(q) + " (n) "
+	}
+	return "  " + answerWords(q) + " (n) "
+}
+
+// asks is the mark of a question.
+func (lay *layout) asks() string {
+	if lay.rich() {
+		return lay.lead(markAsk)
+	}
+	return ""
+}
+
+// usual is how many cells of a wide terminal the last line of a question takes.
+func (lay *layout) usual() int {
+	if lay.rich() {
+		return proseWidth
+	}
+	return usualWidth
+}
 
 const (
 	// leastAsked is how many cells of an object a question's last line has room
@@ -45,16 +69,17 @@ func (lay *layout) askLine(q Approval) string {
 	if q.Of > 1 {
 		number, spoken = fmt.Sprintf(" %d/%d", q.Number, q.Of), fmt.Sprintf(" Question %d of %d.", q.Number, q.Of)
 	}
-	end := number + endingSeen(q)
-	room := min(lay.width(), usualWidth) - 1 - cells(approve+end) - answerRoom
+	ask := lay.asks() + approve
+	end := number + lay.endingSeen(q)
+	room := min(lay.width(), lay.usual()) - 1 - cells(ask+end) - answerRoom
 	if lay.opt.Profile == Spoken { // the same object: long text stands above
 		end = spoken + lay.ending(q)
 	}
 	asked := lay.asked(q, room)
 	if cells(asked+"?") > room+answerRoom {
-		asked = lay.asked(q, min(lay.width(), usualWidth)-1-cells(approve))
+		asked = lay.asked(q, min(lay.width(), lay.usual())-1-cells(ask))
 	}
-	return approve + unforged(asked) + "?" + end
+	return ask + unforged(asked) + "?" + end
 }
 
 // asked names the act of a call, in room cells if that is enough.
@@ -70,7 +95,7 @@ func (lay *layout) asked(q Approval, room int) string {
 		case q.Effects != nil && q.Effects.There:
 			head, end = agentOf+`keep the files that "`, `" made`
 		case q.Kind == agent.QuestionChanges:
-			head = agentOf + `apply the changes of "`
+			head = agentOf + lay.keep() + ` the changes of "`
 		case q.Kind == agent.QuestionWhole:
 			head, end, in = agentOf+`start "`, `" again, to write the whole project`, ", in "
 		case outside(q):

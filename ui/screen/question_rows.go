@@ -38,13 +38,17 @@ func (b *asking) rows(rows []string) {
 	}
 }
 
-func (lay *layout) bodyIndent() string { return lay.words(body, "") }
+func (lay *layout) bodyIndent() string { return lay.words(lay.body(), "") }
 
 func (b *asking) dimmed(head, verb string) string {
 	if !b.cut || b.lay.opt.Profile == Spoken {
 		return head
 	}
-	return margin + b.lay.ink(dim).Sprint(verb) + strings.TrimPrefix(head, margin+verb)
+	styled := b.lay.styledHead(markBegun, verb)
+	if rest, whole := strings.CutPrefix(head, b.lay.head(markBegun, verb)); whole {
+		return styled + rest
+	}
+	return strings.TrimRight(styled, " ")
 }
 
 // tooLong reports whether lines take more rows than a question shows.

@@ -16,7 +16,7 @@ import (
 // looked at.
 func TestAllThatIsApprovedIsShown(t *testing.T) {
 	t.Parallel()
-	r := newRig(profiles()["nocolor"])
+	r := newRig(profiles()["plain"])
 	lines := func(n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -79,7 +79,7 @@ func TestAllThatIsApprovedIsShown(t *testing.T) {
 	big := editCall("4")
 	big.Access.Diff = cartDiff + strings.Repeat("+x\n", 300) + "+last \u200b\n"
 	r.Question(ask(big, 1, 1))
-	if got := r.err.String(); r.Unseen(ask(big, 1, 1)) || !strings.Contains(got, "+ last <U+200B>\n") ||
+	if got := r.err.String(); r.Unseen(ask(big, 1, 1)) || !strings.Contains(got, "+last <U+200B>\n") ||
 		!strings.Contains(got, "warning: 1 hidden character in this change\n") {
 		t.Errorf("shown: %q", tailOf(got))
 	}

@@ -18,7 +18,7 @@ func TestTheQuestionForTypedInputNamesTheCommandItGoesTo(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)
 		prompt := r.Question(typed("yes", "npm init"))
-		if want := `approve: type "yes" to "npm init"?`; !strings.HasPrefix(prompt, want) {
+		if want := `approve: type "yes" to "npm init"?`; !strings.HasPrefix(strings.TrimPrefix(prompt, "? "), want) {
 			t.Errorf("%s: asks %q, want %q", name, prompt, want)
 		}
 		if got := r.err.String(); !strings.Contains(got, "to npm init") || strings.Contains(got, "in ~/src/shop") {

@@ -225,7 +225,7 @@ func TestADiffIsReadOnPage(t *testing.T) {
 func TestARetryIsOneLine(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"nocolor": "  the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
+		"nocolor": "! the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
 		"plain":   "  the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
 		"spoken":  "note: the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
 		"piped":   "  the API is overloaded (529). Try %d of 5 in %s.\n",
@@ -235,6 +235,8 @@ func TestARetryIsOneLine(t *testing.T) {
 		waits := []string{"1s", "16s", "2m00s"}
 		if name == "spoken" {
 			waits = []string{"1 second", "16 seconds", "2 minutes"}
+		} else if name == "nocolor" {
+			waits = []string{"1 s", "16 s", "2m00s"}
 		}
 		var all string
 		for i, wait := range []time.Duration{400 * time.Millisecond, 16 * time.Second, 2 * time.Minute} {
@@ -299,7 +301,7 @@ func TestListsAreShownAsLines(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"plain":   "  plan    1 of 2  ok\n          [x] read ^[[2Jit\n              [ ] mend it\n  a list:\n    one\n    two\n",
-		"nocolor": "  plan    1 of 2                                                            ok\n          [x] read ^[[2Jit\n              [ ] mend it\n  a list:\n    one\n    two\n",
+		"nocolor": "✓ plan  1 of 2                                                              ok\n        [x] read ^[[2Jit\n            [ ] mend it\n  a list:\n    one\n    two\n",
 		"spoken":  "tool: plan 1 of 2, ok.\n[x] read ^[[2Jit\n[ ] mend it\nnote: a list:\nnote: one\nnote: two\n",
 	} {
 		r := newRig(profiles()[name])

@@ -96,17 +96,33 @@ type transcript struct {
 	reason   strings.Builder // the open line of reasoning
 	work     work
 	progress progress
-	ended    []func() // stop the Spinners of lines that have ended
+	stops    []func() // stop the Spinners of lines that have ended
 
 	lastRun string // id of the call whose start line is the last line
 	named   string // id of the call that was named last, where calls are spoken
 	tries   int    // how many the first retry of the request named
 	paused  bool
 	prompt  bool // the prompt is open
+	// queued are the rows of queued lines that wait for the end of a line.
+	queued string
+	questions
+}
+
+// questions is what is known of the questions of a transcript.
+type questions struct {
 	asking  bool
 	askedAt time.Time
-	waited  time.Duration // sum of the times that questions stood open
+	// waited is the sum of the times that they stood open.
+	waited time.Duration
+	// explain reports whether one explains the sandbox in full, and counts it; nil means that each does.
+	explain func() bool
+	// explained is the last call whose question spoke of the sandbox; known says that the user knew it.
+	explained string
+	known     bool
 }
+
+// ExplainBy has f decide which questions explain the sandbox in full. It is called once for each.
+func (s *Screen) ExplainBy(f func() bool) { s.do(func(t *transcript) { t.explain = f }) }
 
 // layout makes rows of texts: it knows the outputs, and nothing of the turn.
 type layout struct{ opt *Options }
@@ -120,6 +136,8 @@ const (
 	promptLine
 	status
 	answer
+	// block are the rows that belong to a call, on a rich terminal.
+	block
 )
 
 // New makes a Screen. It writes nothing yet.
@@ -185,10 +203,10 @@ func (s *Screen) do(f func(t *transcript)) {
 
 // unlock lets others touch the screen, and stops the Spinners of lines that have ended.
 func (s *Screen) unlock() {
-	ended := s.transcript.ended
-	s.transcript.ended = nil
+	stops := s.transcript.stops
+	s.transcript.stops = nil
 	s.mu.Unlock()
-	for _, stop := range ended {
+	for _, stop := range stops {
 		stop()
 	}
 }

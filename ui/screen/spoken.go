@@ -32,8 +32,9 @@ func (lay *layout) spokenCall(c agent.Call, result string, named bool) string {
 }
 
 var (
-	size = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\+(\d+) -(\d+)$`) })
-	took = sync.OnceValue(func() *regexp.Regexp {
+	size    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\+(\d+) -(\d+)$`) })
+	seconds = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b((?:in|after) \d+(?:\.\d+)?)s\b`) })
+	took    = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`( (?:in|after) )((?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s)$`)
 	})
 )
@@ -77,7 +78,10 @@ func (lay *layout) spanWords(d time.Duration) string {
 	if lay.opt.Profile == Spoken {
 		return spokenSpan(d.Round(time.Second))
 	}
-	return span(d)
+	if text := span(d); !lay.rich() || d >= time.Minute {
+		return text
+	}
+	return strings.TrimSuffix(span(d), "s") + " s"
 }
 
 func spokenSize(n int) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider"
 	texts "artoo/tool/text"
@@ -41,6 +42,7 @@ type StatusInfo struct {
 	// Context is how much of the context budget is used, in percent; negative
 	// when it is not known.
 	Context int
+	Reach   agent.Reach
 	Line    string // the output of the user's status command, shown in place of all but the outcome; may be ""
 }
 
@@ -55,6 +57,11 @@ func (s *Screen) Status(info StatusInfo) {
 		case off && s.opt.Profile == Spoken:
 			parts = parts[:1]
 		case off:
+			return
+		}
+		if s.layout.rich() {
+			t.part()
+			t.print(s.layout.receipt(info))
 			return
 		}
 		text := strings.Join(parts, ", ")

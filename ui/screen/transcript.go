@@ -82,6 +82,11 @@ func (s *Screen) Note(text string) {
 	})
 }
 
+// TookBack prints a line about what was undone or redone.
+func (s *Screen) TookBack(text string) {
+	s.do(func(t *transcript) { t.aside(s.layout.said(markBack, text)) })
+}
+
 // Text is Note for the output of a slash command: no label where it is heard.
 func (s *Screen) Text(text string) {
 	s.do(func(t *transcript) { t.aside(s.layout.prose(text, s.layout.before(""))) })
@@ -111,9 +116,33 @@ func (s *Screen) Markdown(text string) {
 	})
 }
 
-// Queued reports a line that waits for the turn's end.
+// Queued reports a line that waits for the turn's end. On a rich terminal it comes at the next line end of an answer.
 func (s *Screen) Queued(text string) {
-	s.do(func(t *transcript) { t.aside(s.layout.note("queued: " + line(text))) })
+	s.do(func(t *transcript) {
+		rows := s.layout.said(markBegun, "queued: "+line(text))
+		if remark := s.layout.slip(text); remark != "" {
+			rows += s.layout.note(remark)
+		}
+		if t.queued += rows; !s.layout.rich() || !t.open.replying() || t.open.rowIsFree() {
+			t.echo()
+		}
+	})
+}
+
+// echo shows the queued lines that are not shown yet.
+func (t *transcript) echo() {
+	if rows := t.queued; rows != "" {
+		t.queued = ""
+		t.aside(rows)
+	}
+}
+
+// slip is the remark to a queued line that may have been meant for a question; "" for others.
+func (lay *layout) slip(text string) string {
+	if text = strings.TrimSpace(text); !lay.rich() || len(text) != 1 || !strings.Contains("ynaAepq?", text) {
+		return ""
+	}
+	return "no question waits; " + text + " goes to the model (/queue removes it)"
 }
 
 // Stopped reports that a turn was interrupted after so many words, and how many queued lines
@@ -136,7 +165,7 @@ func (s *Screen) Stopped(words, queued int) {
 		if t.last == answer {
 			t.last = status
 		}
-		t.print(s.layout.note(text))
+		t.print(s.layout.said(markWarn, text))
 	})
 }
 
@@ -160,10 +189,29 @@ func (s *Screen) Failure(f *agent.Failure) {
 			t.must(s.layout.wrap("error: "+strings.TrimRight(text, ".")+"."+hint, "", ""))
 			return
 		}
-		out := s.layout.labelled("", "artoo:", text)
-		if hint != "" {
-			out += s.layout.wrapHint("try: "+hint, margin, margin+margin)
-		}
-		t.must(out)
+		t.must(s.layout.failure(text, hint))
 	})
+}
+
+// mostRows is how many rows a failure takes on a rich terminal.
+const mostRows = 4
+
+// failure are the rows of a failure and of the next step after it, which is never cut.
+func (lay *layout) failure(text, hint string) string {
+	step := ""
+	if hint != "" {
+		step = lay.wrapHint("try: "+hint, margin, margin+margin)
+	}
+	if !lay.rich() {
+		return lay.labelled("", "artoo:", text) + step
+	}
+	const label = "artoo:"
+	lead := lay.lead(markFailed)
+	rows := strings.SplitAfter(lay.wrap(label+" "+text, lead, margin), "\n")
+	if most := max(mostRows-strings.Count(step, "\n"), 1); lay.opt.ErrTTY && len(rows)-1 > most {
+		last := strings.TrimSuffix(rows[most-1], "\n")
+		rows = append(rows[:most-1], lay.cut(last+"   ", cells(last)-1)+"\n")
+	}
+	rest := strings.Join(rows, "")[len(lead+label):]
+	return lay.inked(markFailed) + lay.ink(errorStyle).Sprint(label) + rest + lay.painted(step, bold)
 }

@@ -44,7 +44,7 @@ func (q TrustQuestion) prompt(lay *layout) string {
 	if q.Run {
 		asked = "trust " + dir + " to run its own programs?"
 	}
-	return lay.ascii(approve + asked + lay.ending(q))
+	return lay.ascii(lay.asks() + approve + asked + lay.ending(q))
 }
 
 func (q TrustQuestion) keys() [][2]string {
@@ -75,7 +75,7 @@ func (q TrustQuestion) decided(yes bool) string {
 
 func (b *asking) trust(head string, lines []string) {
 	b.remark(head)
-	indent := b.lay.words(body+"  ", "")
+	indent := b.lay.words(b.lay.body()+"  ", "")
 	b.rows(b.lay.fold(b.safe(strings.Join(lines, "\n"), sanitize.Line), indent, indent, true))
 }
 

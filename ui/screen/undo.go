@@ -58,7 +58,7 @@ func (q UndoQuestion) show(b *asking) {
 		}
 		said += ": " + q.Head
 	}
-	head := b.lay.wrap(b.oneRow(said), b.lay.head(q.Verb, ""), b.lay.bodyIndent())
+	head := b.lay.wrap(b.oneRow(said), b.lay.begun(q.Verb, ""), b.lay.bodyIndent())
 	b.WriteString(b.dimmed(strings.TrimSuffix(head, "\n"), q.Verb) + "\n")
 	for _, row := range undoTexts(q.Rows, b.cut) {
 		b.remark(b.oneRow(row))
