@@ -88,14 +88,14 @@ func (v *diffView) head(f diffFile, named bool) {
 
 // highlighter is one that has read no line; nil where there are no colours, or the user has others for such lines.
 func (v *diffView) highlighter(name string) *highlighter {
-	opt := v.lay.opt
+	name, opt := path.Base(strings.Trim(name, `"`)), v.lay.opt
 	if !opt.ErrColor || opt.Palette.begin(contextStyle) != "" {
 		return nil
 	}
-	end := cmp.Or(path.Ext(name), path.Base(name))
+	end := cmp.Or(path.Ext(name), name)
 	h, known := v.lexers[end]
 	if !known {
-		h = newHighlighter(path.Base(name), &v.read)
+		h = newHighlighter(name, &v.read)
 		v.lexers[end] = h
 	}
 	if h == nil {
