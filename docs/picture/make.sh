@@ -20,7 +20,7 @@ until xdotool getmouselocation >/dev/null 2>&1; do sleep 0.1; done
 # play NAME BACKGROUND FOREGROUND
 play() {
 	: >"$work/log"
-	xterm -geometry 80x84 -fa 'DejaVu Sans Mono' -fs 10 -bg "$2" -fg "$3" -b 12 +sb -lc -l -lf "$work/log" -e "$artoo" demo &
+	xterm -geometry 80x84 -fa 'DejaVu Sans Mono' -fs 10 -bg "$2" -fg "$3" -b 12 +sb -lc -tn xterm-256color -l -lf "$work/log" -e "$artoo" demo &
 	for question in 1 2 3; do
 		shown '(n) ' "$question"
 		sleep 1 # a question takes no answer until the keyboard was quiet for a moment
