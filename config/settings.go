@@ -23,17 +23,17 @@ type Settings struct {
 
 	// Model is "" for the default of the provider, Provider where Choose decides.
 	Model    string `split_words:"true" toml:"model" flag:"-m --model ID" shown:"the provider's current one" meaning:"model id, or provider/model"`
-	Provider string `split_words:"true" toml:"provider,default" flag:"--provider NAME" shown:"the one you have a key for" meaning:"provider name: a known one or one of the config file"`
+	Provider string `split_words:"true" toml:"provider,default" flag:"--provider NAME" shown:"the one you have a key for" meaning:"provider: a known one, or one from the config file"`
 	// Fallback are names as Model takes them.
 	Fallback       Order  `split_words:"true" toml:"fallback" shown:"none" meaning:"models that take over, in this order, for the rest of a turn whose model fails or cannot be reached"`
-	APIKey         Secret `split_words:"true" toml:"api_key" meaning:"key for the chosen provider, over every other source"`
+	APIKey         Secret `split_words:"true" toml:"api_key" meaning:"key for the chosen provider; overrides every other source"`
 	APIKeyFile     string `split_words:"true" toml:"api_key_file" meaning:"file whose first line is that key"`
 	BaseURL        string `split_words:"true" toml:"base_url" shown:"the provider's own" meaning:"endpoint for the chosen provider; alone it means the provider \x60compatible\x60"`
 	CAFile         string `split_words:"true" toml:"ca_file" meaning:"PEM file of root certificates to trust besides the system's"`
 	ModelsURL      string `split_words:"true" toml:"models_url" meaning:"address of newer facts about models, like models.dev's api.json, for artoo models --update"`
 	Offline        Switch `split_words:"true" toml:"offline" meaning:"refuse every address that is not loopback or private, and use no proxy"`
 	Effort         string `split_words:"true" toml:"effort" flag:"--effort LEVEL" shown:"the model's own" choices:"off,low,medium,high,max" meaning:"reasoning effort"`
-	Temperature    Number `split_words:"true" toml:"temperature" shown:"not sent" zero:"ok" max:"2" meaning:"sampling temperature, sent only when set"`
+	Temperature    Number `split_words:"true" toml:"temperature" shown:"not sent" zero:"ok" max:"2" meaning:"sampling temperature"`
 	IdleTimeout    Time   `split_words:"true" toml:"idle_timeout" preset:"5m" shown:"5m; 10m before the first byte; none for loopback and private addresses" zero:"ok" meaning:"longest silence within a reply; 0 for none"`
 	RequestTimeout Time   `split_words:"true" toml:"request_timeout" shown:"none" meaning:"longest time for one request"`
 
@@ -48,30 +48,30 @@ type Settings struct {
 	MaxLines           Whole  `split_words:"true" toml:"max_lines" flag:"--max-lines N" shown:"no cap" meaning:"lines that a run may add and remove together; a binary file has one per 80 bytes"`
 	Only               Order  `split_words:"true" toml:"only" flag:"--only GLOB" unsplit:"yes" shown:"all" meaning:"paths that a run may change, relative to the project, like 'docs/**'"`
 	NoDelete           Switch `split_words:"true" toml:"no_delete" flag:"--no-delete" meaning:"the run may not remove, rename or empty what was there when it began"`
-	MaxRetryTime       Time   `split_words:"true" toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"all waiting for retries of one request; five tries"`
-	MaxConcurrentTools Whole  `split_words:"true" toml:"max_concurrent_tools" preset:"4" max:"64" meaning:"read-only tool calls side by side"`
-	ShellTimeout       Time   `split_words:"true" toml:"shell_timeout" preset:"120s" meaning:"time a shell command gets when the model names none"`
-	ShellTimeoutMax    Time   `split_words:"true" toml:"shell_timeout_max" preset:"30m" meaning:"most time the model may ask for"`
+	MaxRetryTime       Time   `split_words:"true" toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"longest total wait for retries of one request, of at most five tries"`
+	MaxConcurrentTools Whole  `split_words:"true" toml:"max_concurrent_tools" preset:"4" max:"64" meaning:"read-only tool calls that run at once"`
+	ShellTimeout       Time   `split_words:"true" toml:"shell_timeout" preset:"120s" meaning:"time limit of a shell command, unless the model sets one"`
+	ShellTimeoutMax    Time   `split_words:"true" toml:"shell_timeout_max" preset:"30m" meaning:"longest time limit that the model may set"`
 
 	_ heading `section:"agent" group:"Context and tools"`
 
 	MaxTokens          Whole  `split_words:"true" toml:"max_tokens" preset:"8192" meaning:"tokens per reply, at most a quarter of the model's window"`
 	MaxContextTokens   Whole  `split_words:"true" toml:"max_context_tokens,context_budget" preset:"180000" meaning:"context budget in tokens, never more than the window less the reply"`
-	ToolResultMaxChars Whole  `split_words:"true" toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut, and all of it is in a file. read may return ten times as much, 100 KB at most; grep half of that"`
+	ToolResultMaxChars Whole  `split_words:"true" toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut; a file holds all of it. read may return ten times as much, 100 KB at most; grep half of that"`
 	Compact            string `split_words:"true" toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"when the budget is full; trim: leave out the oldest; auto: let the model summarise; ask: you decide, trim if no one can answer"`
 	Until              string `split_words:"true" toml:"until" flag:"--until COMMAND" meaning:"headless: work on a layer; the changes land once this shell command passes there"`
 	// Tools are as they were written, see SelectTools; nil is the default set.
-	Tools        Tools  `split_words:"true" toml:"tools" flag:"--tools LIST" shown:"the set for most work" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
+	Tools        Tools  `split_words:"true" toml:"tools" flag:"--tools LIST" shown:"the usual ones" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
 	System       string `split_words:"true" toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`
 	AppendSystem string `split_words:"true" toml:"append_system" flag:"--append-system TEXT" empty:"ok" meaning:"added to the system prompt"`
 	MCP          List   `split_words:"true" toml:"-" flag:"--mcp FILE|none" unsplit:"yes" meaning:"one more file of MCP servers, in the form of .mcp.json; none: no servers"`
 	// MCPClientMetadata is the packager's; "" registers with each server of a login.
-	MCPClientMetadata string `split_words:"true" toml:"mcp_client_metadata" shown:"none" meaning:"https address of the document that names artoo at MCP logins; without it artoo registers"`
+	MCPClientMetadata string `split_words:"true" toml:"mcp_client_metadata" shown:"none" meaning:"https address of the document that identifies artoo at MCP logins; without it artoo registers itself"`
 	AddDirs           List   `split_words:"true" toml:"add_dirs" flag:"--add-dir DIR[:rw]" unsplit:"yes" meaning:"one more directory for the file tools, read-only unless :rw"`
 
 	_ heading `section:"permissions" group:"Permissions"`
 
-	Approval string `split_words:"true" toml:"approval,approval_mode,agent.approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"changes kept without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
+	Approval string `split_words:"true" toml:"approval,approval_mode,agent.approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what is kept without asking; ask: build output; edits: also files; auto: the same, and the project's own programs run; plan: nothing, read-only"`
 	Allow    List   `split_words:"true" toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
 	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls to ask about in every mode"`
 	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls to refuse; wins over --ask and --allow"`
@@ -79,13 +79,13 @@ type Settings struct {
 	Show     List   `split_words:"true" toml:"show" unsplit:"yes" meaning:"hidden files to show, like .env.test; never those of --hide or the system's policy"`
 	// AskProgram is a name on PATH or absolute, with ~ for the home directory.
 	AskProgram string `split_words:"true" toml:"ask_program" shown:"none" meaning:"program that answers questions of headless runs: it reads JSON and prints yes or no"`
-	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"time that program gets for an answer"`
-	Sandbox    string `split_words:"true" toml:"sandbox" flag:"--sandbox MODE" preset:"auto" choices:"auto,on,off,external" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never; external: where it has no layers, the machine is the sandbox, such as a container"`
+	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"time limit of that program for an answer"`
+	Sandbox    string `split_words:"true" toml:"sandbox" flag:"--sandbox MODE" preset:"auto" choices:"auto,on,off,external" meaning:"confine shell commands; auto: if this machine can; on: always, or fail; off: never; external: if there are no layers, the machine itself is the sandbox, such as a container"`
 	// Writable and Toolchains are as they were written; Loopback are port numbers.
 	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory to add like --add-dir DIR:rw; it must exist"`
 	Toolchains List `split_words:"true" toml:"toolchains" unsplit:"yes" meaning:"directory of programs that confined commands may run, besides PATH and the system's"`
 	Loopback   List `split_words:"true" toml:"loopback" meaning:"port of this machine that confined commands may connect to, like 5432"`
-	GitDirs    List `split_words:"true" toml:"git_dirs" unsplit:"yes" meaning:"git directory outside a work tree that may belong to it, for --separate-git-dir, the repo tool and shared object stores"`
+	GitDirs    List `split_words:"true" toml:"git_dirs" unsplit:"yes" meaning:"git directory to accept outside its work tree, for --separate-git-dir, the repo tool and shared object stores"`
 	PassEnv    List `split_words:"true" toml:"pass_env" meaning:"credential-like variables that commands may see"`
 
 	_ heading `section:"skills" group:"Skills and commands"`
@@ -94,7 +94,7 @@ type Settings struct {
 
 	_ heading `section:"memory" group:"Memory"`
 
-	Memory Switch `split_words:"true" toml:"memory,on" meaning:"keep lines about each project, send 4 KB of them, and let the model ask to add one"`
+	Memory Switch `split_words:"true" toml:"memory,on" meaning:"keep notes about each project, send up to 4 KB of them, and let the model ask to add a line"`
 
 	_ heading `section:"web" group:"Web search"`
 
@@ -113,7 +113,7 @@ type Settings struct {
 	// Colors is as it was written, see Styles.
 	Colors  string `split_words:"true" toml:"colors" meaning:"styles as SGR numbers by name, like error=31:add=32; the names are you, ask, path, done, error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff wins over the defaults"`
 	Status  string `split_words:"true" toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command that reads the turn's numbers as JSON and prints a line within 2 s"`
-	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: off, bell, osc9, osc777, osc99, or a command that gets the text as its last argument"`
+	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"how to notify you when a question waits or a turn over 10 s ends: off, bell, osc9, osc777, osc99, or a command that gets the text as its last argument"`
 	History Switch `split_words:"true" toml:"history" preset:"on" meaning:"keep typed lines for the next session"`
 	// Pager is "" for $PAGER, then less, unless IsSet.
 	Pager    string `split_words:"true" toml:"pager" shown:"$PAGER, then less" empty:"ok" meaning:"program that shows long texts; cat: none"`
@@ -122,19 +122,19 @@ type Settings struct {
 	_ heading `section:"ui" group:"Input"`
 
 	Input     string `toml:"-" ignored:"true" flag:"--input FORMAT" preset:"text" choices:"text,jsonl" meaning:"format of stdin; text: data for the message; jsonl: messages, answers and commands of a program, with -o jsonl"`
-	Stdin     string `split_words:"true" toml:"stdin" flag:"--stdin WHEN" preset:"auto" choices:"auto,never" meaning:"piped input beside a prompt; auto: read; never: left alone"`
-	StdinWait Time   `split_words:"true" toml:"stdin_wait" preset:"3s" zero:"ok" meaning:"wait for the first byte of a pipe in a headless run"`
-	StdinMax  Bytes  `split_words:"true" toml:"stdin_max" preset:"1GiB" meaning:"most input that is read"`
+	Stdin     string `split_words:"true" toml:"stdin" flag:"--stdin WHEN" preset:"auto" choices:"auto,never" meaning:"piped input beside a prompt; auto: read it; never: ignore it"`
+	StdinWait Time   `split_words:"true" toml:"stdin_wait" preset:"3s" zero:"ok" meaning:"how long a headless run waits for the first byte of a pipe"`
+	StdinMax  Bytes  `split_words:"true" toml:"stdin_max" preset:"1GiB" meaning:"largest input that is read"`
 
 	_ heading `section:"session" group:"Session"`
 
 	Print       Switch `toml:"-" ignored:"true" flag:"-p --print" meaning:"print the answer and exit; never prompts"`
-	Interactive Switch `toml:"-" ignored:"true" flag:"--interactive" meaning:"make a conversation of any streams: one line is one message"`
+	Interactive Switch `toml:"-" ignored:"true" flag:"--interactive" meaning:"hold a conversation over any streams; each line is a message"`
 	Continue    Switch `toml:"-" ignored:"true" flag:"-c --continue" meaning:"continue the newest session of this directory"`
 	Resume      string `toml:"-" ignored:"true" flag:"-r --resume ID" meaning:"continue this session; a unique prefix will do"`
 	Ephemeral   Switch `split_words:"true" toml:"ephemeral" flag:"--ephemeral" meaning:"keep no session file"`
 	Debug       Switch `split_words:"true" toml:"debug" flag:"-v --verbose" meaning:"requests and replies to stderr, secrets masked"`
-	Log         string `split_words:"true" toml:"log" meaning:"file that gets the same as JSON lines"`
+	Log         string `split_words:"true" toml:"log" meaning:"file to append requests, replies and errors to, as JSON lines"`
 	Config      string `split_words:"true" toml:"-" flag:"--config FILE" shown:"$XDG_CONFIG_HOME/artoo/config.toml" meaning:"config file"`
 	NoProject   Switch `split_words:"true" toml:"no_project" flag:"--no-project" meaning:"ignore the project's settings and hooks"`
 }

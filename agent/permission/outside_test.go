@@ -232,34 +232,34 @@ func TestOutsideDoc(t *testing.T) {
 const outsideHead = `<!-- Made by TestOutsideDoc from the table of agent/permission. -->
 # Commands outside the sandbox
 
-A command that needs your keys, your home directory, the network or another program's service runs outside the sandbox, with your rights. It takes
-its whole line outside, and artoo asks before. ` + "`artoo rules explain 'LINE'`" + ` says what a line needs.
+A command that needs your keys, your home directory, the network or another program's service runs outside the sandbox, with your rights. So does
+the rest of its line. artoo asks first. ` + "`artoo rules explain 'LINE'`" + ` says what a line needs.
 
-## What an answer lasts for
+## How long an answer lasts
 
 | line | answers |
 |---|---|
-| closed: every command and option stands below, or only [reads](reading.md) | ` + "`y`; `a` and `A` for this very line, in this directory" + ` |
+| closed: every command and option is listed below, or only [reads](reading.md) | ` + "`y`; `a` and `A` for exactly this line, in this directory" + ` |
 | open: anything else (` + "`make`, `npm`, `docker`, `curl`" + `, scripts) | ` + "`y`" + ` |
 
 A closed line obeys fixed files only: git's configuration with what it includes, attributes in every directory except
-those of installed packages, and the files of ` + "`gh` and `ssh`" + ` in your home. A lasting answer ends when one of them changes
-or appears, and where the line is closed no longer. git counts as closed while neither hooks nor programs of the
-repository's configuration would run.
+those of installed packages, and the files of ` + "`gh` and `ssh`" + ` in your home. A lasting answer ends when one of them changes or
+appears, or the line is no longer closed. git counts as closed while it would run neither hooks nor programs of the
+repository's configuration.
 
 ## Rules
 
     artoo --allow 'bash!(git push:*)'
 
-A rule ` + "`bash!(…)`" + ` that you write holds
+A rule ` + "`bash!(…)`" + ` that you write applies
 
-- where the command is all of its line and is fed no file or text, in the project's root or where you started artoo, and for git in the project's own
-  repository;
-- without further options: its ` + "`:*` and `*`" + ` stand for no word that begins with ` + "`-`" + `, and in git's commands only for configured remotes and refs of the project;
-- for an open line until artoo or its commands change a file, in this session or an earlier one that is kept; then it asks once in each session. A rule
-  of a flag is new at each start.
+- if the command is the whole line and reads no file or text by redirection, in the project's root or where you started artoo; for git, in the project's
+  own repository;
+- without further options: its ` + "`:*` and `*`" + ` match no word that begins with ` + "`-`" + `, and in git's commands only configured remotes and refs of the project;
+- to an open line until artoo or its commands change a file, in this session or an earlier one that is kept; then artoo asks once in each session. A
+  rule given by a flag starts afresh with each run.
 
-A rule that is the whole line, ` + "`bash!(cd deploy && make push)`" + `, holds for exactly this line. Commands that throw work away (` + "`git push --force`" + `) ask unless
+A rule that is the whole line, ` + "`bash!(cd deploy && make push)`" + `, covers exactly this line. Commands that throw work away (` + "`git push --force`" + `) ask unless
 the rule names the option.
 
 ## Closed commands

@@ -84,40 +84,42 @@ const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permis
 
 ## Read-only commands
 
-Where the machine has layers, every command runs on one, and this table only tells which commands read beside a build (below). Without layers a
-line of these runs without a question, in every mode: inside the project, without the options listed below, and without files outside the
-project or hidden files. No pattern or variable may turn into an option. Output may be redirected to /dev/null or between descriptors only. git
-runs only while the repository's own configuration names no programs.
+On a machine with layers, every command runs on one, and this list matters only for [build output](#build-output). Without layers, a line of these
+commands runs without a question in every mode, if it has none of the excluded options and names no hidden file and none outside the project. No
+pattern or variable may turn into an option. Output may be redirected only to /dev/null or between descriptors. git runs only while the
+repository's own configuration names no programs.
 
 `
 
 const readingResults = `
 ## Build output
 
-Ignored files in these places stay without a question, if the line consists of read-only commands and the project's own
-programs. Any line may delete such files without a question, if this session made them and nothing has changed them since:
+Files here that git ignores are kept without a question, if the line consists of read-only commands and the project's own programs. Any line
+may delete them without a question, if this session made them and nothing has changed them since:
 
 `
 
 const readingCaches = `
 ## Caches
 
-What a line writes here never reaches the project. artoo keeps it, and the next line sees it:
+Files that a line writes here never reach the project. artoo keeps them, and the next line sees them:
 
 `
 
 const readingGuarded = `
 ## Files that programs run or obey
 
-They count at any depth, in upper or lower case, with everything below them, and under every link and hard link. ` +
-	"`*`" + ` stands for any characters. Bare repositories are among them.
+artoo guards these names at any depth, in upper or lower case, with everything below them, under every link and hard link. ` +
+	"`*`" + ` means any characters. It guards bare repositories too.
 
-So is every file in the project that git's configuration names: yours, the repository's and that of repositories within it, with all
-included files, whatever the condition. Of commands (filters, drivers, editors, ` + "`core.fsmonitor`, `core.sshCommand`, aliases with `!`" + ` and the like)
-each word counts that is a path seen from the root, git's directory or a ` + "`cd`" + ` in the command, and the directory of that file unless it is the root. So do files that git hooks in shell,
-` + "`.pre-commit-config.yaml` and `lefthook.yml`" + ` name. A module that ` + "`python -m`" + ` names counts too. artoo does not see paths that a
-program makes up itself, modules that it loads elsewhere, and paths in hooks that are not in shell. An alias without ` + "`!`" + ` also guards paths that it
-only shows. ` + "`artoo doctor`" + ` names the commands that it cannot parse.
+It also guards every file in the project that a git configuration names: yours, the repository's, and those of repositories within it, with all
+included files, whatever the condition. In a command there (filters, drivers, editors, ` + "`core.fsmonitor`, `core.sshCommand`, aliases with `!`" + ` and the like)
+it guards each word that is a path from the root, git's directory or a ` + "`cd`" + ` in the command, and that file's directory unless it is the root. The same
+holds for files named in git hooks in shell, in ` + "`.pre-commit-config.yaml` and `lefthook.yml`" + `, and for a module after ` + "`python -m`" + `. An alias without ` + "`!`" + `
+also guards paths that it only shows.
+
+artoo does not see paths that a program makes up itself, modules that it loads elsewhere, and paths in hooks that are not in shell.
+` + "`artoo doctor`" + ` names the commands that it cannot parse.
 
 | run or obeyed by | names |
 |---|---|

@@ -24,7 +24,7 @@ func newBisect(l commandLine) *cobra.Command {
 		common("no_project"))
 	c.Args = l.words(1, 1, "which command?")
 	session := &flagValue{arg: "ID"}
-	c.PersistentFlags().VarP(session, "resume", "r", "the session; without it the one that changed the project last")
+	c.PersistentFlags().VarP(session, "resume", "r", "session to search (default: the one that changed the project last)")
 	b := bisectCommand{l.app, &session.text}
 	l.offer(c, "resume", l.offerKnown(-1, "resume"))
 	c.RunE = func(c *cobra.Command, words []string) error { return b.run(c.Context(), words[0]) }

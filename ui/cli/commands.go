@@ -128,7 +128,7 @@ func (l commandLine) verb(c *cobra.Command, use string, run func(ctx context.Con
 }
 
 func jsonFlag(c *cobra.Command) *bool {
-	return c.PersistentFlags().Bool("json", false, "as JSON, a line each")
+	return c.PersistentFlags().Bool("json", false, "print JSON, an object a line")
 }
 
 // textFlag adds a flag with a value, for which the shell offers the choices.
@@ -184,9 +184,9 @@ func (l commandLine) words(least, most int, missing string) cobra.PositionalArgs
 func first(words []string) string { return strings.Join(words[:min(1, len(words))], "") }
 
 func newDemo(l commandLine) *cobra.Command {
-	c := l.command(demo.Name+" [--yes]", "see artoo work, without key or network",
+	c := l.command(demo.Name+" [--yes]", "see artoo work, without a key or network",
 		common("print", "interactive", "output", "tools", "approval", "allow", "ask", "deny", "hide", "max_turns"))
-	yes := c.Flags().Bool("yes", false, "approve its calls")
+	yes := c.Flags().Bool("yes", false, "approve all calls")
 	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.demo(c.Context(), *yes) }
 	return c
 }

@@ -14,10 +14,10 @@ import (
 )
 
 // configurationDoc is docs/configuration.md: testdata/configuration.tmpl with the
-// tables of settings and variables.
+// tables of settings.
 func configurationDoc(t *testing.T) string {
 	t.Helper()
-	var parts struct{ Settings, Providers, Variables string }
+	var parts struct{ Settings, Providers string }
 	group := ""
 	for _, o := range config.Options() {
 		if o.Group != group {
@@ -34,7 +34,6 @@ func configurationDoc(t *testing.T) string {
 		}
 	}
 	parts.Providers = strings.Join(names, ", ")
-	parts.Variables = docVariables(t)
 	text, err := template.ParseFiles(filepath.Join("testdata", "configuration.tmpl"))
 	if err != nil {
 		t.Fatal(err)
@@ -42,34 +41,6 @@ func configurationDoc(t *testing.T) string {
 	var b strings.Builder
 	if err := text.Execute(&b, parts); err != nil {
 		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// docVariables are the rows of the variables that are not artoo's own. Those that mean the same share a row; those of
-// OpenTelemetry that docs/operations.md lists are left out.
-func docVariables(t *testing.T) string {
-	t.Helper()
-	_, operations, _ := strings.Cut(docsPage(t, "operations.md"), "## OpenTelemetry")
-	operations, _, _ = strings.Cut(operations, "## ")
-	type row struct{ names, meaning string }
-	var rows []*row
-	of := map[string]*row{}
-	for _, v := range config.ForeignVariables() {
-		name := "`" + v.Name + "`"
-		if strings.Contains(operations, name) {
-			continue
-		}
-		if first := of[strings.TrimPrefix(v.Meaning, "as ")]; first != nil {
-			first.names += ", " + name
-			continue
-		}
-		of[v.Name] = &row{name, v.Meaning}
-		rows = append(rows, of[v.Name])
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %s |\n", r.names, cell(r.meaning))
 	}
 	return b.String()
 }

@@ -40,7 +40,7 @@ type doctorCommand struct {
 
 func newDoctor(l commandLine) *cobra.Command {
 	c := l.command("doctor [--offline] [--paths|--report]", "check artoo's requirements", common("model", "provider"))
-	d := doctorCommand{l.app, jsonFlag(c), c.Flags().Bool("offline", false, "ask no server"),
+	d := doctorCommand{l.app, jsonFlag(c), c.Flags().Bool("offline", false, "contact no server"),
 		c.Flags().Bool("paths", false, "list the files artoo wrote, and nothing else"),
 		c.Flags().Bool("report", false, "add version and settings, for a bug report")}
 	c.RunE = func(c *cobra.Command, _ []string) error { return d.run(c.Context()) }

@@ -92,7 +92,7 @@ func mainPage(root *cobra.Command) []helpSection {
 	page = append(page, helpSection{Title: "Help", Column: flagColumn, Rows: [][2]string{
 		{"-h, --help", "this page"},
 		{"    --version", "name and version"},
-		{"artoo help environment", "settings as variables, and the variables of others that are honoured"},
+		{"artoo help environment", "settings as variables, and variables of other programs that artoo honours"},
 		{"artoo help topics", "the pages of the documentation; artoo help TOPIC prints one"},
 	}})
 	commands, exits := helpSection{Title: "Commands", Column: commandColumn}, helpSection{Title: "Exit codes", Column: exitColumn}
@@ -154,7 +154,7 @@ func environmentPage() []helpSection {
 
 // newHelp is `artoo help [TOPIC]`: a command's page, a page of the documentation, or both.
 func newHelp(l commandLine, root *cobra.Command) *cobra.Command {
-	c := l.command("help [environment|COMMAND|TOPIC]", "a page of help or of the documentation", noSettings)
+	c := l.command("help [environment|COMMAND|TOPIC]", "print a page of help or documentation", noSettings)
 	c.Args = cobra.ArbitraryArgs
 	c.ValidArgsFunction = func(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(before) > 0 {

@@ -14,10 +14,10 @@ import (
 
 const hiddenHead = `# Hidden files
 
-artoo hides files that hold credentials. A hidden file is absent from the sandbox, under any name or link, and no tool reads, searches, lists or changes
-it: answers say how many they left out. ` + "`@file`" + `, skills, sub-agents, language servers, hooks and MCP servers in the sandbox do not see it either. Names
-count in upper and lower case. A name stands for a file, or for a directory and everything below it; ` + "`*`" + ` stands for any characters. A name that
-begins with a slash counts with the directories before it.
+artoo hides files that hold credentials. A hidden file is absent from the sandbox, under any name or link. No tool reads, searches, lists or changes it; results say how many files they left out. ` + "`@file`" + `, skills, sub-agents, language servers, hooks and MCP servers in the sandbox do not see it either.
+
+Names match in upper and lower case. A name means a file, or a directory and everything below it; ` + "`*`" + ` means any characters. A name that
+begins with a slash is the end of a path.
 
 ## Built-in names
 
@@ -25,16 +25,16 @@ begins with a slash counts with the directories before it.
 
 const hiddenTail = `
 Copies are hidden too: ` + "`NAME~`, `.NAME.swp` (any letter for `p`), `#NAME#`" + `%s.
-Shown: environments that end in %s; ` + "`*.pub`; `*priv*.pem` and `*key.pem` with `pub` in their name" + `.
+Not hidden: environments that end in %s; ` + "`*.pub`; `*priv*.pem` and `*key.pem` with `pub` in their name" + `.
 artoo's own directories (settings, keys, sessions, caches) are hidden wherever a project or an added directory holds them.
 
-- Below %s, files that git tracks are shown: they came with the repository. Private keys in them are masked, whatever part of
+- Below %s, files that git tracks are not hidden, since they came with the repository. Private keys in them are masked, even if only part of
   the file is read.
-- Below %s, unless git tracks the file, a private key is known by its content alone.
+- Below %s, a file with the name of a private key is hidden only if git tracks it or it contains one.
 
-## Files that hold something
+## Files hidden by their content
 
-These are hidden by their content alone:
+A file of these names is hidden only if it contains one of the texts beside it:
 
 %s
 ## Adding and showing
@@ -45,13 +45,12 @@ hide = ["secrets/**", "*.sqlite"]
 show = [".env.test"]
 ` + "```" + `
 
-` + "`hide`, `--hide GLOB` and `ARTOO_HIDE` add files; the rule `deny = [\"read(secrets/**)\"]` is another spelling. Patterns are those of [rules](rules.md) for" + `
-files: a name alone counts at any depth, a directory covers everything below it. The policy of the system and a trusted repository's own file can
-add files too. A repository never hides files that [programs run or obey](reading.md#files-that-programs-run-or-obey), nor one that a command names to run;
-artoo says which files it hides.
+` + "`hide`, `--hide GLOB` and `ARTOO_HIDE` add files; so does the rule `deny = [\"read(secrets/**)\"]`. Patterns are those of [rules](rules.md) for files: a name" + `
+alone counts at any depth, a directory covers everything below it. The system's policy and a trusted repository's own file can add files too. A
+repository cannot hide files that [programs run or obey](reading.md#files-that-programs-run-or-obey), nor one that a command names to run; artoo says which files it hides.
 
-Only your own file (` + "`show`, or `ARTOO_SHOW`" + `) takes from the list, also what a repository hides. What the system's policy or ` + "`--hide`" + ` hides
-stays hidden.
+Only your own file (` + "`show`, or `ARTOO_SHOW`" + `) shows hidden files, including those that a repository hides. Files that the system's policy or ` + "`--hide`" + ` hides
+stay hidden.
 `
 
 // hiddenDoc is docs/hidden.md, made of the list itself.

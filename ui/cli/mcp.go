@@ -35,7 +35,7 @@ type mcpCommand struct {
 
 func newMCP(l commandLine) *cobra.Command {
 	c := l.command("mcp list|tools|call|read|prompt|add|rm|import|login|logout|accept|serve",
-		"MCP servers: list, add and try them, log in; be one", common("mcp", "no_project"))
+		"list, add and try MCP servers, log in to them; serve as one", common("mcp", "no_project"))
 	m := &mcpCommand{app: l.app, json: jsonFlag(c)}
 	verb := func(use string, least, most int, missing string, run func(ctx context.Context, words []string) error) *cobra.Command {
 		v := l.verb(c, use, func(ctx context.Context, words []string) error { return m.closing(run(ctx, words)) })
@@ -46,8 +46,8 @@ func newMCP(l commandLine) *cobra.Command {
 	verb("list", 0, 0, "", m.list)
 	verb("tools NAME|URL", 1, 1, "of which server?", m.tools)
 	call := verb("call NAME|URL TOOL [JSON|-]", 2, 3, "which server, and which tool?", m.call)
-	m.form = l.textFlag(call, "form", "", "JSON", "answers to the server's forms; fields that it lacks get their defaults")
-	m.logsIn = call.Flags().Bool("login", false, "log in where the server wants that")
+	m.form = l.textFlag(call, "form", "", "JSON", "answers to the server's forms; missing fields get their defaults")
+	m.logsIn = call.Flags().Bool("login", false, "log in if the server requires it")
 	verb("read NAME|URL [URI]", 1, 2, "of which server?", m.read)
 	verb("prompt NAME|URL [PROMPT [KEY=VALUE…]]", 1, -1, "of which server?", m.prompt)
 	m.addVerbs(l, verb)

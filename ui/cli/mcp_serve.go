@@ -29,7 +29,7 @@ func newMCPServe(l commandLine) *cobra.Command {
 		"add_dirs", "approval", "allow", "ask", "deny", "hide", "ephemeral"})
 	var roots []string
 	c.Flags().Var(&flagValue{arg: "DIR", set: func(dir string) { roots = append(roots, dir) }}, "root",
-		"directory that calls may name, or one below it, besides those below the working directory")
+		"another directory that calls may work in or below, besides the working directory")
 	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.serveTool(c.Context(), roots) }
 	return c
 }

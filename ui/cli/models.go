@@ -31,9 +31,9 @@ type modelsCommand struct {
 
 func newModels(l commandLine) *cobra.Command {
 	c := l.command("models [provider] | --update [FILE|URL]",
-		"the models a provider has, with windows and prices; --update: newer ones", common("provider", "models_url"))
+		"a provider's models, with windows and prices; --update: newer facts", common("provider", "models_url"))
 	c.Args, c.ValidArgsFunction = l.words(0, 1, ""), l.offerKnown(1, "provider")
-	m := modelsCommand{l.app, jsonFlag(c), c.Flags().Bool("update", false, "take the facts of FILE or URL, else of models_url")}
+	m := modelsCommand{l.app, jsonFlag(c), c.Flags().Bool("update", false, "read newer facts from FILE or URL (default: models_url)")}
 	c.RunE = func(c *cobra.Command, words []string) error { return m.run(c.Context(), first(words)) }
 	return c
 }

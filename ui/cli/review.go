@@ -25,16 +25,16 @@ type reviewCommand struct {
 }
 
 func newReview(l commandLine) *cobra.Command {
-	c := l.command("review [RANGE|--staged] [-- PATH…]", "find problems in a change: the working tree, or a range of git's; only reads",
+	c := l.command("review [RANGE|--staged] [-- PATH…]", "find problems in a change (working tree or git range); only reads",
 		common("model", "provider", "effort", "max_turns", "max_cost", "max_time", "no_project"))
 	var levels []string
 	for _, s := range agent.Severities() {
 		levels = append(levels, string(s))
 	}
-	r := reviewCommand{l.app, l.textFlag(c, "output", "o", "FORMAT", "text: a line each, path:line: severity: text; json: one object; sarif: for code scanning",
+	r := reviewCommand{l.app, l.textFlag(c, "output", "o", "FORMAT", "text: a line per finding, path:line: severity: text; json: one object; sarif: for code scanning",
 		string(headless.Text), string(headless.JSON), string(headless.SARIF)),
 		l.textFlag(c, "fail-on", "", "LEVEL", "exit 10 if a finding is at or above error, warning or note", levels...),
-		c.Flags().Bool("staged", false, "the index against HEAD")}
+		c.Flags().Bool("staged", false, "review the index against HEAD")}
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, words []string) error {
 		scope := changes.Scope{Staged: *r.staged}

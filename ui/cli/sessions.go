@@ -38,10 +38,10 @@ type sessionsCommand struct {
 }
 
 func newSessions(l commandLine) *cobra.Command {
-	c := l.command("sessions [list|show|export|grep|rm|import]", "the sessions kept so far", common())
+	c := l.command("sessions [list|show|export|grep|rm|import]", "list, show, search, export and delete sessions", common())
 	s := &sessionsCommand{app: l.app, json: jsonFlag(c),
-		format: l.textFlag(c, "format", "", "FORMAT", "of export to stdout: md or json", "md", "json"),
-		older:  l.textFlag(c, "older", "", "AGE", "of rm: all not written for so long, as 30d or 12h")}
+		format: l.textFlag(c, "format", "", "FORMAT", "format of an export to stdout: md or json", "md", "json"),
+		older:  l.textFlag(c, "older", "", "AGE", "rm: sessions not written for this long, like 30d or 12h")}
 	one := l.words(1, 1, "which session?")
 	verbs := []struct {
 		use     string

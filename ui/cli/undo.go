@@ -60,13 +60,13 @@ type undoCommand struct {
 
 func newUndo(l commandLine) *cobra.Command {
 	c := l.command("undo [ID] [-n N] [--redo] [--list] [--yes]",
-		"revert changes made here by the last session, or by session ID; needs no model", common())
+		"revert what the last session, or session ID, changed here; needs no model", common())
 	c.Args, c.ValidArgsFunction = l.words(0, 1, ""), l.offerKnown(1, "resume")
 	u := undoCommand{
 		app: l.app, json: jsonFlag(c), redo: c.Flags().Bool("redo", false, "redo undone turns"),
 		list:  c.Flags().Bool("list", false, "list each session's changes"),
-		turns: l.textFlag(c, "turns", "n", "N", "how many turns; 1 unless given"),
-		yes:   c.Flags().Count("yes", "without a question; twice where HEAD has moved since then"),
+		turns: l.textFlag(c, "turns", "n", "N", "number of turns (default: 1)"),
+		yes:   c.Flags().Count("yes", "do not ask; give it twice if HEAD has moved since then"),
 	}
 	c.RunE = func(c *cobra.Command, words []string) error { return u.run(c.Context(), first(words)) }
 	return c

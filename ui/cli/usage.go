@@ -39,7 +39,7 @@ type usageCommand struct {
 
 func newUsage(l commandLine) *cobra.Command {
 	c := l.command("usage [--days N] [--json]", "the cost of all runs, by day, model and directory", common())
-	u := usageCommand{l.app, jsonFlag(c), l.textFlag(c, "days", "", "N", "how many days, today's the last; 7 unless given")}
+	u := usageCommand{l.app, jsonFlag(c), l.textFlag(c, "days", "", "N", "number of days, ending today (default: 7)")}
 	c.RunE = func(*cobra.Command, []string) error { return u.run() }
 	return c
 }

@@ -36,7 +36,7 @@ func output() []object {
 	return []object{
 		{"session", "The first line. With `--input jsonl` it comes again when session, model or mode have changed.", sessionEvent{},
 			[]string{"", "", "", "", "", "", "approval mode", ""}},
-		{"ready", queued + "nothing is left to do. artoo waits for input.", bareEvent{}, []string{""}},
+		{"ready", queued + "artoo has nothing left to do and waits for input.", bareEvent{}, []string{""}},
 		{"accepted", queued + "a message or a command is in the queue. One `turn_end` names it, in `id` or in `joined`.", acceptedEvent{},
 			[]string{"", "the line's own id, or a number that artoo gave it"}},
 		{"text", "A piece of the reply, or of the model's reasoning.", textEvent{}, []string{"or `reasoning`", "the piece"}},
@@ -45,7 +45,7 @@ func output() []object {
 		{"tool_call", "The model calls a tool.", callEvent{},
 			[]string{"", callID, "", "`null` when the model wrote no JSON", "", "", "number of calls in the reply", "", ""}},
 		{"question", "artoo asks. The answer is a line of the input.", agent.QuestionEvent{}, []string{
-			"", "unique in the run; the answer names it", "one of the [kinds](#questions)", "the question in a few words, some from the model or a server",
+			"", "the answer names it", "one of the [kinds](#questions)", "the question in a few words, some from the model or a server",
 			"the possible answers", "id of the call in question", "that call's tool", "its whole input, with marks in place of keys", "",
 			"directory where commands start", "true: it would run outside the sandbox", "why artoo asks", "the narrowest rule that would allow this call",
 			"a wider rule", "the change as a unified diff", "a row for each file that a command changed on its layer", "the plan to approve, in Markdown",
@@ -59,7 +59,7 @@ func output() []object {
 		{"tool_result", "A call has ended.", callResultEvent{}, []string{"", callID, "", "`ok`, `failed`, `denied`, `unanswered`, `interrupted`",
 			"the result as the model gets it", "file with all of it, if `text` was cut", "milliseconds it ran", ""}},
 		{"retry", "A request failed, and artoo sends it again.", retryEvent{}, []string{"", "number of the next try", "number of tries in all",
-			"milliseconds until then", "discard this many of the last `text` and `reasoning` lines when a new `text` or `usage` line comes", "why"}},
+			"milliseconds until then", "drop this many of the last `text` and `reasoning` lines once a new `text` or `usage` line comes", "why"}},
 		{"notice", "Kind `step`: a coding CLI did something, and the text before it was not the answer. `compacted`: a summary replaced old messages. " +
 			"`model`: another model answers. `command`: the output of a command of the input.", noticeEvent{},
 			[]string{"", "`info`, `warning`, `cap`, `model`, …", "one sentence, or the command's lines"}},
@@ -71,26 +71,26 @@ func output() []object {
 		{"turn_end", queued + "a message or a command is done.", turnEndEvent{}, []string{"", "that of `accepted`",
 			"ids of messages with `when` `now` that reached the model in this turn", "as in `result`; `\"\"` if nothing was sent", "", "",
 			"as in `result`", "", "", "", "`null`, or as in `result`; its `kind` may also be `interrupted` and `stopped`, which do not count for the exit code"}},
-		{"input_error", queued + "a line was not understood, or artoo could do nothing for it. The run ends with 2 if nothing worse happened.",
+		{"input_error", queued + "a line was invalid or could not be carried out. The run exits 2 if nothing worse happened.",
 			inputErrorEvent{}, []string{"", "its number, from 1", "why"}},
-		{"result", "The last line, once the flags are understood; `-o json` prints it alone. With `--input jsonl` it covers all turns, and `result` is the last answer.",
+		{"result", "The last line, unless the flags are invalid; `-o json` prints only this. With `--input jsonl` it covers all turns, and `result` is the last answer.",
 			result.Result{}, results},
 		{"denied", "An item of `denied`.", agent.Denial{}, []string{"", "", "why", "the rule that would have allowed it, or `\"\"`",
-			"true: only because no one could answer", "code of the reason; `artoo trust --run` allows `own-programs`",
+			"true: no one could answer", "code of the reason; `artoo trust --run` allows `own-programs`",
 			"discarded changes of a command on a layer: rows such as `deleted: old.txt`; more than 60 by directory"}},
 		{"effects", "The field `effects`.", agent.Reach{}, effects},
 		{"answered", "An item of `answered`.", agent.HookAnswer{}, []string{"", "", "the answer", "its reason", "the hook or the program"}},
 		{"error", "The field `error`.", result.Error{}, []string{"see [exit codes](headless.md#exit-codes), or `signal`", "the failure in a line", "what to do, or `\"\"`"}},
-		{"review", "`artoo review -o json` prints this alone, at every exit.", ReviewResult{},
+		{"review", "`artoo review -o json` prints only this, however it ends.", ReviewResult{},
 			[]string{"", "", "see `finding`", "number of reviewed files", "files that were not reviewed, see `skipped`", "", "", "", "", "", "", "", ""}},
 		{"finding", "An item of `findings`.", agent.Finding{}, []string{fromTheTop, "from 1, in the file as the change leaves it", "the last line",
-			"the first that is not blank, from 1", "after the last character of `end_line`", "`error`, `warning`, `note`", "lower-case letters, digits and hyphens", "one line"}},
+			"the first that is not a space, from 1", "after the last character of `end_line`", "`error`, `warning`, `note`", "lower-case letters, digits and hyphens", "one line"}},
 		{"skipped", "An item of `skipped`.", agent.Unreviewed{}, []string{fromTheTop, "why"}},
 	}
 }
 
 // results are the meanings of the fields of result.Result.
-var results = []string{"", "", "the answer; with an error, what came of it; with `--schema` the JSON value, or `null`", "", "", "",
+var results = []string{"", "", "the answer, or after an error the part that arrived; with `--schema` the JSON value, or `null`", "", "", "",
 	"`complete`, `tool_use`, `max_tokens`, `refusal`, …; `\"\"` when no reply ended", "", "", "", "", "refused calls, see `denied`",
 	"what the run changed and reached, see `effects`",
 	"questions that hooks or a program answered, see `answered`", "background commands that ended with the run", "", "",
@@ -114,7 +114,7 @@ var commonFields = [][2]string{
 	{"provider", "provider that answers, or answered last; `\"\"` if nothing was sent"},
 	{"model", "its model"},
 	{"agent", "sub-agent whose call it is"},
-	{"parent", "id of the call that the sub-agent works for"},
+	{"parent", "id of the call that started the sub-agent"},
 	{"tool", "the tool's name"},
 	{"object", "the command, path or address"},
 	{"index", "place among the calls of one reply, from 0"},
@@ -133,29 +133,29 @@ func inputs() []object {
 	return []object{
 		{"user", "A message to the model. `/`, `!`, `#` and `@` mean nothing in it.", userInput{}, []string{"", "the message", id,
 			"files of the project to attach, under the rules of `@FILE`",
-			"`next` (the default): after all that waits; `now`: at the next step of the running turn, or else as the next message"}},
+			"`next` (the default): at the end of the queue; `now`: at the next step of the running turn, or else as the next message"}},
 		{"answer", "The answer to a waiting question. A late answer is ignored.", answerInput{}, []string{"", "the question's id", "one of the question's `answers`",
 			"goes to the model with `no`", "with `session` and `forever`: the rule to add; the default is the question's `rule`", "answers `choice` and `compact`",
 			"of an `approval` the edited input, of a `form` the values"}},
 		{"interrupt", "Ends the running turn. The queue continues.", bareInput{}, []string{""}},
-		{"set", "Applies to what follows in the queue.", setInput{}, []string{"", "approval mode: `ask`, `edits`, `auto`, `plan`", "a model, or PROVIDER/MODEL", "`off`, `low`, `medium`, `high`, `max`"}},
-		{"command", "A slash command, a skill or a command of the user's.", commandInput{}, []string{"", "the line, with its slash", id}},
-		{"end", "Ends the input, as the end of the stream does. What waits is done as in a headless run.", bareInput{}, []string{""}},
+		{"set", "Sets something for the lines after it in the queue.", setInput{}, []string{"", "approval mode: `ask`, `edits`, `auto`, `plan`", "a model, or PROVIDER/MODEL", "`off`, `low`, `medium`, `high`, `max`"}},
+		{"command", "A slash command, or a skill or command of the user.", commandInput{}, []string{"", "the line, with its slash", id}},
+		{"end", "Ends the input, as the end of the stream does. artoo then finishes the queue as a headless run does.", bareInput{}, []string{""}},
 	}
 }
 
 // kinds are the meanings of the kinds of question, and of their answers.
 var kinds = map[agent.QuestionKind]string{
-	agent.QuestionApproval: "May the call run? `session` and `forever` add the rule, and are missing if there is none; `stop` also ends the turn",
-	agent.QuestionSteps:    "The turn's steps are used up. Does it go on?",
-	agent.QuestionChanges:  "A command ran on a layer. Do its changes land?",
-	agent.QuestionOutside:  "The sandbox denied the command something. Does it run again outside?",
-	agent.QuestionWhole:    "A background command may not write something. Does it start again with the whole project writable?",
-	agent.QuestionPlan:     "Is the plan approved? `session` also sets the mode `edits`",
-	agent.QuestionMemory:   "Is the line added to the project's memory?",
-	agent.QuestionChoice:   "The model asks. `yes` with `text` answers",
-	agent.QuestionForm:     "An MCP server asks for values or shows an address. `yes` with `input` answers, `no` declines, `cancel` ends it",
-	agent.QuestionCompact:  "The history is too long. `yes` with `text`, one of `choices`, decides; `no` leaves out the oldest",
+	agent.QuestionApproval: "May the call run? `session` and `forever` add the rule, and are missing without one; `stop` also ends the turn",
+	agent.QuestionSteps:    "The turn has used up its steps. Continue it?",
+	agent.QuestionChanges:  "A command ran on a layer. Apply its changes?",
+	agent.QuestionOutside:  "The sandbox denied the command something. Run it again outside?",
+	agent.QuestionWhole:    "A background command may not write something. Start it again with the whole project writable?",
+	agent.QuestionPlan:     "Approve the plan? `session` also sets the mode `edits`",
+	agent.QuestionMemory:   "Add the line to the project's memory?",
+	agent.QuestionChoice:   "The model asks. Answer `yes` with `text`",
+	agent.QuestionForm:     "An MCP server asks for values or shows an address. Answer `yes` with `input`; `no` declines, `cancel` ends it",
+	agent.QuestionCompact:  "The history is too long. Answer `yes` with `text`, one of `choices`; `no` leaves out the oldest",
 }
 
 // kindsOfQuestion are the values of the constants of type QuestionKind, as the source has them.
@@ -270,7 +270,7 @@ const eventsHead = `<!-- Made by TestEventsDoc; go test ./ui/headless -update re
 # Events
 
 This page lists the JSON objects that ` + "`-o jsonl`" + ` writes and ` + "`--input jsonl`" + ` reads, one a line.
-` + "`artoo -p -o jsonl \"say hi\"`" + ` prints:
+` + "`artoo -p -o jsonl \"say hi\"`" + ` prints, with some fields left out (…):
 
 ` + "```json" + `
 {"type":"session","v":1,"session_id":"s3wgty3x","provider":"anthropic", … }
@@ -280,8 +280,8 @@ This page lists the JSON objects that ` + "`-o jsonl`" + ` writes and ` + "`--in
 ` + "```" + `
 
 [A program in place of the user](headless.md#a-program-in-place-of-the-user) has a longer example. Types and fields may be added within a version:
-ignore those you do not know. Characters that a terminal obeys or hides are written as ` + "`\\u`" + ` escapes. The text and
-reasoning of a sub-agent are not reported; its ` + "`usage`" + ` comes with the result of the call that it works for.
+ignore those you do not know. Control characters and invisible ones are written as ` + "`\\u`" + ` escapes. The text and
+reasoning of a sub-agent are not reported; its ` + "`usage`" + ` comes with the result of the call that started it.
 
 Each heading below is a ` + "`type`" + `, or a part of one. Fields with a ? are left out if they have no value.
 
@@ -300,8 +300,8 @@ Lines of up to 32 MiB. An unknown type or field is an error. ` + "`user`, `set` 
 const kindsHead = `
 ## Questions
 
-` + "`ARTOO_ASK_PROGRAM`" + ` gets the same objects. An answer is one of the words in the table; anything else decides nothing. A question about a
-definition that an MCP server changed has no ` + "`session` and no `forever`" + `.
+` + "`ARTOO_ASK_PROGRAM`" + ` gets the same objects. Any answer except the words in the table decides nothing. A question about a
+definition that an MCP server changed has no ` + "`session` or `forever`" + `.
 
 | kind | answers | |
 |---|---|---|
