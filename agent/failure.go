@@ -57,8 +57,10 @@ type Exit struct {
 var Exits = []Exit{
 	{0, nil, "done"},
 	{1, []Kind{KindInternal, KindSchema, KindUnmet, KindConflict},
-		"a bug, an I/O error, an answer that does not fit the schema, a test that never passed (--until, bisect), conflicting changes"},
-	{2, []Kind{KindUsage, KindConfig}, "bad flags, variables or files; unknown provider or model; no prompt; input that came too late"},
+		"a bug, an I/O error, an answer that does not fit the schema, a test that never passed (--until, bisect), " +
+			"conflicting changes"},
+	{2, []Kind{KindUsage, KindConfig},
+		"bad flags, variables or files; unknown provider or model; no prompt; input that came too late"},
 	{3, []Kind{KindAuth, KindBilling}, "no key, refused key, no credit"},
 	{4, []Kind{KindProvider, KindNetwork, KindTimeout, KindInvalid},
 		"the provider or the network failed, after the retries"},

@@ -79,7 +79,7 @@ type Settings struct {
 	Show     List   `split_words:"true" toml:"show" unsplit:"yes" meaning:"hidden files to show, like .env.test; never those of --hide or the system's policy"`
 	// AskProgram is a name on PATH or absolute, with ~ for the home directory.
 	AskProgram string `split_words:"true" toml:"ask_program" shown:"none" meaning:"program that answers questions of headless runs: it reads JSON and prints yes or no"`
-	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"time limit of that program for an answer"`
+	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"longest time it may take"`
 	Sandbox    string `split_words:"true" toml:"sandbox" flag:"--sandbox MODE" preset:"auto" choices:"auto,on,off,external" meaning:"confine shell commands; auto: if this machine can; on: always, or fail; off: never; external: if there are no layers, the machine itself is the sandbox, such as a container"`
 	// Writable and Toolchains are as they were written; Loopback are port numbers.
 	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory to add like --add-dir DIR:rw; it must exist"`
@@ -134,7 +134,7 @@ type Settings struct {
 	Resume      string `toml:"-" ignored:"true" flag:"-r --resume ID" meaning:"continue this session; a unique prefix will do"`
 	Ephemeral   Switch `split_words:"true" toml:"ephemeral" flag:"--ephemeral" meaning:"keep no session file"`
 	Debug       Switch `split_words:"true" toml:"debug" flag:"-v --verbose" meaning:"requests and replies to stderr, secrets masked"`
-	Log         string `split_words:"true" toml:"log" meaning:"file to append requests, replies and errors to, as JSON lines"`
+	Log         string `split_words:"true" toml:"log" meaning:"file for the same, as JSON lines"`
 	Config      string `split_words:"true" toml:"-" flag:"--config FILE" shown:"$XDG_CONFIG_HOME/artoo/config.toml" meaning:"config file"`
 	NoProject   Switch `split_words:"true" toml:"no_project" flag:"--no-project" meaning:"ignore the project's settings and hooks"`
 }

@@ -118,8 +118,8 @@ it guards each word that is a path from the root, git's directory or a ` + "`cd`
 holds for files named in git hooks in shell, in ` + "`.pre-commit-config.yaml` and `lefthook.yml`" + `, and for a module after ` + "`python -m`" + `. An alias without ` + "`!`" + `
 also guards paths that it only shows.
 
-artoo does not see paths that a program makes up itself, modules that it loads elsewhere, and paths in hooks that are not in shell.
-` + "`artoo doctor`" + ` names the commands that it cannot parse.
+artoo does not see paths that a program makes up itself, modules that it loads elsewhere, and paths in hooks that
+are not in shell. ` + "`artoo doctor`" + ` names the commands that it cannot parse.
 
 | run or obeyed by | names |
 |---|---|
