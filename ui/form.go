@@ -115,7 +115,7 @@ func readField(f mcp.Field, typed string) (fieldAnswer, error) {
 	case mcp.NumberField, mcp.IntegerField:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return fieldAnswer{}, fmt.Errorf("%q is no number", text)
+			return fieldAnswer{}, fmt.Errorf("%q is not a number", text)
 		}
 		return given(n)
 	case mcp.ChoiceField:

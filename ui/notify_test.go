@@ -41,7 +41,7 @@ func notifier(t *testing.T, change func(*NotifyOptions)) (*Notifier, *sink, *man
 }
 
 // Each kind writes its own sequence and nothing else, once for each call; where
-// stderr is no terminal, and when it is off, nothing is written.
+// stderr is not a terminal, and when it is off, nothing is written.
 func TestEachKindOfNotification(t *testing.T) {
 	t.Parallel()
 	const question = "artoo: a question waits in shop"

@@ -46,7 +46,7 @@ func between(t *testing.T, change func(*Options), f func(ctx context.Context, k 
 }
 
 // Which pager there is: ARTOO_PAGER, then PAGER, then less; cat or an empty one
-// is none, as is any where fd 1 is no terminal, on a simple one, and for a
+// is none, as is any where fd 1 is not a terminal, on a simple one, and for a
 // screen reader.
 func TestWhatDecidesThePager(t *testing.T) {
 	t.Parallel()

@@ -255,7 +255,7 @@ func TestALedgerThatCannotBeWrittenIsAnError(t *testing.T) {
 	blocked := filepath.Join(t.TempDir(), "ledger")
 	must(t, os.WriteFile(blocked, nil, 0o600))
 	if _, err := Open(blocked, time.Now).Reserve(spent(0), 0, 1, 1); err == nil {
-		t.Error("reserved in a file that is no directory")
+		t.Error("reserved in a file that is not a directory")
 	}
 }
 

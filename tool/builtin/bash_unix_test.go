@@ -122,7 +122,7 @@ func TestBashCancelKillsTheTree(t *testing.T) {
 	awaitGone(t, readPIDs(t, env.Dir, 3))
 }
 
-// A program whose output is no terminal holds it back, unless configured otherwise.
+// A program whose output is not a terminal holds it back, unless configured otherwise.
 func TestBashKeepsWhatAProgramSaidBeforeItsTimeWasUp(t *testing.T) {
 	t.Parallel()
 	needs.Python(t)

@@ -11,7 +11,7 @@ func TestUsualNamesWhatAModelGets(t *testing.T) {
 		var names []string
 		for _, made := range Tools(BashOptions{Path: shell, Confined: true, Ask: true}) {
 			if err := made.Check([]byte(`{`)); err == nil {
-				t.Errorf("%s takes what is no JSON", made.Name)
+				t.Errorf("%s takes what is not JSON", made.Name)
 			}
 			if len(made.Schema()) == 0 {
 				t.Errorf("%s has no schema", made.Name)

@@ -168,7 +168,7 @@ func (p *place) inParent(path string, f func(dir int, name string) error) error 
 	return f(dir, name)
 }
 
-// lstat reads the state of the path. If nothing is there, or a parent is no directory, the error is fs.ErrNotExist.
+// lstat reads the state of the path. If nothing is there, or a parent is not a directory, the error is fs.ErrNotExist.
 func (p *place) lstat(path string) (st stat, err error) {
 	err = p.inParent(path, func(dir int, name string) error {
 		st, err = statAt(dir, name)

@@ -76,7 +76,7 @@ func Parse(text string) (*Notebook, error) {
 	n := &Notebook{text: text}
 	n.root = n.inside(span{0, len(text)})
 	if n.root.kind != '{' {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	var format json.RawMessage
 	if err := n.read(n.root, "nbformat", &format); err != nil {

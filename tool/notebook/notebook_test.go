@@ -205,7 +205,7 @@ func TestWhatIsNoNotebookOfThisFormIsRefusedWithTheReason(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"{\n \"cells\": [,]}":                         "is not valid JSON: line 2: ",
-		"[]":                                          "is no JSON object",
+		"[]":                                          "is not a JSON object",
 		`{"nbformat": 3, "worksheets": []}`:           "has nbformat 3, and only 4 is known here; convert it first",
 		`{"nbformat": 4}`:                             "has no list of cells",
 		`{"cells": {}}`:                               "has no list of cells",

@@ -81,7 +81,7 @@ func hunkLines(header string) (olds, news int) {
 		if !counted {
 			return 1
 		}
-		lines, _ := strconv.Atoi(n) // 0 if n is no number: then the diff is not whole
+		lines, _ := strconv.Atoi(n) // 0 if n is not a number: then the diff is not whole
 		return lines
 	}
 	return count("-"), count("+")
@@ -116,6 +116,6 @@ func firstLine(diff string) int {
 	}
 	_, at, _ := strings.Cut(hunk, "+")
 	at = at[:max(0, strings.IndexAny(at, ", "))]
-	n, _ := strconv.Atoi(at) // 0 if at is no number
+	n, _ := strconv.Atoi(at) // 0 if at is not a number
 	return n
 }

@@ -96,9 +96,9 @@ func (w *wire) read(handle func(message)) {
 func (w *wire) take(line []byte, handle func(message)) {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
-		code, what := codeParse, "the line is no JSON"
+		code, what := codeParse, "the line is not JSON"
 		if json.Valid(line) {
-			code, what = codeInvalid, "the line is no message of JSON-RPC 2.0"
+			code, what = codeInvalid, "the line is not a message of JSON-RPC 2.0"
 		}
 		w.fail(nil, &Error{Code: code, Message: what})
 		return
@@ -107,7 +107,7 @@ func (w *wire) take(line []byte, handle func(message)) {
 	ambiguous := &Error{Code: codeInvalid, Message: fmt.Sprintf("the line has the key %q twice", key)}
 	switch {
 	case m.JSONRPC != "2.0" || !validID(m.ID):
-		w.fail(nil, &Error{Code: codeInvalid, Message: "the line is no message of JSON-RPC 2.0"})
+		w.fail(nil, &Error{Code: codeInvalid, Message: "the line is not a message of JSON-RPC 2.0"})
 	case m.Method != "" && twice:
 		w.fail(m.ID, ambiguous)
 	case m.Method != "":

@@ -160,7 +160,7 @@ func (c loginCommand) readKey(ctx context.Context, name string, piped bool) (str
 	hint := "artoo login " + name + " --stdin < FILE, whose first line is the key"
 	if c.app.streams.in {
 		if !c.app.streams.err {
-			return "", usage("login", "no one can answer: stderr is no terminal", hint)
+			return "", usage("login", "no one can answer: stderr is not a terminal", hint)
 		}
 		text, err := prompt.ReadSecret(c.app.process.In, c.app.screen, "API key of "+name+" (not shown while you type): ")
 		if errors.Is(err, io.EOF) {
@@ -169,7 +169,7 @@ func (c loginCommand) readKey(ctx context.Context, name string, piped bool) (str
 		return text, err
 	}
 	if !piped {
-		return "", usage("login", "no one can answer: stdin is no terminal", hint)
+		return "", usage("login", "no one can answer: stdin is not a terminal", hint)
 	}
 	type line struct {
 		text string

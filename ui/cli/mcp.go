@@ -233,7 +233,7 @@ func (c *mcpCommand) call(ctx context.Context, words []string) error {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(args), &object); err != nil {
-		return usage("the arguments", "no JSON object: "+text.Misread(err).Error(), `'{"text":"hello"}'`)
+		return usage("the arguments", "not a JSON object: "+text.Misread(err).Error(), `'{"text":"hello"}'`)
 	}
 	options, err := c.options()
 	if err != nil {
@@ -277,7 +277,7 @@ func (c *mcpCommand) options() (mcp.CallOptions, error) {
 	var given map[string]any
 	if *c.form != "" {
 		if err := json.Unmarshal([]byte(*c.form), &given); err != nil {
-			return o, usage("--form", "no JSON object: "+text.Misread(err).Error(), `--form '{"name":"Ada"}'`)
+			return o, usage("--form", "not a JSON object: "+text.Misread(err).Error(), `--form '{"name":"Ada"}'`)
 		}
 	}
 	o.Ask = func(ctx context.Context, r mcp.Request) (mcp.Answer, error) {
@@ -401,7 +401,7 @@ func (c *mcpCommand) prompt(ctx context.Context, words []string) error {
 	for _, word := range words[min(2, len(words)):] {
 		key, value, ok := strings.Cut(word, "=")
 		if !ok {
-			return usage(word, "no KEY=VALUE", "artoo mcp prompt "+words[0]+" "+words[1]+" key=value")
+			return usage(word, "not of the form KEY=VALUE", "artoo mcp prompt "+words[0]+" "+words[1]+" key=value")
 		}
 		args[key] = value
 	}

@@ -66,7 +66,7 @@ func pairs(flag, text string) (map[string]string, error) {
 	for pair := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, usage(flag, pair+" has no form K=V", flag+` 'NAME=${NAME}'`)
+			return nil, usage(flag, pair+" is not of the form K=V", flag+` 'NAME=${NAME}'`)
 		}
 		values[key] = value
 	}

@@ -259,7 +259,7 @@ func (m *models) Providers() ([]config.Choice, error) {
 // model makes the provider that answers for a model, with the model's facts.
 func (m *models) model(choice config.Choice) (agent.Model, error) {
 	if caps := m.effectCaps(); caps.Any() && isProgram(choice.Provider) {
-		return agent.Model{}, usage(caps.String(), choice.Provider+" runs tools of its own, which no cap on effects binds", "a model that is asked directly")
+		return agent.Model{}, usage(caps.String(), choice.Provider+" runs tools of its own, which no cap can bound", "a model that is asked directly")
 	}
 	if err := m.checkModel(choice); err != nil {
 		return agent.Model{}, err

@@ -21,7 +21,7 @@ import (
 // program that starts it; out is stdout, which carries the protocol alone.
 func (a *app) serveClient(ctx context.Context, name, client string, serve func(ctx context.Context, h *sessionHost, out *os.File) error) error {
 	if term.IsTerminal(int(a.process.In.Fd())) {
-		return usage(name, client+" starts this command and talks to it; nobody types to it", "artoo help "+name)
+		return usage(name, client+" starts this command and talks to it; it takes no typed input", "artoo help "+name)
 	}
 	out := a.process.Out
 	a.process.Out = a.process.Err

@@ -92,7 +92,7 @@ func (c *sessionsCommand) open(verb string, words []string) error {
 	case verb == "rm" && *c.older == "" && len(words) == 0:
 		return wrong("which session?", "rm ID ..., or --older 30d")
 	case *c.older != "" && (verb != "rm" || len(words) > 0):
-		return usage("sessions", "--older stands with rm, without an ID", "artoo sessions rm --older 30d")
+		return usage("sessions", "--older goes with rm, without an ID", "artoo sessions rm --older 30d")
 	}
 	if err := c.readAge(*c.older); err != nil {
 		return err

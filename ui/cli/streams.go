@@ -282,7 +282,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	response, failure := r.Run(ctx, input.Text, message.Parts...)
 	a.outcome.response.Store(response)
 	if failure == nil && input.Late() {
-		failure = usage("stdin", "input came after the run had gone on without it",
+		failure = usage("stdin", "input came after the run had continued without it",
 			"--stdin never, or a longer ARTOO_STDIN_WAIT")
 	}
 	failure = a.workspace.settleLayer(ctx, failure)

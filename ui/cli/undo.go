@@ -142,7 +142,7 @@ func (w *workspace) openJournal(what, id, hint string) (session journal.Session,
 func (c undoCommand) count() (int, error) {
 	n, err := strconv.Atoi(cmp.Or(*c.turns, "1"))
 	if err != nil || n < 1 {
-		return 0, usage("--turns", fmt.Sprintf("%q is no number of turns", *c.turns), "artoo undo -n 2")
+		return 0, usage("--turns", fmt.Sprintf("%q is not a number of turns", *c.turns), "artoo undo -n 2")
 	}
 	return n, nil
 }

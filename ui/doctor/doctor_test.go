@@ -96,7 +96,7 @@ var troubles = []struct {
 		CheckTerminal(Terminal{Environ: environ.Vars{"TERM=dumb"}, Input: true, Output: true, Profile: "plain", Why: "TERM=dumb", Color: true, UTF8: true,
 			Columns: 100}, programs),
 		[]string{"ok terminal: TERM=dumb, 100 columns, plain (TERM=dumb), colour"}},
-	{"no terminal", CheckTerminal(Terminal{}, programs), []string{"ok terminal: stderr is no terminal"}},
+	{"no terminal", CheckTerminal(Terminal{}, programs), []string{"ok terminal: stderr is not a terminal"}},
 	{"tmux",
 		CheckTerminal(wide("TERM=xterm-256color", "TMUX=x"), answer("500\n", nil)),
 		[]string{"warn tmux: TERM is xterm-256color inside tmux | set -g default-terminal",

@@ -31,10 +31,10 @@ type Terminal struct {
 // CheckTerminal looks at a terminal and, with run, at the tmux around it.
 func CheckTerminal(t Terminal, run Exec) Check {
 	if !t.Output {
-		return found(ok("terminal", "stderr is no terminal: no conversation, artoo -p works"))
+		return found(ok("terminal", "stderr is not a terminal: no conversation, artoo -p works"))
 	}
 	if !t.Input {
-		return found(ok("terminal", "stdin is no terminal: it is read as data"))
+		return found(ok("terminal", "stdin is not a terminal: it is read as data"))
 	}
 	return func(ctx context.Context) []Finding { return append(t.check(), checkTmux(ctx, t.Environ, run)...) }
 }

@@ -56,10 +56,10 @@ func (c *conn) read(in *bufio.Reader) {
 			c.refuse(jsonrpc.CodeInvalidRequest, "the line is longer than "+text.Bytes(maxLine))
 		case len(line) == 0:
 		case !json.Valid(line):
-			c.refuse(jsonrpc.CodeParseError, "the line is no JSON")
+			c.refuse(jsonrpc.CodeParseError, "the line is not JSON")
 		default:
 			if message, wrong = jsonrpc.DecodeMessage(line); wrong != nil {
-				c.refuse(jsonrpc.CodeInvalidRequest, "the line is no message of JSON-RPC 2.0")
+				c.refuse(jsonrpc.CodeInvalidRequest, "the line is not a message of JSON-RPC 2.0")
 			}
 		}
 		if message != nil && wrong == nil {

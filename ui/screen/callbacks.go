@@ -338,7 +338,7 @@ type plainReply struct {
 type openReply struct {
 	md    *Markdown       // nil while no reply is open on a terminal
 	shown bool            // it has put something on the terminal
-	plain plainReply      // where Out is no terminal
+	plain plainReply      // where Out is not a terminal
 	held  strings.Builder // kept back by Hold
 	// heldVoid says that the held text came from a failed try: the next text
 	// replaces it.

@@ -14,7 +14,7 @@ import (
 )
 
 // Each output has the colours that were decided for it, and no others: the libraries'
-// own guesses look at stdout, which is no terminal here.
+// own guesses look at stdout, which is not a terminal here.
 func TestEachOutputHasItsOwnColour(t *testing.T) {
 	t.Setenv("NO_COLOR", "1") // has been read where it matters, in ColorDecision
 	for _, c := range []struct{ outTTY, errTTY, out, err bool }{

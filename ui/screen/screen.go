@@ -51,10 +51,10 @@ type Options struct {
 	UTF8               bool       // see UTF8Decision; status is ASCII when it is false
 	Width              func() int // cells of a row, see WidthDecision; nil means 80
 
-	// Conversation says that Err is read as a dialogue even when it is no terminal.
+	// Conversation says that Err is read as a dialogue even when it is not a terminal.
 	Conversation bool
 	// Hold keeps a reply back until it is known to be the turn's last: text before tool calls
-	// goes to Err. For a run without a conversation whose Out is no terminal.
+	// goes to Err. For a run without a conversation whose Out is not a terminal.
 	Hold    bool
 	Links   bool // addresses of the web in answers can be clicked on, with Rich only
 	Quiet   bool // nothing but questions and failures on Err
@@ -290,7 +290,7 @@ const MaxClipboard = 74_994 / 4 * 3
 
 // Clipboard asks the terminal to put text into the clipboard of its machine (OSC 52). Call it
 // only where the user at the terminal asked for it. It reports false, and sends nothing, when
-// the text is too long, or Err is no terminal.
+// the text is too long, or Err is not a terminal.
 func (s *Screen) Clipboard(text string) bool {
 	if !s.opt.ErrTTY || len(text) > MaxClipboard {
 		return false
