@@ -141,7 +141,7 @@ func longSession(t *testing.T, resizes bool) string {
 			Spin: func(sp *spinner.Spinner) func() { sp.WriterFile = slave; sp.Start(); return sp.Stop },
 		})
 	})
-	l.expect(pasteOn + boldOn + "you: ")
+	l.expect(pasteOn + cyanOn + "you: ")
 	for i := range longTurns {
 		l.turn(i)
 		if resizes && i%3 == 0 {
@@ -301,7 +301,7 @@ func (l *longTalk) turn(i int) {
 		l.expect("^C")
 		l.enter(fmt.Sprintf("after %d", i))
 	}
-	l.expect(pasteOn + boldOn + "you: ")
+	l.expect(pasteOn + cyanOn + "you: ")
 }
 
 // play is the model's and the tools' side.

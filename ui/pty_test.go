@@ -242,7 +242,7 @@ const (
 	pasteOff   = "\x1b[?2004l"
 	pasteBegin = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
-	boldOn     = "\x1b[1;36m"
+	cyanOn     = "\x1b[36m"
 )
 
 // quiet is how long nothing must have been typed before a question takes an answer.

@@ -163,7 +163,7 @@ func (lay *layout) decidedLine(text string, m mark) string {
 		return lay.led(m, lay.body(), text)
 	}
 	rows := lay.wrap(lay.words(text, strings.TrimRight(text, ".")+"."), approve, lay.before(""))
-	return string(ours) + lay.ink(bold|askStyle).Sprint(approve) + lay.painted(rows[len(approve):], m.text())
+	return string(ours) + lay.ink(bold).Sprint(approve) + lay.painted(rows[len(approve):], m.text())
 }
 
 // decide prints a decision, which belongs to the question above.

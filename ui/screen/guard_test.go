@@ -215,11 +215,11 @@ func TestTheUsersOwnLineAndTheQuestionStandOut(t *testing.T) {
 	r := newRig(nil)
 	q := r.Question(ask(runCall("1", "make"), 1, 1))
 	for prompt, want := range map[string]string{
-		q:                              "\x1b[1;33m? approve:|\x1b[1m run \"make\"?|",
-		You:                            "\x1b[1;36myou: |",
-		YouIn(permission.ModeEdits):    "\x1b[1;36myou [|\x1b[1;33medits|\x1b[1;36m]: |",
-		YouIn(permission.ModeAuto):     "\x1b[1;36myou [|\x1b[1;31mauto|\x1b[1;36m]: |",
-		YouIn(permission.ModePlan):     "\x1b[1;36myou [|\x1b[1;36mplan|\x1b[1;36m]: |",
+		q:                              "\x1b[33m? |\x1b[1mapprove: run \"make\"?|",
+		You:                            "\x1b[36myou: |",
+		YouIn(permission.ModeEdits):    "\x1b[36myou [|\x1b[33medits|\x1b[36m]: |",
+		YouIn(permission.ModeAuto):     "\x1b[36myou [|\x1b[31mauto|\x1b[36m]: |",
+		YouIn(permission.ModePlan):     "\x1b[36myou [|\x1b[36mplan|\x1b[36m]: |",
 		"number or part of the name: ": "",
 	} {
 		got, rest := "", prompt
@@ -229,7 +229,7 @@ func TestTheUsersOwnLineAndTheQuestionStandOut(t *testing.T) {
 		}
 	}
 	r.Said(You, "yes")
-	if !strings.Contains(r.err.String(), "\x1b[1;36myou: \x1b[") {
+	if !strings.Contains(r.err.String(), "\x1b[36myou: \x1b[") {
 		t.Errorf("%q", r.err.String())
 	}
 	for _, start := range []string{You, YouIn(permission.ModePlan), approve, answering} {

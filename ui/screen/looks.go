@@ -122,14 +122,14 @@ func (lay *layout) looks(prompt string) (looks []look) {
 		if !named {
 			return []look{{len(prompt), youStyle}}
 		}
-		return []look{{len(youIn), youStyle}, {len(mode), bold | modeStyle(mode)}, {len("]: "), youStyle}}
+		return []look{{len(youIn), youStyle}, {len(mode), modeStyle(mode)}, {len("]: "), youStyle}}
 	case !strings.HasPrefix(label, approve) && !strings.HasPrefix(label, answering):
 		return nil
 	case end == 0 || lay.opt.Profile == Spoken:
 		end = len(strings.TrimRight(prompt, " "))
 	}
-	colon := strings.IndexByte(prompt, ':') + 1
-	return []look{{colon, bold | askStyle}, {max(len(strings.TrimRight(prompt[:end], " \n"))-colon, 0), bold}}
+	asks := len(prompt) - len(label)
+	return []look{{asks, askStyle}, {max(len(strings.TrimRight(prompt[:end], " \n"))-asks, 0), bold}}
 }
 
 // modeStyle is the colour of a mode that the prompt names.

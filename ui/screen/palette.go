@@ -37,7 +37,7 @@ const (
 // palette holds every style. Those with a name can be changed, see Palette. Of the sixteen
 // colours red, green and magenta read on black and on white: by the palette of xterm they
 // have contrasts of at least 3.6, 2.2 and 4.4. Yellow and cyan have less than 2 on white, so they mark
-// only words that say the same without a colour.
+// only words that say the same without a colour, and are never bold: xterm shows that brighter, with less than 1.3.
 var palette = []struct {
 	style style
 	name  string
@@ -47,7 +47,7 @@ var palette = []struct {
 	{italic, "", []color.Attribute{color.Italic}},
 	{underlined, "", []color.Attribute{color.Underline}},
 	{struck, "", []color.Attribute{color.CrossedOut}},
-	{youStyle, "you", []color.Attribute{color.Bold, color.FgCyan}},
+	{youStyle, "you", []color.Attribute{color.FgCyan}},
 	{askStyle, "ask", []color.Attribute{color.FgYellow}},
 	{pathStyle, "path", []color.Attribute{color.FgCyan}},
 	{doneStyle, "done", []color.Attribute{color.FgGreen}},
