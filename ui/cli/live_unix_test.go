@@ -28,7 +28,7 @@ func TestTheLastLinesOfARunningCommandStandInTheTerminal(t *testing.T) {
 	})
 	k := startTerminal(t, dir, m.env(t, "TERM=xterm-256color", "ARTOO_SANDBOX=off"), buildProgram(t, moduleDir),
 		"--allow", "bash", "go")
-	at := k.expect("\n          the first line\r\n", 0)
+	at := k.expect("\n        the first line\r\n", 0)
 	at = k.expect("  20%", at) // in the line that changes
 	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestTheLastLinesOfACommandThatIsWaitedForStandInTheTerminal(t *testing.T) {
 	}
 	at := k.expect("in the background as 1", 0)
 	write()
-	at = k.expect("\n          the first line\r\n", at)
+	at = k.expect("\n        the first line\r\n", at)
 	at = k.expect("  20%", at) // in the line that changes
 	write()
 	at = k.expect("exit 0 in", at)

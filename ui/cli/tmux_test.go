@@ -206,7 +206,7 @@ func TestTmuxWideLabel(t *testing.T) {
 	m.shows("over")
 	m.prompts("")
 	all := m.screen("-S", "-")
-	if strings.Count(all, "sleep 2") != 1 {
+	if strings.Count(all, "run   sleep 2") != 1 {
 		t.Errorf("the call stands there more than once:\n%s", all)
 	}
 	for _, line := range []string{"you: first", "one", "two", "three", "you: second", "over"} {
@@ -269,14 +269,14 @@ func TestTmuxClearKeepsTheScrollback(t *testing.T) {
 // Code can be copied as it was written.
 func TestTmuxCodeIsItsSource(t *testing.T) {
 	t.Parallel()
-	code := "```go\nfunc main() {\n        if true {\n                println(\"a   b\")\n        }\n}\n\n// end\n```"
-	m := pane(t, 60, 30, []providertest.Reply{says("Here it is:\n\n", code, "\n\nThat is all.\n")}, "artoo")
+	code := "func main() {\n        if true {\n                println(\"a   b\")\n        }\n}\n\n// end\n"
+	m := pane(t, 60, 30, []providertest.Reply{says("Here it is:\n\n```go\n", code, "```\n\nThat is all.\n")}, "artoo")
 	m.prompts("")
 	m.types("show it")
 	m.keys("Enter")
 	m.shows("That is all.")
 	m.prompts("")
-	if all := m.screen("-S", "-"); !strings.Contains(all, "\n"+code+"\n") {
+	if all := m.screen("-S", "-"); !strings.Contains(all, "\ngo\n"+code+"\n") {
 		t.Errorf("the code is not what it was:\n%s", all)
 	}
 }
@@ -310,7 +310,7 @@ func TestTmuxResizeKeepsTheScreen(t *testing.T) {
 	t.Parallel()
 	open := make(chan struct{})
 	first := strings.TrimSpace(strings.Repeat("wide ", 15))
-	second := strings.TrimSpace(strings.Repeat("thin ", 15))
+	second := strings.TrimSpace(strings.Repeat("slim ", 15))
 	reply := says(first+"\n\n", second+"\n")
 	reply = reply.Hold(len(reply.Events(3).Body), open) // the head of the stream and the first text
 	m := pane(t, 80, 24, []providertest.Reply{reply}, "artoo")
@@ -321,14 +321,14 @@ func TestTmuxResizeKeepsTheScreen(t *testing.T) {
 	m.run("resize-window", "-t", "t", "-x", "40", "-y", "24")
 	m.waitFor("the new width", func() bool { return m.format("#{pane_width}") == "40" })
 	close(open)
-	m.shows("thin")
+	m.shows("slim")
 	m.prompts("")
 	all := m.screen("-S", "-", "-J")
-	if strings.Count(all, "wide") != 15 || strings.Count(all, "thin") != 15 || strings.Count(all, "you: go") != 1 {
+	if strings.Count(all, "wide") != 15 || strings.Count(all, "slim") != 15 || strings.Count(all, "you: go") != 1 {
 		t.Errorf("words are missing or twice there:\n%s", all)
 	}
 	for _, line := range strings.Split(all, "\n") {
-		if strings.Contains(line, "thin") && len(line) > 40 {
+		if strings.Contains(line, "slim") && len(line) > 40 {
 			t.Errorf("%q is wider than the window", line)
 		}
 	}

@@ -94,7 +94,7 @@ func TestTryAsks(t *testing.T) {
 	const line = "echo bye >> notes.txt; git checkout -qb other; exit 4"
 	for _, answer := range []string{"\r", "n\r", "\x03"} {
 		shown := try(line, answer)
-		if !strings.Contains(shown, "+bye") || !strings.Contains(shown, "other") || notes() != "hello\n" {
+		if !strings.Contains(shown, "2 + bye") || !strings.Contains(shown, "other") || notes() != "hello\n" {
 			t.Errorf("after %q notes.txt is %q, and the terminal shows\n%s", answer, notes(), shown)
 		}
 	}

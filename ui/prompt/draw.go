@@ -356,7 +356,12 @@ func (p *placer) words(label Label) {
 		}
 		word := s[:min(end+1, len(s))]
 		s = s[len(word):]
-		if width := displaywidth.String(word); p.cells > 0 && p.cells+width > p.cols && width <= p.cols {
+		width := displaywidth.String(word)
+		if len(word) == keys {
+			// The answer begins in their row.
+			width++
+		}
+		if p.cells > 0 && p.cells+width > p.cols && width <= p.cols {
 			p.end()
 			p.put(label.Indent, -1)
 		}

@@ -87,12 +87,12 @@ func (lay *layout) receiptParts(info StatusInfo) (parts []part) {
 		small(changed)
 	}
 	if len(r.Outside) > 0 {
-		parts = append(parts, part{"left the sandbox: " + lay.few(r.Outside), askStyle})
+		parts = append(parts, part{lay.few("left the sandbox: ", r.Outside), askStyle})
 	} else {
 		small("nothing left the sandbox")
 	}
 	if len(r.Network) > 0 {
-		parts = append(parts, part{"network: " + lay.few(r.Network), askStyle})
+		parts = append(parts, part{lay.few("network: ", r.Network), askStyle})
 	}
 	full := lay.opt.Status == StatusFull
 	if u.Total() > 0 {
@@ -139,8 +139,8 @@ func changedFiles(r agent.Reach) string {
 	return strings.Join(all, ", ")
 }
 
-// few are the first of several names, each shortened.
-func (lay *layout) few(names []string) string {
+// few are the first of several names behind a label, shortened to a row.
+func (lay *layout) few(label string, names []string) string {
 	const most, longest = 2, 30
 	more := ""
 	if n := len(names) - most; n > 0 {
@@ -150,5 +150,9 @@ func (lay *layout) few(names []string) string {
 	for i, name := range short {
 		short[i] = lay.middle(lay.ascii(line(name)), longest)
 	}
-	return strings.Join(short, ", ") + more
+	text := label + strings.Join(short, ", ") + more
+	if lay.opt.ErrTTY {
+		text = lay.middle(text, lay.width()-1-cells("-- "))
+	}
+	return text
 }
