@@ -278,7 +278,8 @@ type Response struct {
 	Answered []HookAnswer
 	// Background are the lines of background commands that still ran, and were ended with the turn or its sub-agents.
 	Background []string
-	Reach      Reach
+	// Reach has the effects of the turn's sub-agents, too.
+	Reach Reach
 	// ToolErrors counts calls that failed.
 	ToolErrors int
 	// Model and Provider are those that answered last.
@@ -287,21 +288,22 @@ type Response struct {
 
 // Reach is what a turn changed in the project, and what it reached outside the sandbox.
 type Reach struct {
-	Created  int      `json:"created"`
-	Modified int      `json:"modified"`
-	Deleted  int      `json:"deleted"`
-	Outside  []string `json:"outside"`
-	Network  []string `json:"network"`
+	Created  int `json:"created"` // files, by the undo journal; 0 without one
+	Modified int `json:"modified"`
+	Deleted  int `json:"deleted"`
+	// Outside are the calls that ran outside the sandbox, and Network the hosts that web tools tried to
+	// reach, each once and masked; may be nil.
+	Outside []string `json:"outside"`
+	Network []string `json:"network"`
 }
 
 // Changed is how many files the turn changed.
 func (r Reach) Changed() int { return r.Created + r.Modified + r.Deleted }
 
-// And is what two turns changed and reached.
+// And is what two turns changed and reached. Its lists are not nil.
 func (r Reach) And(other Reach) Reach {
 	sum := Reach{Created: r.Created + other.Created, Modified: r.Modified + other.Modified,
-		Deleted: r.Deleted + other.Deleted,
-		Outside: []string{}, Network: []string{}}
+		Deleted: r.Deleted + other.Deleted, Outside: []string{}, Network: []string{}}
 	sum.add(r.Outside, r.Network)
 	sum.add(other.Outside, other.Network)
 	return sum

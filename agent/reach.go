@@ -7,13 +7,12 @@ import (
 	"artoo/tool/journal"
 )
 
-// reached notes where a call ran.
+// reached notes where a call ran. One that failed may have sent what it was to send; a command that failed was not
+// started.
 func (c *calls) reached(r ran) {
 	a, reach := r.call.Access, &c.response.Reach
-	if r.err != nil && !r.late {
-		return
-	}
 	switch {
+	case r.skipped != nil, a.Kind == tool.KindRun && r.err != nil && !r.late:
 	case a.Kind == tool.KindNetwork && a.Host != "":
 		reach.add(nil, []string{a.Host})
 	case r.confined != nil, a.Kind == tool.KindServer && c.servers.runs(a.Server):

@@ -301,8 +301,8 @@ func (t *turn) conclude(call string) (effect *provider.Effect, err error) {
 	t.response.Denied = append(t.response.Denied, w.denied...)
 	t.response.Answered = append(t.response.Answered, w.answered...)
 	t.response.Background = append(t.response.Background, w.ended...)
-	response := t.response
-	response.Reach = response.Reach.And(w.reach)
+	reach := &t.response.Reach
+	reach.add(w.reach.Outside, w.reach.Network)
 	if len(w.files) > 0 {
 		effect = &provider.Effect{Files: t.session.namesOf(w.files)}
 	}
