@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -84,11 +85,7 @@ func (lay *layout) spokenDiff(b *strings.Builder, lines []string) {
 		switch {
 		case d.kind == fileLine:
 			if i > 1 && strings.HasPrefix(d.text, "+++ ") {
-				name := d.text
-				if name == "+++ /dev/null" {
-					name = lines[i-1]
-				}
-				fmt.Fprintf(b, "file %s:\n", strings.TrimPrefix(strings.TrimPrefix(name[len("+++ "):], "a/"), "b/"))
+				fmt.Fprintf(b, "file %s:\n", cmp.Or(fileName(d.text), fileName(lines[i-1])))
 			}
 		case d.kind == noteLine:
 			fmt.Fprintf(b, "%s.\n", strings.TrimRight(d.text, "."))

@@ -7,7 +7,7 @@ import (
 
 type diffKind int
 
-// A noteLine stands outside of hunks, such as one about a file of which no lines are shown; a fragLine begins a hunk;
+// A noteLine stands outside hunks, such as one about a file of which no lines are shown; a fragLine begins a hunk;
 // an endLine says that the line above has no line end.
 const (
 	noteLine diffKind = iota
@@ -19,7 +19,7 @@ const (
 	endLine
 )
 
-// diffLine is a line of a unified diff, with its sign and its numbers in both files, which are 0 outside of hunks.
+// diffLine is a line of a unified diff, with its sign and its numbers in both files, which are 0 outside hunks.
 type diffLine struct {
 	kind     diffKind
 	text     string
