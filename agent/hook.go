@@ -32,7 +32,6 @@ const (
 	maxHookContext = 10_000  // bytes that one hook may add to the context
 	maxHookReason  = 2_000   // bytes of a reason
 	mostResumed    = 8       // times that hooks on stop let the model go on in one turn
-	hookPipe       = 200 * time.Millisecond
 )
 
 // newHooks starts nothing. The error is of a rule that can match nothing.
@@ -422,14 +421,14 @@ func startHook(cmd *exec.Cmd, start shell.Start, data []byte) (run *hookRun, err
 		r.files[i].Close()
 	}
 	r.reading.Go(func() {
-		out := &lineReader{from: r.files[2], read: func(line []byte) {
+		out := &lineReader{from: shell.NewPipeReader(r.files[2]), read: func(line []byte) {
 			if saysAsync(line) {
 				close(r.beside)
 			}
 		}}
 		r.end.out = beginning(out)
 	})
-	r.reading.Go(func() { r.end.err = beginning(r.files[4]) })
+	r.reading.Go(func() { r.end.err = beginning(shell.NewPipeReader(r.files[4])) })
 	go func() {
 		_, _ = r.files[1].Write(data) // a hook need not read it
 		r.files[1].Close()
@@ -462,7 +461,7 @@ func (r *hookRun) wait(ctx context.Context, limit time.Duration, beside <-chan s
 	<-r.started.Done()
 	r.started.Release()
 	for _, i := range []int{2, 4} {
-		_ = r.files[i].SetReadDeadline(time.Now().Add(hookPipe)) // a process that could not be killed may hold it open
+		shell.EndPipe(r.files[i]) // a process that could not be killed may hold it open
 	}
 	r.reading.Wait()
 	r.close()
@@ -490,7 +489,7 @@ func (f *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// beginning reads a pipe to its end, or to its deadline, and keeps a byte more than an answer may have.
+// beginning reads a pipe to its end, and keeps a byte more than an answer may have.
 func beginning(from io.Reader) []byte {
 	data, _ := io.ReadAll(io.LimitReader(from, maxHookOutput+1))
 	_, _ = io.Copy(io.Discard, from) // Otherwise the hook would wait for a reader.

@@ -76,15 +76,15 @@ func startProcess(cmd *exec.Cmd, start shell.Start, log *serverLog) (*process, e
 	p := &process{started: started, stdin: pipes[1], messages: make(chan jsonrpc.Message),
 		closing: make(chan struct{}), gone: make(chan struct{}), log: log}
 	var readers sync.WaitGroup
-	readers.Go(func() { log.copy(pipes[4]); pipes[4].Close() })
-	go func() { p.read(pipes[2]); pipes[2].Close() }()
+	readers.Go(func() { log.copy(shell.NewPipeReader(pipes[4])); pipes[4].Close() })
+	go func() { p.read(shell.NewPipeReader(pipes[2])); pipes[2].Close() }()
 	go func() {
 		defer close(p.gone)
 		p.await()
 		p.closeStdin()
 		// A process that left everything behind may hold the pipes for ever.
-		pipes[4].SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-		pipes[2].SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		shell.EndPipe(pipes[4])
+		shell.EndPipe(pipes[2])
 		readers.Wait()
 		log.close()
 	}()

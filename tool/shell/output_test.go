@@ -2,8 +2,10 @@ package shell
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -298,5 +300,27 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What a process wrote before its end is read, also where its reader runs after the deadline only.
+func TestALateReaderReadsThePipe(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	// It is held open, as by a process left behind.
+	defer w.Close()
+	if _, err := w.WriteString("yes"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(NewPipeReader(r))
+	if string(data) != "yes" || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read %q, %v", data, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 	"artoo/provider/fake"
 )
 
-// programDesk is a run whose questions a program of these shell lines answers.
-func programDesk(t *testing.T, lines string) (d *desk, dir string) {
+// programDesk is a run whose questions a program of these shell lines answers, within the limit.
+func programDesk(t *testing.T, lines string, limit time.Duration) (d *desk, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	path := filepath.Join(dir, "ask")
@@ -29,7 +30,7 @@ func programDesk(t *testing.T, lines string) (d *desk, dir string) {
 	a, _ := d.Agent.(*agent.Agent)
 	a.Policy().Root = dir
 	d.Ask, d.AnyKind = func(ctx context.Context, q agent.Question) (agent.Answer, error) {
-		return a.AskProgram(ctx, agent.AskProgram{Path: path, Timeout: 2 * time.Second}, q)
+		return a.AskProgram(ctx, agent.AskProgram{Path: path, Timeout: limit}, q)
 	}, true
 	return d, dir
 }
@@ -37,10 +38,11 @@ func programDesk(t *testing.T, lines string) (d *desk, dir string) {
 func TestAProgramApproves(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []string{"echo yes", "printf y", "echo; echo yes; echo", `echo '{"answer":"yes"}'`, `echo '{"answer":"yes","reason":"fine"}'`} {
-		d, dir := programDesk(t, lines)
+		d, dir := programDesk(t, lines, time.Minute)
 		response, failure := d.Run(t.Context(), "go")
 		if failure != nil || d.ran != 1 || len(response.Answered) != 1 || response.Answered[0].By != filepath.Join(dir, "ask") {
-			t.Errorf("%s: the tool ran %d times, failure %v, answered %v", lines, d.ran, failure, response.Answered)
+			t.Errorf("%s: the tool ran %d times, failure %v, answered %v, denied %v",
+				lines, d.ran, failure, response.Answered, response.Denied)
 		}
 		var q agent.QuestionEvent
 		data, err := os.ReadFile(filepath.Join(dir, "question"))
@@ -57,7 +59,7 @@ func TestAProgramApproves(t *testing.T) {
 func TestAProgramDenies(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []string{"echo no", "echo n", `echo '{"answer":"no","reason":"not this one"}'`} {
-		d, _ := programDesk(t, lines)
+		d, _ := programDesk(t, lines, time.Minute)
 		response, failure := d.Run(t.Context(), "go")
 		if failure != nil || d.ran != 0 || len(response.Denied) != 1 || response.Denied[0].Nobody {
 			t.Errorf("%s: the tool ran %d times, failure %v, denied %v", lines, d.ran, failure, response.Denied)
@@ -80,7 +82,11 @@ func TestUnclearAnswersOfAProgram(t *testing.T) {
 	} {
 		t.Run(lines, func(t *testing.T) {
 			t.Parallel()
-			d, _ := programDesk(t, lines)
+			limit := time.Minute
+			if strings.Contains(lines, "sleep") {
+				limit = 2 * time.Second
+			}
+			d, _ := programDesk(t, lines, limit)
 			response, failure := d.Run(t.Context(), "go")
 			if d.ran != 0 || failure == nil || failure.Kind != agent.KindApproval || len(response.Denied) != 1 || !response.Denied[0].Nobody {
 				t.Fatalf("the tool ran %d times, failure %v, denied %v", d.ran, failure, response.Denied)
