@@ -52,6 +52,7 @@ var allowed = []struct {
 	{"artoo/tool/mcp", []string{"artoo/tool/atomicfile", "artoo/tool/extension", "artoo/tool/schemas", "artoo/tool/shell", "artoo/tool/mcp/mcptest"}},
 	{"artoo/tool/skill", []string{"artoo/tool/files", "artoo/tool/frontmatter"}},
 	{"artoo/tool/repo", []string{"artoo/tool/git", "artoo/tool/project"}},
+	{"artoo/tool/proxy", []string{"artoo/tool/web"}},
 	{"artoo/tool/web", []string{"artoo/tool/pdf", "artoo/tool/pdf/pdftest"}},
 	{"artoo/tool/pdf", []string{"artoo/tool/pdf/pdftest"}},
 	{"artoo/tool/*", nil},
