@@ -55,6 +55,7 @@ var allowed = []struct {
 	{"artoo/tool/proxy", []string{"artoo/tool/web"}},
 	{"artoo/tool/web", []string{"artoo/tool/pdf", "artoo/tool/pdf/pdftest"}},
 	{"artoo/tool/pdf", []string{"artoo/tool/pdf/pdftest"}},
+	{"artoo/tool/registry", []string{"artoo/tool/proxy"}},
 	{"artoo/tool/*", nil},
 	{"artoo/conversation", []string{"artoo/provider"}},
 	// A module of its own, of tests only: the whole loop, and a map, against a tokenizer.

@@ -1,0 +1,93 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// cargo is what files of cargo say of registries.
+type cargo struct {
+	Source map[string]struct {
+		ReplaceWith string `toml:"replace-with"`
+		Registry    string
+	}
+	Registries map[string]struct {
+		Index, Token string
+		Provider     any `toml:"credential-provider"`
+	}
+}
+
+var cargoVariable = regexp.MustCompile(`^(CARGO_REGISTRIES_(\w+)_(INDEX|TOKEN|CREDENTIAL_PROVIDER))=(.+)`)
+
+// crates reads cargo's files: no command of a stable cargo prints them.
+func crates(_ context.Context, u user) ([]source, error) {
+	home := u.short(cmp.Or(u.own.Get("CARGO_HOME"), "~/.cargo"))
+	replaced, registries := map[string]string{}, map[string]source{}
+	files := []string{"config.toml", "config", "credentials.toml", "credentials"}
+	for i := range files {
+		files[i] = filepath.Join(home, files[i])
+	}
+	contents, err := u.read(files...)
+	if err != nil {
+		return nil, err
+	}
+	for i, file := range files {
+		var says cargo
+		if err := toml.Unmarshal([]byte(contents[i]), &says); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for name, of := range says.Source {
+			replaced[name] = of.ReplaceWith
+			if of.Registry != "" {
+				registries[variable(name)] = source{url: of.Registry}
+			}
+		}
+		for name, of := range says.Registries {
+			known := registries[variable(name)]
+			known.url = cmp.Or(of.Index, known.url)
+			if of.Token != "" || of.Provider != nil {
+				known.key = file
+			}
+			registries[variable(name)] = known
+		}
+	}
+	for _, kv := range u.own {
+		if set := cargoVariable.FindStringSubmatch(kv); set != nil {
+			known := registries[set[2]]
+			if set[3] == "INDEX" {
+				known.url = set[4]
+			} else {
+				known.key = set[1]
+			}
+			registries[set[2]] = known
+		}
+	}
+	return cratesFrom(replaced, registries), nil
+}
+
+// variable is the name of a registry within that of a variable.
+func variable(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
+
+// cratesFrom are the registry that takes the place of crates.io, and all others.
+func cratesFrom(replaced map[string]string, registries map[string]source) []source {
+	name, order := "crates-io", slices.Sorted(maps.Keys(registries))
+	for range replaced {
+		name = cmp.Or(replaced[name], name)
+	}
+	sources := []source{}
+	if name == "crates-io" {
+		sources = append(sources, source{})
+	}
+	for _, name := range append([]string{variable(name)}, order...) {
+		sources = append(sources, sourcesOf(registries[name].url, registries[name].key)...)
+	}
+	return sources
+}

@@ -1,0 +1,223 @@
+// Package registry knows where the user's own package managers get packages from.
+package registry
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/tool/environ"
+	"artoo/tool/names"
+	"artoo/tool/proxy"
+	"artoo/tool/text"
+)
+
+//go:embed hosts.txt
+var hostsFile string
+
+// asking has for each set who knows its sources. nil sources stand for the public registry.
+var asking = map[string]func(context.Context, user) ([]source, error){
+	"npm": npm, "pypi": pypi, "go": golang, "crates": crates, "rubygems": rubygems, "maven": maven,
+}
+
+// Sets are the names of sets.
+func Sets() []string { return []string{"npm", "pypi", "go", "crates", "rubygems", "maven"} }
+
+// Place is where the packages of a set come from.
+type Place struct {
+	// Hosts are the registries that the user's package managers are set to, then further hosts of public ones. Own is
+	// set for those that are no public registry.
+	Hosts []proxy.Host
+	// Key says why one of Hosts needs a key of the user's, as "registry.corp.example takes the key of ~/.npmrc"; "" if
+	// none does. A public registry needs none: its keys are for publishing.
+	Key string
+}
+
+// source is where packages come from, as a package manager is set to it. Without a URL it is the public registry.
+type source struct {
+	url string
+	// key names where a key for it is kept, "" for none.
+	key string
+}
+
+// Of asks the package managers of a set where packages come from. own are the user's variables; PWD of them is in the
+// project, whose files are not asked. dir is a directory without files of the project. Programs are run by own's PATH,
+// for at most 10 seconds; if none is installed, its files are read, or the public registry is taken.
+func Of(ctx context.Context, set string, own environ.Vars, dir string) (Place, error) {
+	ask, ok := asking[set]
+	if !ok {
+		return Place{}, fmt.Errorf("unknown set %q: use %s", set, strings.Join(Sets(), ", "))
+	}
+	ctx, cancel := context.WithTimeout(ctx, 9*time.Second)
+	defer cancel()
+	sources, err := ask(ctx, user{outside(own), dir})
+	if err != nil {
+		return Place{}, err
+	}
+	if sources == nil {
+		sources = []source{{}}
+	}
+	return placeOf(sources, public(set)), nil
+}
+
+// placeOf makes a Place of sources. known are rows of public registries.
+func placeOf(sources []source, known [][]string) (place Place) {
+	var further []proxy.Host
+	for _, from := range sources {
+		host, keyed := hostOf(cmp.Or(from.url, "https://"+known[0][0]))
+		if host.Name == "" {
+			continue
+		}
+		at := slices.IndexFunc(known, func(row []string) bool { return slices.Contains(row, host.Name) })
+		host.Own = at < 0
+		place.Hosts = append(place.Hosts, host)
+		if !host.Own && known[at][0] == host.Name {
+			for _, name := range known[at][1:] {
+				further = append(further, proxy.Host{Name: name})
+			}
+		}
+		if keyed {
+			from.key = cmp.Or(from.key, "its URL")
+		}
+		if host.Own && from.key != "" && place.Key == "" {
+			place.Key = host.Name + " takes the key of " + from.key
+		}
+	}
+	seen := map[proxy.Host]bool{}
+	place.Hosts = slices.DeleteFunc(append(place.Hosts, further...), func(host proxy.Host) bool {
+		before := seen[host]
+		seen[host] = true
+		return before
+	})
+	return place
+}
+
+// public has the rows of hosts.txt of a set, without its name.
+func public(set string) (rows [][]string) {
+	for line := range strings.Lines(hostsFile) {
+		if row := strings.Fields(line); len(row) > 1 && row[0] == set {
+			rows = append(rows, row[1:])
+		}
+	}
+	return rows
+}
+
+var (
+	urlForm  = regexp.MustCompile(`https?://[^\s"'<>,|]+`)
+	nameForm = regexp.MustCompile(`^([a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^[0-9a-f:]+$`)
+)
+
+// hostOf is the host of a URL, without a name if it has none that can be one, and whether the URL has a user or
+// password.
+func hostOf(address string) (host proxy.Host, keyed bool) {
+	u, err := url.Parse(address)
+	if err != nil || !nameForm.MatchString(strings.ToLower(u.Hostname())) {
+		return proxy.Host{}, false
+	}
+	host = proxy.Host{Name: strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), Port: u.Port()}
+	if host.Port == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		host.Port = ""
+	}
+	return host, u.User != nil
+}
+
+// user is whose package managers are asked.
+type user struct {
+	own environ.Vars
+	dir string
+}
+
+// outside has the variables but those that name a path of the project, which is the repository around PWD, or PWD: what
+// is there may be anyone's. A home directory and those above it are no project.
+func outside(own environ.Vars) environ.Vars {
+	root, home := names.Real(own.Get("PWD")), names.Real(own.Home())
+	for at := root; at != filepath.Dir(at) && !names.Within(at, home); at = filepath.Dir(at) {
+		if names.Exists(filepath.Join(at, ".git")) {
+			root = at
+			break
+		}
+	}
+	if root == "" || names.Within(root, home) {
+		return own
+	}
+	return slices.DeleteFunc(slices.Clone(own), func(kv string) bool {
+		_, value, _ := strings.Cut(kv, "=")
+		return filepath.IsAbs(value) && names.Within(root, names.Real(value))
+	})
+}
+
+// run is what a program prints. It starts in dir.
+func (u user) run(ctx context.Context, name string, args ...string) (string, error) {
+	cmd := u.own.With("PWD", u.dir).Command(ctx, name, args...)
+	var failed bytes.Buffer
+	cmd.Stderr, cmd.WaitDelay = &failed, time.Second
+	out, err := cmd.Output()
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		said := cmp.Or(strings.Join(strings.Fields(failed.String()), " "), "no message")
+		return "", fmt.Errorf("%s %s: %w (%s)", name, strings.Join(args, " "), err, text.Clip(said, 300))
+	}
+	return string(out), nil
+}
+
+// read has the texts of files as seen from dir, "" for one that does not exist.
+func (u user) read(files ...string) (texts []string, err error) {
+	for _, file := range files {
+		data, err := os.ReadFile(names.Abs(u.dir, names.InHome(file, u.own.Home())))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		texts = append(texts, string(data))
+	}
+	return texts, nil
+}
+
+// config is the path of a file of settings, below XDG_CONFIG_HOME.
+func (u user) config(path string) string {
+	return filepath.Join(cmp.Or(u.own.Get("XDG_CONFIG_HOME"), "~/.config"), path)
+}
+
+// short writes a path with ~ for the home.
+func (u user) short(path string) string {
+	if below, ok := strings.CutPrefix(path, u.own.Home()+"/"); ok {
+		return "~/" + below
+	}
+	return path
+}
+
+// netrc gives sources without a key that of ~/.netrc for their host.
+func (u user) netrc(sources []source) ([]source, error) {
+	file := u.short(cmp.Or(u.own.Get("NETRC"), "~/.netrc"))
+	content, err := u.read(file)
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Fields(content[0])
+	for i, from := range sources {
+		host, _ := hostOf(from.url)
+		for at, word := range words {
+			if word == "default" || at > 0 && words[at-1] == "machine" && word == host.Name {
+				sources[i].key = cmp.Or(from.key, file)
+			}
+		}
+	}
+	return sources, nil
+}
+
+// sourcesOf are the URLs in a text as sources with that key.
+func sourcesOf(text, key string) (sources []source) {
+	for _, found := range urlForm.FindAllString(text, -1) {
+		sources = append(sources, source{found, key})
+	}
+	return sources
+}

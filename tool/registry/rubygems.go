@@ -1,0 +1,54 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	bundleSetting = regexp.MustCompile(`(?m)^BUNDLE_(\S+?)(?:=|:\s)\s*["']?(.*?)["']?\s*$`)
+	gemSources    = regexp.MustCompile(`(?m)^:?sources:(.*(?:\n[ \t]*-.*)*)`)
+)
+
+// rubygems reads the files of bundler and gem, which would take a second each to say the same. In names of bundler's
+// settings __ is a dot and ___ a hyphen.
+func rubygems(_ context.Context, u user) ([]source, error) {
+	bundle := filepath.Join(cmp.Or(u.own.Get("BUNDLE_USER_HOME"), "~/.bundle"), "config")
+	bundle = cmp.Or(u.own.Get("BUNDLE_USER_CONFIG"), bundle)
+	gems := append([]string{"/etc/gemrc", "~/.gemrc", u.config("gem/gemrc")}, filepath.SplitList(u.own.Get("GEMRC"))...)
+	texts, err := u.read(append(gems, bundle)...)
+	if err != nil {
+		return nil, err
+	}
+	var sources []source
+	settings := map[string]string{}
+	for _, set := range bundleSetting.FindAllStringSubmatch(texts[len(gems)]+"\n"+strings.Join(u.own, "\n"), -1) {
+		settings[strings.NewReplacer("___", "-", "__", ".").Replace(strings.ToLower(set[1]))] = set[2]
+	}
+	main := false
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if of, ok := strings.CutPrefix(name, "mirror."); ok {
+			sources = append(sources, sourcesOf(settings[name], "")...)
+			main = main || of == "all" || strings.Contains(of, "//rubygems.org")
+		}
+	}
+	for _, text := range texts[:len(gems)] {
+		for _, found := range gemSources.FindAllStringSubmatch(text, -1) {
+			sources, main = append(sources, sourcesOf(found[1], "")...), true
+		}
+	}
+	if !main {
+		sources = slices.Insert(sources, 0, source{})
+	}
+	for i, from := range sources {
+		if host, _ := hostOf(from.url); settings[host.Name] != "" {
+			sources[i].key = u.short(bundle)
+		}
+	}
+	return sources, nil
+}
