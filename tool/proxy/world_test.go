@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,6 +96,20 @@ func (w *world) dial(ctx context.Context, network, address string) (net.Conn, er
 		return nil, fmt.Errorf("connection refused")
 	}
 	return (&net.Dialer{}).DialContext(ctx, network, place)
+}
+
+// dials is how many connections were begun.
+func (w *world) dials() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.dialled)
+}
+
+// strayed reports whether a connection was begun that leads to no server of the test.
+func (w *world) strayed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.dialled, func(address string) bool { return w.places[address] == "" })
 }
 
 // at is where the server of an address listens here.
@@ -363,11 +378,15 @@ func (w *wire) rest() string {
 
 // hello is the first message of a TLS client for a name.
 func hello(name string) []byte {
+	return helloOf(&tls.Config{ServerName: name, InsecureSkipVerify: true})
+}
+
+func helloOf(config *tls.Config) []byte {
 	here, there := net.Pipe()
 	defer here.Close()
 	go func() {
 		defer there.Close()
-		_ = tls.Client(there, &tls.Config{ServerName: name, InsecureSkipVerify: true}).Handshake()
+		_ = tls.Client(there, config).Handshake()
 	}()
 	head := make([]byte, 5)
 	if _, err := io.ReadFull(here, head); err != nil {
