@@ -52,11 +52,11 @@ func (u user) pipFiles() (files []string) {
 	if named == "/dev/null" {
 		return nil
 	}
-	if environment := u.own.Get("VIRTUAL_ENV"); environment != "" {
-		files = append(files, filepath.Join(environment, "pip.conf"))
-	}
 	if named != "" {
 		files = append(files, named)
+	}
+	if environment := u.own.Get("VIRTUAL_ENV"); environment != "" {
+		files = append(files, filepath.Join(environment, "pip.conf"))
 	}
 	if named == "" || !names.Exists(names.Abs(u.dir, named)) {
 		files = append(files, u.config(file), filepath.Join("~", mac, file), "~/.pip/pip.conf")

@@ -33,8 +33,9 @@ func rubygems(_ context.Context, u user) ([]source, error) {
 	main := false
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if of, ok := strings.CutPrefix(name, "mirror."); ok {
-			sources = append(sources, sourcesOf(settings[name], "")...)
-			main = main || of == "all" || strings.Contains(of, "//rubygems.org")
+			found := sourcesOf(settings[name], "")
+			sources = append(sources, found...)
+			main = main || len(found) > 0 && (of == "all" || strings.Contains(of, "//rubygems.org"))
 		}
 	}
 	for _, text := range texts[:len(gems)] {
