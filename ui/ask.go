@@ -269,7 +269,7 @@ func (t *Terminal) asker() asker {
 	}
 	return asker{Screen: t.screen, ask: t.prompt.Ask, page: func(text string) {
 		if err := t.children.page(text); err != nil { // then it was printed
-			t.screen.Note("pager: " + err.Error())
+			t.screen.Trouble("pager: " + err.Error())
 		}
 	}}
 }

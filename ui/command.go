@@ -183,7 +183,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 		if near := cmp.Or(nearestCommand(strings.ToLower(name)), NearestOwn(t.opt.Agent.Skills(), name)); near != "" {
 			mean = "; did you mean /" + near + "?"
 		}
-		t.screen.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent. "+
+		t.screen.Trouble(fmt.Sprintf("unknown command /%s%s Nothing was sent. "+
 			"/help lists commands; start with a space to send it as text", oneLine(name), mean))
 		if wrong := t.opt.Agent.Skills().Skipped(skill.Command); wrong != nil {
 			t.screen.Note("skipped: " + oneLine(sizes.UpTo(3, wrong)))
@@ -205,7 +205,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	}
 	err := c.run(ctx, t, arg)
 	if err != nil && t.program == nil && !errors.Is(err, errLeave) && !errors.Is(err, errStuck) && !prompt.IsSignal(err) {
-		t.screen.Note(fmt.Sprintf("/%s: %s", c.name, oneLine(err.Error())))
+		t.screen.Trouble(fmt.Sprintf("/%s: %s", c.name, oneLine(err.Error())))
 		return nil
 	}
 	return err

@@ -69,7 +69,7 @@ func (t *Terminal) pressMode(ctx context.Context) error {
 	err := t.followUp(ctx)
 	if err == nil {
 		if refused := t.nextMode(); refused != nil {
-			t.screen.Note("approval: " + oneLine(refused.Error()))
+			t.screen.Trouble("approval: " + oneLine(refused.Error()))
 		}
 	}
 	return err
@@ -239,7 +239,7 @@ func (t *Terminal) askModels(ctx context.Context) ([]provider.ModelInfo, error) 
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		t.screen.Note(oneLine(err.Error()))
+		t.screen.Trouble(oneLine(err.Error()))
 	}
 	return list, nil
 }

@@ -31,7 +31,7 @@ func (t *Terminal) queued(q *prompt.Queue, l prompt.Line) bool {
 		return false
 	}
 	if err := (queue{q, t.screen}).run(arg); err != nil {
-		t.screen.Note("/queue: " + oneLine(err.Error()))
+		t.screen.Trouble("/queue: " + oneLine(err.Error()))
 	}
 	return true
 }

@@ -36,7 +36,7 @@ func (t *Terminal) shell(ctx context.Context, line string) error {
 	out := newShellOutput(t, cmp.Or(t.opt.Agent.Env().ResultMax, shellKeep))
 	how, err := t.runShell(ctx, command, out)
 	if err != nil {
-		t.screen.Note("!: " + oneLine(err.Error()))
+		t.screen.Trouble("!: " + oneLine(err.Error()))
 		if how == "" {
 			return nil
 		}
@@ -174,7 +174,7 @@ func (t *Terminal) shellStopper(command *exec.Cmd, over <-chan struct{}) func() 
 
 func (t *Terminal) complain(err error) {
 	if err != nil {
-		t.screen.Note("error: " + err.Error())
+		t.screen.Trouble("error: " + err.Error())
 	}
 }
 

@@ -137,11 +137,11 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 	}
 	own, err := t.opt.Agent.Memories().Plan(text)
 	if err != nil {
-		t.screen.Note("#: " + oneLine(err.Error()))
+		t.screen.Trouble("#: " + oneLine(err.Error()))
 	}
 	m, failed := t.opt.Agent.Memories().PlanInstruction(text)
 	if failed != nil {
-		t.screen.Note("#: " + oneLine(failed.Error()))
+		t.screen.Trouble("#: " + oneLine(failed.Error()))
 	}
 	if failed == nil {
 		name := m.Path
@@ -170,7 +170,7 @@ func (t *Terminal) confirmMemory(ctx context.Context, m agent.Memory, q screen.M
 	yes, err := yesNo(confirmation[bool](s, q)).ask(ctx, t.asker())
 	if yes {
 		if err := t.opt.Agent.Memories().Add(m); err != nil {
-			t.screen.Note("#: " + oneLine(err.Error()))
+			t.screen.Trouble("#: " + oneLine(err.Error()))
 			return true, false
 		}
 	}

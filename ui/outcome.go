@@ -167,7 +167,7 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 		}
 		n, kept, err := offer.Take(a.how)
 		if err != nil {
-			t.screen.Note(err.Error())
+			t.screen.Trouble(err.Error())
 			retry = true
 			continue
 		}
@@ -214,7 +214,7 @@ func (t *Terminal) statusLine(info screen.StatusInfo) string {
 	}
 	if !l.failed {
 		l.failed = true
-		t.screen.Note("status: " + l.words[0] + ": " + err.Error())
+		t.screen.Trouble("status: " + l.words[0] + ": " + err.Error())
 	}
 	return ""
 }

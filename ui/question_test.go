@@ -360,7 +360,7 @@ func TestCostIsToldAtEachFiveDollars(t *testing.T) {
 			told = append(told, strings.TrimSpace(line))
 		}
 	}
-	if diff := cmp.Diff([]string{"cost so far: $5.12", "cost so far: $10.12", "cost so far: $21.12"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"• cost so far: $5.12", "• cost so far: $10.12", "• cost so far: $21.12"}, told); diff != "" {
 		t.Error(diff)
 	}
 }

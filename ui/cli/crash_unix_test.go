@@ -44,7 +44,7 @@ func TestACrashLeavesATrace(t *testing.T) {
 			}
 			shown := strings.NewReplacer("\r\n    ", " ", "\r\n", "\n").Replace(string(k.shown)) // a long path is wrapped
 			lines := regexp.MustCompile(
-				`artoo: crashed: (.+)\n  try: report it with the trace in (/.+)\n$`).FindStringSubmatch("\n" + shown)
+				`✗ artoo: crashed: (.+)\n  try: report it with the trace in (/.+)\n$`).FindStringSubmatch("\n" + shown)
 			if lines == nil {
 				t.Fatalf("the terminal shows %q", shown)
 			}

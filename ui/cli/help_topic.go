@@ -124,7 +124,7 @@ func (l commandLine) showPage(w io.Writer, page string, bare bool) error {
 			return nil
 		}
 		if err != nil {
-			a.screen.Note("pager: " + err.Error())
+			a.screen.Trouble("pager: " + err.Error())
 		}
 	}
 	_, err := io.WriteString(w, text)

@@ -91,7 +91,7 @@ func (c *mcpCommand) add(ctx context.Context, s extension.Server) error {
 	}
 	tools, err := c.servers.List(ctx, s.Name)
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Kind == mcp.KindAuth {
-		c.app.screen.Note(e.Error() + "; " + e.Hint)
+		c.app.screen.Trouble(e.Error() + "; " + e.Hint)
 		return nil
 	}
 	if err != nil {

@@ -71,7 +71,8 @@ func (s *session) show(f *agent.Failure) {
 	shown := s.screen
 	if shown == nil {
 		tty := term.IsTerminal(int(s.process.Err.Fd()))
-		shown = screen.New(screen.Options{Out: io.Discard, Err: s.process.Err, ErrTTY: tty,
+		profile, _ := screen.ProfileDecision("auto", s.env, tty)
+		shown = screen.New(screen.Options{Out: io.Discard, Err: s.process.Err, ErrTTY: tty, Profile: profile,
 			Width:    func() int { columns, _ := s.size(); return columns },
 			ErrColor: screen.ColorDecision("auto", s.env, tty), UTF8: screen.UTF8Decision(s.env)})
 	}

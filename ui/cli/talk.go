@@ -41,10 +41,7 @@ func (a *app) talk(ctx context.Context, words []string) error {
 	err := a.open(ctx)
 	var none *config.NoProvider
 	if errors.As(err, &none) {
-		a.screen.Note("artoo needs a model. To get started:")
-		for _, way := range none.Ways {
-			a.screen.Note("- " + way)
-		}
+		a.screen.Note("artoo needs a model. To get started:\n- " + strings.Join(none.Ways, "\n- "))
 		return &agent.Failure{Kind: agent.KindAuth, Err: none, Hint: "artoo login"}
 	}
 	if err != nil {

@@ -45,13 +45,13 @@ func TestTheScreenShowsACallThatIsWritten(t *testing.T) {
 		}
 		v = vt{}
 		v.write(r.err.String())
-		if got := string(v.row); !strings.HasPrefix(got, "  writing a tool call (write), ") || !strings.Contains(got, "s ") {
+		if got := string(v.row); !strings.HasPrefix(got, "• writing a tool call (write), ") || !strings.Contains(got, "s ") {
 			t.Errorf("ssh %v: the line is %q", ssh, got)
 		}
 		r.writeCall(agent.ToolInput{Tool: strings.Repeat("long", 20), Index: 1}, 1500)
 		v = vt{}
 		v.write(r.err.String())
-		if got := string(v.row); !strings.HasPrefix(got, "  writing a tool call, 1.") || !strings.Contains(got, " KB, 1 s ") {
+		if got := string(v.row); !strings.HasPrefix(got, "• writing a tool call, 1.") || !strings.Contains(got, " KB, 1 s ") {
 			t.Errorf("ssh %v: the line of the second call is %q", ssh, got)
 		}
 		r.OnToolCall(call("1", "write", "a.go"))
@@ -75,7 +75,7 @@ func TestACallThatIsWrittenIsChecked(t *testing.T) {
 	r.pass(4 * time.Second)
 	var v vt
 	v.write(r.err.String())
-	if got := string(v.row); !strings.HasPrefix(got, "  checking a tool call (write), ") {
+	if got := string(v.row); !strings.HasPrefix(got, "• checking a tool call (write), ") {
 		t.Errorf("the line is %q", got)
 	}
 }
@@ -113,22 +113,22 @@ func TestWhatCannotBeShownYetIsCounted(t *testing.T) {
 	r := newRig(nil)
 	r.OnThinking()
 	r.pass(3 * time.Second)
-	if got := line(r); !strings.HasPrefix(got, "  waiting for an answer, 4 s ") {
+	if got := line(r); !strings.HasPrefix(got, "• waiting for an answer, 4 s ") {
 		t.Errorf("before anything came: %q", got)
 	}
 	r.OnThinkingDone()
 	r.OnReasoning(strings.Repeat("hm. ", 500))
-	if got := line(r); !strings.HasPrefix(got, "  thinking, 2.0 KB, 5 s ") {
+	if got := line(r); !strings.HasPrefix(got, "• thinking, 2.0 KB, 5 s ") {
 		t.Errorf("thinking: %q", got)
 	}
 	r.OnText("A table:\n\n")
 	r.OnText("| a | b |\n|---|---|\n")
 	r.OnText(strings.Repeat("| x | y |\n", 100))
-	if got := line(r); !strings.HasPrefix(got, "  writing, 1.0 KB, 1 s ") {
+	if got := line(r); !strings.HasPrefix(got, "• writing, 1.0 KB, 1 s ") {
 		t.Errorf("a table: %q", got)
 	}
 	r.OnText("\nEnd.\n")
-	if got := line(r); !strings.HasPrefix(got, "  writing, 1 s ") {
+	if got := line(r); !strings.HasPrefix(got, "• writing, 1 s ") {
 		t.Errorf("after it was shown: %q", got)
 	}
 	r.Finish()

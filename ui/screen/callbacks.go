@@ -216,7 +216,7 @@ func (s *Screen) OnNotice(n agent.Notice) {
 			// As with a tool call, the text before a step of the provider's own was not the answer.
 			t.rest()
 			t.holdEnds()
-			t.print(s.layout.note(line(n.Text)))
+			t.print(s.layout.said(markBegun, line(n.Text)))
 			t.work.hear(thinking, 0, s.opt.Now()) // the provider works on
 		case n.Kind == agent.NoticeWarning:
 			t.aside(s.layout.warned(n.Text))
@@ -303,9 +303,9 @@ func retryReason(e *provider.Error) string {
 func (lay *layout) notice(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "\n") {
-		return lay.note(line(text))
+		return lay.said(markBegun, line(text))
 	}
-	return lay.prose(text, lay.before("note: "))
+	return lay.behind(markBegun, lay.prose(text, lay.before("note: ")))
 }
 
 // note is one line of status.
@@ -318,10 +318,7 @@ func (lay *layout) note(text string) string {
 
 // said is one line of status behind a mark, where lines have marks.
 func (lay *layout) said(m mark, text string) string {
-	if lay.rich() {
-		return lay.led(m, "", text)
-	}
-	return lay.note(text)
+	return lay.behind(m, lay.note(text))
 }
 
 const spokenAnswer = "artoo: "

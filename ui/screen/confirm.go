@@ -67,7 +67,7 @@ func (s *Screen) Unasked(q Confirmation, by string) {
 			decided = q.decided(true)
 		}
 		if by != "" {
-			t.must(s.layout.note(by + ": " + decided))
+			t.must(s.layout.said(markDone, by+": "+decided))
 		}
 	})
 }

@@ -61,6 +61,14 @@ func (lay *layout) led(m mark, before, text string) string {
 	return before + lay.inked(m) + lay.painted(rows[len(first):], m.text())
 }
 
+// behind puts a mark in the place of the margin of whole rows, where lines have marks.
+func (lay *layout) behind(m mark, rows string) string {
+	if !lay.rich() || rows == "" {
+		return rows
+	}
+	return lay.inked(m) + lay.painted(strings.TrimPrefix(rows, margin), m.text())
+}
+
 // size is how many lines a change adds and removes.
 func (lay *layout) size(added, removed int) string {
 	minus := "-"
@@ -72,10 +80,10 @@ func (lay *layout) size(added, removed int) string {
 
 // warned are the rows of a warning.
 func (lay *layout) warned(text string) string {
-	if !lay.rich() || strings.Contains(strings.TrimSpace(text), "\n") {
+	if !lay.rich() {
 		return lay.notice("warning: " + text)
 	}
-	return lay.led(markWarn, "", line(text))
+	return lay.behind(markWarn, lay.prose(strings.TrimSpace(text), margin))
 }
 
 // column is where the object of a call begins, and the rows that belong to it.

@@ -202,7 +202,7 @@ func (w *work) text(lay *layout, now time.Time, width int) (text string, loud in
 		return w.calls[0].text(lay, now, width, len(w.calls)-1)
 	}
 	if left := w.busy.until.Sub(now); left > 0 {
-		text = "  waiting " + lay.spanWords(wholeWait(left))
+		text = lay.lead(markBegun) + "waiting " + lay.spanWords(wholeWait(left))
 		return text, len(text)
 	}
 	since := w.busy.since
@@ -213,9 +213,9 @@ func (w *work) text(lay *layout, now time.Time, width int) (text string, loud in
 	if t := lay.passed(now.Sub(since)); t != "" {
 		took = ", " + t
 	}
-	text = "  " + lay.activity(w.busy.doing, w.busy.tool, w.busy.bytes) + took
+	text = lay.lead(markBegun) + lay.activity(w.busy.doing, w.busy.tool, w.busy.bytes) + took
 	if cells(text) > width-1-roomForFrame {
-		text = "  " + lay.activity(w.busy.doing, "", w.busy.bytes) + took
+		text = lay.lead(markBegun) + lay.activity(w.busy.doing, "", w.busy.bytes) + took
 	}
 	return text, len(text)
 }

@@ -77,7 +77,7 @@ func TestTheTransientLineStaysInItsRow(t *testing.T) {
 		r.Note("x")
 		v = vt{}
 		v.write(r.err.String())
-		if len(v.rows) != 3 || v.rows[2] != "  x" {
+		if len(v.rows) != 3 || v.rows[2] != "• x" {
 			t.Errorf("%d: the progress line was not wiped: %q", width, v.rows)
 		}
 	}
@@ -197,8 +197,8 @@ func TestTransientLineCountsRetriesDown(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
 		want  string
-	}{{3 * time.Second, "  waiting 5 s"}, {5 * time.Second, "  waiting for an answer "},
-		{2 * time.Second, "  waiting for an answer, 2 s "}} {
+	}{{3 * time.Second, "• waiting 5 s"}, {5 * time.Second, "• waiting for an answer "},
+		{2 * time.Second, "• waiting for an answer, 2 s "}} {
 		r.pass(c.after)
 		v = vt{}
 		v.write(r.err.String())

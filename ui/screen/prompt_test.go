@@ -66,7 +66,7 @@ func TestTheNotesOfAResumedSessionBelongToTheBanner(t *testing.T) {
 	r.Said(You, "hello")
 	r.Note("more")
 	r.Said(You, "again")
-	if got := r.err.String(); !strings.HasSuffix(got, "\n  resumed x\n\nyou: hello\n\n  more\nyou: again\n") {
+	if got := r.err.String(); !strings.HasSuffix(got, "\n• resumed x\n\nyou: hello\n\n• more\nyou: again\n") {
 		t.Errorf("%q", got)
 	}
 }

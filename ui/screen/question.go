@@ -403,10 +403,7 @@ func (s *Screen) Choice(q agent.Question) string {
 	s.do(func(t *transcript) {
 		t.beginAsking()
 		Approval{q}.begin(t)
-		text := s.layout.prose(q.Text, s.layout.before("question: "))
-		if s.layout.rich() && text != "" {
-			text = s.layout.inked(markAsk) + text[len(margin):]
-		}
+		text := s.layout.behind(markAsk, s.layout.prose(q.Text, s.layout.before("question: ")))
 		if t.must(text + s.layout.numbered(q.Choices)); s.layout.rich() {
 			t.lastRun = q.Call.ID
 		}
@@ -461,7 +458,7 @@ const OfferCommand = answering + "which command? "
 // Enter alone takes the last choice.
 func (s *Screen) Offer(text string, choices []string) (prompt string) {
 	s.do(func(t *transcript) {
-		t.must(s.layout.note(text) + s.layout.numbered(choices))
+		t.must(s.layout.said(markAsk, text) + s.layout.numbered(choices))
 	})
 	n, last := len(choices), choices[len(choices)-1]
 	choose := s.layout.words("[1-%d] (%s) ", "Type a number from 1 to %d. Enter means %s. ")

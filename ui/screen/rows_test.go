@@ -301,7 +301,7 @@ func TestListsAreShownAsLines(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"plain":   "  plan    1 of 2  ok\n          [x] read ^[[2Jit\n              [ ] mend it\n  a list:\n    one\n    two\n",
-		"nocolor": "✓ plan  1 of 2                                                              ok\n        [x] read ^[[2Jit\n            [ ] mend it\n  a list:\n    one\n    two\n",
+		"nocolor": "✓ plan  1 of 2                                                              ok\n        [x] read ^[[2Jit\n            [ ] mend it\n• a list:\n    one\n    two\n",
 		"spoken":  "tool: plan 1 of 2, ok.\n[x] read ^[[2Jit\n[ ] mend it\nnote: a list:\nnote: one\nnote: two\n",
 	} {
 		r := newRig(profiles()[name])

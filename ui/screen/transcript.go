@@ -73,12 +73,17 @@ func (s *Screen) Line(text string) {
 
 // Note prints text indented like all status; it may have several lines. One that
 // follows the banner belongs to it.
-func (s *Screen) Note(text string) {
+func (s *Screen) Note(text string) { s.noted(markBegun, text) }
+
+// Trouble is Note for what failed.
+func (s *Screen) Trouble(text string) { s.noted(markFailed, text) }
+
+func (s *Screen) noted(m mark, text string) {
 	s.do(func(t *transcript) {
 		if t.last == banner {
 			defer func() { t.last = banner }()
 		}
-		t.aside(s.layout.prose(text, s.layout.before("note: ")))
+		t.aside(s.layout.behind(m, s.layout.prose(text, s.layout.before("note: "))))
 	})
 }
 
