@@ -291,10 +291,11 @@ type Reach struct {
 	Created  int `json:"created"` // files, by the undo journal; 0 without one
 	Modified int `json:"modified"`
 	Deleted  int `json:"deleted"`
-	// Outside are the calls that ran outside the sandbox, and Network the hosts that web tools tried to
-	// reach, each once and masked; may be nil.
-	Outside []string `json:"outside"`
-	Network []string `json:"network"`
+	// Outside are the calls that ran outside the sandbox, Network the hosts that web tools tried to reach, and
+	// Networked the calls that ran in the sandbox with the network, each once and masked; may be nil.
+	Outside   []string `json:"outside"`
+	Network   []string `json:"network"`
+	Networked []string `json:"networked"`
 }
 
 // Changed is how many files the turn changed.
@@ -303,21 +304,20 @@ func (r Reach) Changed() int { return r.Created + r.Modified + r.Deleted }
 // And is what two turns changed and reached. Its lists are not nil.
 func (r Reach) And(other Reach) Reach {
 	sum := Reach{Created: r.Created + other.Created, Modified: r.Modified + other.Modified,
-		Deleted: r.Deleted + other.Deleted, Outside: []string{}, Network: []string{}}
-	sum.add(r.Outside, r.Network)
-	sum.add(other.Outside, other.Network)
+		Deleted: r.Deleted + other.Deleted, Outside: []string{}, Network: []string{}, Networked: []string{}}
+	sum.reached(r)
+	sum.reached(other)
 	return sum
 }
 
-func (r *Reach) add(outside, network []string) {
-	for _, call := range outside {
-		if !slices.Contains(r.Outside, call) {
-			r.Outside = append(r.Outside, call)
-		}
-	}
-	for _, host := range network {
-		if !slices.Contains(r.Network, host) {
-			r.Network = append(r.Network, host)
+// reached adds what another turn reached.
+func (r *Reach) reached(other Reach) {
+	for list, more := range map[*[]string][]string{&r.Outside: other.Outside, &r.Network: other.Network,
+		&r.Networked: other.Networked} {
+		for _, name := range more {
+			if !slices.Contains(*list, name) {
+				*list = append(*list, name)
+			}
 		}
 	}
 }

@@ -3,23 +3,30 @@ package agent
 import (
 	repository "artoo/tool/project"
 
+	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/journal"
 )
 
 // reached notes where a call ran. One that failed may have sent what it was to send; a command that failed was not
-// started.
+// started. Servers in the sandbox have the network, and so have commands where the system cannot hold it.
 func (c *calls) reached(r ran) {
 	a, reach := r.call.Access, &c.response.Reach
+	name := c.session.masked(firstLine(a.Command))
+	confined, networked := r.confined != nil, c.session.opt.Policy.Confinement.Network
+	if a.Kind == tool.KindServer {
+		name = a.Verb + " " + c.session.masked(firstLine(a.Object))
+		confined, networked = confined || c.servers.runs(a.Server), true
+	}
 	switch {
 	case r.skipped != nil, a.Kind == tool.KindRun && r.err != nil && !r.late:
 	case a.Kind == tool.KindNetwork && a.Host != "":
-		reach.add(nil, []string{a.Host})
-	case r.confined != nil, a.Kind == tool.KindServer && c.servers.runs(a.Server):
-	case a.Kind == tool.KindRun && a.Command != "" && a.To == "":
-		reach.add([]string{c.session.masked(firstLine(a.Command))}, nil)
-	case a.Kind == tool.KindServer:
-		reach.add([]string{a.Verb + " " + c.session.masked(firstLine(a.Object))}, nil)
+		reach.reached(Reach{Network: []string{a.Host}})
+	case a.Kind != tool.KindServer && (a.Kind != tool.KindRun || a.Command == "" || a.To != ""):
+	case !confined:
+		reach.reached(Reach{Outside: []string{name}})
+	case networked && r.decision.Place != permission.PlaceReadOnly:
+		reach.reached(Reach{Networked: []string{name}})
 	}
 }
 

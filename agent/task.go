@@ -135,7 +135,7 @@ func (t *turn) runTask(ctx context.Context, d decided) (tool.Result, error) {
 	w.denied = append(w.denied, response.Denied...)
 	w.answered = append(w.answered, response.Answered...)
 	w.ended = append(w.ended, response.Background...)
-	w.reach.add(response.Reach.Outside, response.Reach.Network)
+	w.reach.reached(response.Reach)
 	used := fmt.Sprintf("%s, %s", text.Count(len(w.done), "call"), conversation.Tokens(response.Usage.Total())+" tokens")
 	result := tool.Result{Text: response.Text, Summary: used}
 	if err == nil {
@@ -301,8 +301,7 @@ func (t *turn) conclude(call string) (effect *provider.Effect, err error) {
 	t.response.Denied = append(t.response.Denied, w.denied...)
 	t.response.Answered = append(t.response.Answered, w.answered...)
 	t.response.Background = append(t.response.Background, w.ended...)
-	reach := &t.response.Reach
-	reach.add(w.reach.Outside, w.reach.Network)
+	t.response.Reach.reached(w.reach)
 	if len(w.files) > 0 {
 		effect = &provider.Effect{Files: t.session.namesOf(w.files)}
 	}

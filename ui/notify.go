@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/agent"
 	"artoo/tool/environ"
 	"artoo/tool/shell"
 	"artoo/ui/prompt"
@@ -292,12 +293,14 @@ type statusInput struct {
 	Seconds float64  `json:"seconds"`
 	Context int      `json:"context_percent"` // -1 where it is unknown
 	Outcome string   `json:"outcome"`         // done, stopped, failed
+	// Effects are those of -o json.
+	Effects agent.Reach `json:"effects"`
 }
 
 // line runs the command, and is the first line of its output, unsanitised.
 func (l *StatusLine) line(info screen.StatusInfo) (string, error) {
 	input, err := json.Marshal(statusInput{info.Model, info.Usage.Prompt(), info.Usage.Output, info.CostUSD,
-		info.Elapsed.Seconds(), info.Context, string(info.Outcome)})
+		info.Elapsed.Seconds(), info.Context, string(info.Outcome), info.Reach.And(agent.Reach{})})
 	if err != nil {
 		return "", err
 	}

@@ -69,7 +69,8 @@ var commandHints = strings.NewReplacer("--model", "/model", "--provider", "/prov
 	"or /debug on to see")
 
 func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took time.Duration) {
-	info := screen.StatusInfo{Outcome: outcome, Elapsed: took, Context: -1}
+	info := screen.StatusInfo{Outcome: outcome, Elapsed: took, Context: -1,
+		NoWalls: !t.opt.Agent.Policy().Confinement.Sandbox}
 	if r != nil {
 		info.Model, info.Usage, info.CostUSD, info.Reach = r.Model, r.Usage, r.CostUSD, r.Reach
 	}

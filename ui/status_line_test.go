@@ -21,9 +21,9 @@ func TestTheStatusMayBeACommand(t *testing.T) {
 	t.Parallel()
 	usd := 0.25
 	info := screen.StatusInfo{Model: "m", Usage: provider.Usage{Input: 1200, Output: 5}, CostUSD: &usd, Context: 7,
-		Outcome: screen.OutcomeDone}
+		Outcome: screen.OutcomeDone, Reach: agent.Reach{Modified: 2, Outside: []string{"git push"}}}
 	for command, want := range map[string]string{
-		`sh -c 'read l; echo "$l"; echo more'`: `{"model":"m","input_tokens":1200,"output_tokens":5,"cost_usd":0.25,"seconds":0,"context_percent":7,"outcome":"done"}`,
+		`sh -c 'read l; echo "$l"; echo more'`: `{"model":"m","input_tokens":1200,"output_tokens":5,"cost_usd":0.25,"seconds":0,"context_percent":7,"outcome":"done","effects":{"created":0,"modified":2,"deleted":0,"outside":["git push"],"network":[],"networked":[]}}`,
 		`sh -c 'echo 3 >&2; exit 3'`:           "! exit status 3",
 		`true`:                                 "! it printed nothing",
 		`head -c 100000 /dev/zero`:             strings.Repeat("\x00", statusBytes),

@@ -31,10 +31,10 @@ func TestResult(t *testing.T) {
 	}{
 		{"nothing came of it", result.New(info, nil, failure, 6),
 			`{"v":1,"type":"result","result":"","session_id":"s1","provider":"p","model":"m","stop_reason":"","turns":0,"usage":` + usage +
-				`,"cost_usd":null,"duration_ms":0,"denied":[],"effects":{"created":0,"modified":0,"deleted":0,"outside":[],"network":[]},"sandbox":"none","stdin":"none","exit_code":6,"requests":[],"error":{"kind":"approval","message":"a: b","hint":"c"}}`},
+				`,"cost_usd":null,"duration_ms":0,"denied":[],"effects":{"created":0,"modified":0,"deleted":0,"outside":[],"network":[],"networked":[]},"sandbox":"none","stdin":"none","exit_code":6,"requests":[],"error":{"kind":"approval","message":"a: b","hint":"c"}}`},
 		{"all", result.New(info, response, nil, 0),
 			`{"v":1,"type":"result","result":"<a> & b \u009b31m\u202e","session_id":"s1","provider":"p","model":"m-2","stop_reason":"complete","turns":2,"usage":` + usage +
-				`,"cost_usd":0.5,"duration_ms":0,"denied":[{"tool":"bash","object":"rm x","reason":"no","rule":"bash(rm x)","nobody":true}],"effects":{"created":1,"modified":2,"deleted":0,"outside":["git push"],"network":["example.org"]},"sandbox":"none","stdin":"none","exit_code":0,` +
+				`,"cost_usd":0.5,"duration_ms":0,"denied":[{"tool":"bash","object":"rm x","reason":"no","rule":"bash(rm x)","nobody":true}],"effects":{"created":1,"modified":2,"deleted":0,"outside":["git push"],"network":["example.org"],"networked":[]},"sandbox":"none","stdin":"none","exit_code":0,` +
 				`"requests":[{"id":"r","model":"m-2","usage":` + usage +
 				`,"cost_usd":null,"ms":0,"tries":1}],"error":null}`},
 	} {

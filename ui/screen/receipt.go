@@ -75,7 +75,7 @@ func (lay *layout) receiptParts(info StatusInfo) (parts []part) {
 		return []part{{text, dim}}
 	}
 	u, r, done := info.Usage, info.Reach, cmp.Or(info.Outcome, OutcomeDone) == OutcomeDone
-	if done && u.Total() == 0 && r.Changed() == 0 && len(r.Outside)+len(r.Network) == 0 && info.CostUSD == nil {
+	if done && u.Total() == 0 && r.Changed() == 0 && len(r.Outside)+len(r.Network)+len(r.Networked) == 0 && info.CostUSD == nil {
 		return nil
 	}
 	switch changed := changedFiles(r); {
@@ -86,13 +86,19 @@ func (lay *layout) receiptParts(info StatusInfo) (parts []part) {
 	default:
 		small(changed)
 	}
-	if len(r.Outside) > 0 {
+	network := slices.Concat(r.Network, r.Networked)
+	switch {
+	case len(r.Outside) > 0 && info.NoWalls:
+		parts = append(parts, part{lay.few("not confined: ", r.Outside), askStyle})
+	case len(r.Outside) > 0:
 		parts = append(parts, part{lay.few("left the sandbox: ", r.Outside), askStyle})
-	} else {
+	case info.NoWalls:
+		small("no sandbox")
+	case len(r.Networked) == 0:
 		small("nothing left the sandbox")
 	}
-	if len(r.Network) > 0 {
-		parts = append(parts, part{lay.few("network: ", r.Network), askStyle})
+	if len(network) > 0 {
+		parts = append(parts, part{lay.few("network: ", network), askStyle})
 	}
 	full := lay.opt.Status == StatusFull
 	if u.Total() > 0 {

@@ -17,7 +17,8 @@ func TestTheReceipt(t *testing.T) {
 	cost := 0.06
 	whole := StatusInfo{Usage: provider.Usage{Input: 18200, Output: 412}, CostUSD: &cost, Elapsed: 38 * time.Second,
 		Context: 9, Reach: agent.Reach{Modified: 2, Deleted: 1}}
-	outside, failed, talk := whole, whole, whole
+	outside, failed, talk, networked, loose := whole, whole, whole, whole, whole
+	networked.Reach.Networked, loose.NoWalls = []string{"npm ci"}, true
 	outside.Reach = agent.Reach{Created: 1, Outside: []string{"git push",
 		"npm ci --foreground-scripts --no-audit --no-fund", "x"}, Network: []string{"packages.example"}}
 	failed.Outcome, talk.Reach = OutcomeFailed, agent.Reach{}
@@ -42,6 +43,10 @@ func TestTheReceipt(t *testing.T) {
 		{"nocolor", 200, "", failed,
 			"── failed; what stays: 2 files changed, 1 deleted · nothing left the sandbox · $0.06 · 38 s" +
 				" · context 9 % · /undo\n"},
+		{"nocolor", 200, "", networked,
+			"── 2 files changed, 1 deleted · network: npm ci · $0.06 · 38 s · context 9 % · /undo\n"},
+		{"nocolor", 200, "", loose,
+			"── 2 files changed, 1 deleted · no sandbox · $0.06 · 38 s · context 9 % · /undo\n"},
 		{"nocolor", 200, "", talk, "── nothing changed · nothing left the sandbox · $0.06 · 38 s · context 9 %\n"},
 		{"nocolor", 200, StatusFull, talk,
 			"── nothing changed · nothing left the sandbox · $0.06 · 18.2k in · 412 out · 38 s · context 9 %\n"},
