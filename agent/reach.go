@@ -13,7 +13,8 @@ import (
 func (c *calls) reached(r ran) {
 	a, reach := r.call.Access, &c.response.Reach
 	name := c.session.masked(firstLine(a.Command))
-	confined, networked := r.confined != nil, c.session.opt.Policy.Confinement.Network
+	policy := c.judging(r.decided)
+	confined, networked := r.confined != nil, policy.Confinement.Network
 	if a.Kind == tool.KindServer {
 		name = a.Verb + " " + c.session.masked(firstLine(a.Object))
 		confined, networked = confined || c.servers.runs(a.Server), true

@@ -301,7 +301,8 @@ func (t *turn) conclude(call string) (effect *provider.Effect, err error) {
 	t.response.Denied = append(t.response.Denied, w.denied...)
 	t.response.Answered = append(t.response.Answered, w.answered...)
 	t.response.Background = append(t.response.Background, w.ended...)
-	t.response.Reach.reached(w.reach)
+	reach := &t.response.Reach
+	reach.reached(w.reach)
 	if len(w.files) > 0 {
 		effect = &provider.Effect{Files: t.session.namesOf(w.files)}
 	}

@@ -69,12 +69,13 @@ var commandHints = strings.NewReplacer("--model", "/model", "--provider", "/prov
 	"or /debug on to see")
 
 func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took time.Duration) {
-	info := screen.StatusInfo{Outcome: outcome, Elapsed: took, Context: -1,
-		NoWalls: !t.opt.Agent.Policy().Confinement.Sandbox}
+	a := t.opt.Agent
+	can := a.Policy().Confinement
+	info := screen.StatusInfo{Outcome: outcome, Elapsed: took, Context: -1, NoWalls: !can.Sandbox}
 	if r != nil {
 		info.Model, info.Usage, info.CostUSD, info.Reach = r.Model, r.Usage, r.CostUSD, r.Reach
 	}
-	if c := t.opt.Agent.Context(); c.Budget > 0 {
+	if c := a.Context(); c.Budget > 0 {
 		info.Context = c.Used * 100 / c.Budget
 	}
 	info.Line = t.statusLine(info)

@@ -100,7 +100,8 @@ var results = []string{"", "", "the answer, or after an error the part that arri
 // effects are the meanings of the fields of agent.Reach.
 var effects = []string{"files that are new, by the undo journal; 0 without one", "files that changed", "files that are gone",
 	"calls that ran outside the sandbox, each once", "hosts that web tools tried to reach, each once",
-	"calls that ran in the sandbox with the network, each once: tools of MCP servers, and commands where the system cannot keep them from it"}
+	"calls that ran in the sandbox with the network, each once: tools of MCP servers, " +
+		"and commands where the system cannot keep them from it"}
 
 // Descriptions that several objects share.
 const (

@@ -305,7 +305,7 @@ func (lay *layout) notice(text string) string {
 	if !strings.Contains(text, "\n") {
 		return lay.said(markBegun, line(text))
 	}
-	return lay.behind(markBegun, lay.prose(text, lay.before("note: ")))
+	return lay.led(markBegun, "", lay.prose(text, lay.before("note: ")))
 }
 
 // note is one line of status.
@@ -318,7 +318,7 @@ func (lay *layout) note(text string) string {
 
 // said is one line of status behind a mark, where lines have marks.
 func (lay *layout) said(m mark, text string) string {
-	return lay.behind(m, lay.note(text))
+	return lay.led(m, "", lay.note(text))
 }
 
 const spokenAnswer = "artoo: "

@@ -160,7 +160,7 @@ func keptOrNot(q agent.Question, a agent.Answer) string {
 // else can look like it.
 func (lay *layout) decidedLine(text string, m mark) string {
 	if lay.rich() {
-		return lay.led(m, lay.body(), text)
+		return lay.below(m, text)
 	}
 	rows := lay.wrap(lay.words(text, strings.TrimRight(text, ".")+"."), approve, lay.before(""))
 	return string(ours) + lay.ink(bold).Sprint(approve) + lay.painted(rows[len(approve):], m.text())

@@ -22,17 +22,11 @@ func (b *asking) change(q Approval) {
 		}
 		return
 	}
-	size, head, apart := s.size(a.Added, a.Removed), s.begun(verb, ""), "\n"
-	if s.rich() {
-		apart = ""
-	}
+	size, head, apart := s.size(a.Added, a.Removed), s.begun(verb, ""), byLook(s, "", "\n")
 	switch {
 	case b.cut && aligned(head+path)+2+aligned(size) < s.width():
-		text := callText{mark: markBegun, verb: verb, object: path, result: size, look: pathStyle, edge: rightEdge}
-		if s.rich() {
-			text.edge = 0
-		}
-		b.WriteString(s.row(text) + "\n" + apart)
+		b.WriteString(s.row(callText{mark: markBegun, verb: verb, object: path, result: size, look: pathStyle,
+			edge: byLook(s, 0, rightEdge)}) + "\n" + apart)
 	case b.cut:
 		b.WriteString(b.dimmed(s.wrap(path+"  "+size, head, s.body()), verb) + apart)
 	default:

@@ -240,7 +240,7 @@ func (lay *layout) ranLine(c agent.Call, result string, m mark) string {
 	case lay.opt.Profile == Spoken:
 		return lay.spokenCall(c, result, true)
 	case lay.rich():
-		return lay.led(m, lay.body(), result)
+		return lay.below(m, result)
 	}
 	return lay.row(callText{mark: m, verb: callVerb(c), result: result}) + "\n"
 }

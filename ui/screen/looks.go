@@ -37,6 +37,14 @@ func (m mark) text() style {
 
 func (lay *layout) rich() bool { return lay.opt.Profile == Rich }
 
+// byLook is its first value on a rich terminal, else the other one.
+func byLook[T any](lay *layout, rich, other T) T {
+	if lay.rich() {
+		return rich
+	}
+	return other
+}
+
 // lead is a mark with the space behind it, or the margin where lines have no marks.
 func (lay *layout) lead(m mark) string {
 	if !lay.rich() || m == unmarkedLine {
@@ -54,28 +62,23 @@ func (lay *layout) inked(m mark) string {
 	return lay.ink(m.ink).Sprint(strings.TrimSuffix(lead, " ")) + " "
 }
 
-// led makes whole rows of a line behind a mark.
-func (lay *layout) led(m mark, before, text string) string {
-	first := before + lay.lead(m)
-	rows := lay.wrap(text, first, before+margin)
-	return before + lay.inked(m) + lay.painted(rows[len(first):], m.text())
-}
-
-// behind puts a mark in the place of the margin of whole rows, where lines have marks.
-func (lay *layout) behind(m mark, rows string) string {
+// led puts a mark in the place of the margin of whole rows, which begin behind an indent, where lines have marks.
+func (lay *layout) led(m mark, before, rows string) string {
 	if !lay.rich() || rows == "" {
 		return rows
 	}
-	return lay.inked(m) + lay.painted(strings.TrimPrefix(rows, margin), m.text())
+	return before + lay.inked(m) + lay.painted(strings.TrimPrefix(rows, before+margin), m.text())
+}
+
+// below is led for a line that belongs to a call.
+func (lay *layout) below(m mark, text string) string {
+	indent := lay.body() + margin
+	return lay.led(m, lay.body(), lay.wrap(text, indent, indent))
 }
 
 // size is how many lines a change adds and removes.
 func (lay *layout) size(added, removed int) string {
-	minus := "-"
-	if lay.rich() {
-		minus = lay.glyph("\u2212", "-")
-	}
-	return fmt.Sprintf("+%d %s%d", added, minus, removed)
+	return fmt.Sprintf("+%d %s%d", added, byLook(lay, lay.glyph("\u2212", "-"), "-"), removed)
 }
 
 // warned are the rows of a warning.
@@ -83,16 +86,11 @@ func (lay *layout) warned(text string) string {
 	if !lay.rich() {
 		return lay.notice("warning: " + text)
 	}
-	return lay.behind(markWarn, lay.prose(strings.TrimSpace(text), margin))
+	return lay.led(markWarn, "", lay.prose(strings.TrimSpace(text), margin))
 }
 
 // column is where the object of a call begins, and the rows that belong to it.
-func (lay *layout) column() int {
-	if lay.rich() {
-		return 8
-	}
-	return 10
-}
+func (lay *layout) column() int { return byLook(lay, 8, 10) }
 
 // body is the indent of the rows that belong to a call.
 func (lay *layout) body() string { return strings.Repeat(" ", lay.column()) }
@@ -104,11 +102,7 @@ func (lay *layout) head(m mark, verb string) string {
 }
 
 func (lay *layout) styledHead(m mark, verb string) string {
-	lead, weight := lay.lead(m), dim
-	if lay.rich() {
-		weight = bold
-	}
-	return lay.inked(m) + lay.ink(weight).Sprint(verb) + lay.head(m, verb)[len(lead+verb):]
+	return lay.inked(m) + lay.ink(byLook(lay, bold, dim)).Sprint(verb) + lay.head(m, verb)[len(lay.lead(m)+verb):]
 }
 
 // aligned is the width of a text with two cells for each character whose width terminals disagree about.
@@ -187,19 +181,11 @@ func (lay *layout) dressed(prompt string) string {
 
 // counted are the numbers of changes.
 func (lay *layout) counted(e permission.Effects) string {
-	if lay.rich() {
-		return strings.TrimPrefix(e.Summary(), "files: ")
-	}
-	return e.Summary()
+	return byLook(lay, strings.TrimPrefix(e.Summary(), "files: "), e.Summary())
 }
 
 // keep is the verb of the question about changes.
-func (lay *layout) keep() string {
-	if lay.rich() {
-		return "keep"
-	}
-	return "apply"
-}
+func (lay *layout) keep() string { return byLook(lay, "keep", "apply") }
 
 // answerWords are the answers as a wide terminal shows them. Those that a question has less often stand behind ? only.
 func answerWords(q Confirmation) string {

@@ -285,10 +285,7 @@ func (b *asking) server(q Approval) {
 // said again below where the first row has moved up.
 func (b *asking) effects(q Approval) {
 	e, began := q.Effects, strings.Count(b.String(), "\n")
-	head := "ran in a throwaway copy; it would change " + e.Summary()
-	if b.lay.rich() {
-		head = "ran in a throwaway copy; it would change:"
-	}
+	head := "ran in a throwaway copy; it would change" + byLook(b.lay, ":", " "+e.Summary())
 	if e.There {
 		head = "ran in the sandbox, on the project itself; n moves away the files that programs run automatically"
 	}
@@ -403,7 +400,7 @@ func (s *Screen) Choice(q agent.Question) string {
 	s.do(func(t *transcript) {
 		t.beginAsking()
 		Approval{q}.begin(t)
-		text := s.layout.behind(markAsk, s.layout.prose(q.Text, s.layout.before("question: ")))
+		text := s.layout.led(markAsk, "", s.layout.prose(q.Text, s.layout.before("question: ")))
 		if t.must(text + s.layout.numbered(q.Choices)); s.layout.rich() {
 			t.lastRun = q.Call.ID
 		}

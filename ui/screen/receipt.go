@@ -75,7 +75,8 @@ func (lay *layout) receiptParts(info StatusInfo) (parts []part) {
 		return []part{{text, dim}}
 	}
 	u, r, done := info.Usage, info.Reach, cmp.Or(info.Outcome, OutcomeDone) == OutcomeDone
-	if done && u.Total() == 0 && r.Changed() == 0 && len(r.Outside)+len(r.Network)+len(r.Networked) == 0 && info.CostUSD == nil {
+	network := slices.Concat(r.Network, r.Networked)
+	if done && u.Total() == 0 && r.Changed() == 0 && len(r.Outside)+len(network) == 0 && info.CostUSD == nil {
 		return nil
 	}
 	switch changed := changedFiles(r); {
@@ -86,7 +87,6 @@ func (lay *layout) receiptParts(info StatusInfo) (parts []part) {
 	default:
 		small(changed)
 	}
-	network := slices.Concat(r.Network, r.Networked)
 	switch {
 	case len(r.Outside) > 0 && info.NoWalls:
 		parts = append(parts, part{lay.few("not confined: ", r.Outside), askStyle})

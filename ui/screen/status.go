@@ -43,7 +43,8 @@ type StatusInfo struct {
 	// when it is not known.
 	Context int
 	Reach   agent.Reach
-	NoWalls bool   // nothing confines commands
+	// NoWalls says that nothing confines commands.
+	NoWalls bool
 	Line    string // the output of the user's status command, shown in place of all but the outcome; may be ""
 }
 

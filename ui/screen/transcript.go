@@ -83,7 +83,7 @@ func (s *Screen) noted(m mark, text string) {
 		if t.last == banner {
 			defer func() { t.last = banner }()
 		}
-		t.aside(s.layout.behind(m, s.layout.prose(text, s.layout.before("note: "))))
+		t.aside(s.layout.led(m, "", s.layout.prose(text, s.layout.before("note: "))))
 	})
 }
 
