@@ -88,7 +88,8 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 		case ctx.Err() != nil:
 			return g, ctx.Err()
 		case err != nil: // The line's other changes do not depend on it.
-			g.rows = append(g.rows, permission.GitRow{Class: permission.Forbidden, Text: text.FirstLine(err.Error())})
+			g.rows = append(g.rows, permission.GitRow{Class: permission.Forbidden,
+				Text: text.FirstLine(err.Error()), Object: "git's data"})
 		default:
 			g.views = append(g.views, view)
 			if !view.Removed() {
@@ -161,8 +162,8 @@ func (g *gitEffects) note(root, top string, effects repo.Effects, removed []sand
 			if len(row.Files) > 0 && (row.Kind == repo.Commit || row.Kind == repo.Stash) {
 				row.Text += ": " + text.UpTo(mostNamed, row.Files)
 			}
-			g.rows = append(g.rows, permission.GitRow{Class: group.class, Text: in + row.Text, Diff: row.Diff,
-				Left: row.Left, Stops: row.Stops, Files: removed})
+			g.rows = append(g.rows, permission.GitRow{Class: group.class, Text: in + row.Text, Object: in + row.Object,
+				Diff: row.Diff, Left: row.Left, Stops: row.Stops, Files: removed})
 		}
 	}
 }

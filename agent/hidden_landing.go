@@ -60,8 +60,9 @@ func (g *gitEffects) bring(top string, found map[string]repo.Version, hidden, gu
 		if change.Kind != sandbox.Deleted && guarded(path) {
 			class = permission.Guarded
 		}
-		changes := append(g.hiddenAbove(top, path, hidden), change)
-		g.rows = append(g.rows, permission.GitRow{Class: class, Text: shown([]string{path})[0] + ", which is hidden here: " + does, Files: changes})
+		changes, name := append(g.hiddenAbove(top, path, hidden), change), shown([]string{path})[0]
+		g.rows = append(g.rows, permission.GitRow{Class: class,
+			Text: name + ", which is hidden here: " + does, Object: name, Files: changes})
 	}
 }
 

@@ -337,7 +337,8 @@ func discardOf(r ran, j permission.Judgement, why string, nobody bool) (d *Denia
 	said = "changes discarded" + because(why)
 	step := ""
 	if without := j.Without; len(without) > 0 && (nobody || j.Verdict == permission.Refuse) {
-		step = "; nothing was kept: repeat it without " + text.UpTo(mostNamed, without) + ", and the rest is applied"
+		step = "; nothing was kept: repeat it without changing " + text.UpTo(mostNamed, without) +
+			", and the rest is applied"
 	}
 	denial := r.denial(said+" ("+j.Effects.Summary()+")"+step, nobody)
 	denial.Rule, denial.Changes = j.Rule, rows

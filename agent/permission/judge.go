@@ -38,9 +38,9 @@ type Facts struct {
 
 // GitRow is one thing that a line changed in a repository, as git sees it.
 type GitRow struct {
-	Class Class
-	Text  string // one line for people
-	Diff  string // shown where a commit differs from the work tree; may be ""
+	Class        Class
+	Text, Object string // one line for people; the file, ref or setting that changed
+	Diff         string // shown where a commit differs from the work tree; may be ""
 	// Left means that a yes leaves it out. Stops means that nothing of the line may land then.
 	Left, Stops bool
 	// Files are those of a removed repository, which this change represents: they land with it.
@@ -81,7 +81,7 @@ func (p *Policy) Judge(ctx context.Context, d Decision, changes []sandbox.Change
 		sort.add(w.add(c), false, below(p.Root, c.Path))
 	}
 	for _, row := range facts.Git {
-		sort.add(w.addGit(row), row.Stops, row.Text)
+		sort.add(w.addGit(row), row.Stops, row.Object)
 	}
 	if j.Class = sort.strictest; !sort.others {
 		sort.stop = nil
@@ -121,7 +121,7 @@ func (s *sorted) add(class Class, stops bool, name string) {
 	s.strictest = max(s.strictest, class)
 	switch {
 	case stops || class > s.lands:
-		s.stop = append(s.stop, name)
+		s.stop = append(slices.DeleteFunc(s.stop, func(other string) bool { return other == name }), name)
 	case class >= Content:
 		s.others = true
 	}

@@ -101,7 +101,7 @@ func (h *hiddenJudge) path(ctx context.Context, path string) (why string) {
 		} else if !moved || !plain {
 			return "" // The line's own file never lands.
 		}
-	case plain, before.entries == "", h.tree[path].entries != before.entries, h.treeNow[path].entries != "", h.resets():
+	case plain, !moved, before.entries == "", h.tree[path].entries != before.entries, h.resets():
 		return "" // The change leaves the files alone.
 	}
 	return h.bring(ctx, path, idOf(before), to, mode)

@@ -43,6 +43,7 @@ func TestGitKeepsTrackedFilesThatAnyLineCannotSee(t *testing.T) {
 		{"git switch -q other; git merge -q near -m m", "A=2 B=2", conflict},
 		{"git switch -q other; git merge -q --no-commit near", "A=2 B=2M", conflict},
 		{"git switch -q other; git merge -q clash", refused, refused},
+		{"git merge -q --no-commit --no-ff none", "-D", conflict},
 		{"git switch -q near; git rebase -q other", "A=2 B=2", conflict},
 		{"git cherry-pick other; git revert --no-edit HEAD", same, "U M"},
 		{"git switch -q near; git cherry-pick other", "A=2 B=2", conflict},

@@ -156,7 +156,8 @@ func (a *app) notes() []string {
 	}
 	tracked := ""
 	if files := a.agent.HiddenTracked(longestHidden); len(files) > 0 {
-		tracked = "hidden, and tracked by git: " + text.UpTo(3, files) + "; what was committed of them can be read"
+		tracked = "hidden, and tracked by git: " + text.UpTo(3, files) +
+			"; what was staged or committed of them can be read"
 	}
 	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.workspace.unconfinedNote(), tracked}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
