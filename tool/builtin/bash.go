@@ -79,33 +79,17 @@ func (s commandShell) description() string {
 	if !s.isBash() {
 		how, warning = "sh -c", " There is no bash here: write POSIX sh."
 	}
+	// A command that only reads does not go on, where nothing watches it in the background. What confines commands
+	// stands with the rights in the prompt.
+	reading := map[bool]string{true: " (a read-only one is stopped)"}[s.Confined]
 	return "Run a command with " + how + ": output (stdout and stderr together) and exit status." + warning +
 		" Each call is a new shell: directories and variables do not carry over; use cwd." +
 		" No input, no terminal: pass flags such as -y; no editors, pagers or prompts." +
 		" Processes started with & end with the call (a server and its client fit into one): else use background, without &. A command is stopped after" +
 		" its timeout; without one it continues in the background after " +
-		trimNumber(cmp.Or(max(s.Timeout, 0), defaultShellTimeout).Seconds()) + "s" + s.exceptReading() + "." +
-		" Use read, grep, glob and edit rather than cat, grep, find and sed." + s.limits()
-}
-
-// exceptReading adds the commands that do not go on: where they only read, nothing watches them in the background.
-func (s commandShell) exceptReading() string {
-	if !s.Confined {
-		return ""
-	}
-	return " (a read-only one is stopped)"
-}
-
-// limits describes for the model the limits of a confined command.
-func (s commandShell) limits() string {
-	if !s.Confined {
-		return ""
-	}
-	text := " Commands run confined: the project and a temporary directory, no home, no network except loopback."
-	if s.Ask {
-		text += " A call with unconfined and a reason asks the user for more."
-	}
-	return text
+		trimNumber(cmp.Or(max(s.Timeout, 0), defaultShellTimeout).Seconds()) + "s" + reading + "." +
+		" Use read, grep, glob and edit rather than cat, grep, find and sed." +
+		map[bool]string{true: " A call with unconfined and a reason asks the user for more."}[s.unconfines()]
 }
 
 func (s commandShell) args(command string) []string {

@@ -22,8 +22,10 @@ type TrustQuestion struct {
 func (q TrustQuestion) show(b *asking) {
 	switch {
 	case q.Run:
-		b.remark("its own programs (builds, tests, scripts) will run in the sandbox without a question, in later versions too")
-		b.remark("the sandbox has no network except loopback, no keys and no home; their changes are still judged")
+		b.remark("its own programs (builds, tests, scripts) will run without a question where namespaces confine them, " +
+			"in later versions too")
+		b.remark("there they have no network except loopback, no keys, no home; on a layer their changes " +
+			"are still judged")
 		return
 	case !b.cut:
 		b.rows(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Code))
