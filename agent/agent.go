@@ -160,9 +160,7 @@ func New(opt Options) (*Agent, error) {
 			opt.Policy.Root, opt.Policy.Dir = w.Project.Root, w.Project.Dir
 		}
 	}
-	if opt.Policy.Seen == nil {
-		opt.Policy.Seen = &permission.Seen{}
-	}
+	opt.Policy.Seen = cmp.Or(opt.Policy.Seen, &permission.Seen{})
 	hooks, err := newHooks(opt.Hooks)
 	if err != nil {
 		return nil, err
@@ -180,7 +178,9 @@ func New(opt Options) (*Agent, error) {
 }
 
 func newAgent(s *session, spent *spending) *Agent {
-	a := &Agent{session: s, keeper: &keeper{session: s, approved: new(madeFiles)}, background: &backgroundCalls{}, spent: spent, modes: modesOf{start: s.opt.Policy.Mode}}
+	policy := s.opt.Policy
+	a := &Agent{session: s, keeper: &keeper{session: s, approved: new(madeFiles)}, spent: spent,
+		background: &backgroundCalls{seen: policy.Seen}, modes: modesOf{start: policy.Mode}}
 	s.setModel(s.opt.Model)
 	s.beginBackground()
 	return a

@@ -37,7 +37,7 @@ func (c *calls) ask(ctx context.Context, d decided, again bool) (a approved, edi
 		return a, nil, over
 	}
 	if agreed {
-		c.session.opt.Policy.Seen.Yes(d.decision)
+		c.session.opt.Policy.Yes(d.decision)
 		return a, nil, nil
 	}
 	if !again {
@@ -62,7 +62,7 @@ func (c *calls) ask(ctx context.Context, d decided, again bool) (a approved, edi
 		case answer.Verdict == No:
 			over = c.deny(d, answer.Reason, false)
 		case answer.Verdict == Yes:
-			c.session.opt.Policy.Seen.Yes(d.decision)
+			c.session.opt.Policy.Yes(d.decision)
 		case !c.remember(d, answer):
 			continue
 		}

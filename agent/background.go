@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"artoo/agent/permission"
 	"artoo/tool/journal"
 )
 
@@ -11,6 +12,7 @@ import (
 type backgroundCalls struct {
 	mu    sync.Mutex
 	calls []*backgroundCall
+	seen  *permission.Seen
 
 	watches   sync.WaitGroup // Watches end with the background commands that they look after.
 	abandoned sync.WaitGroup // calls that run, or were given up and are still being killed
@@ -27,6 +29,14 @@ func (l *backgroundCalls) add(r ran) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls = append(l.calls, &backgroundCall{ran: r})
+	l.note(r, 1)
+}
+
+// note notes that a command begins, or has ended. What one on a layer does comes when it lands.
+func (l *backgroundCalls) note(r ran, by int32) {
+	if r.decision.Place != permission.PlaceLayer {
+		l.seen.Goes(by)
+	}
 }
 
 // drop removes a command that goes on as another call.
@@ -34,6 +44,7 @@ func (l *backgroundCalls) drop(b *backgroundCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls = slices.DeleteFunc(l.calls, func(other *backgroundCall) bool { return other == b })
+	l.note(b.ran, -1)
 }
 
 func (l *backgroundCalls) confines(line string) bool {
@@ -49,6 +60,7 @@ func (l *backgroundCalls) ended() (calls []*backgroundCall) {
 	l.calls = slices.DeleteFunc(l.calls, func(b *backgroundCall) bool {
 		if !b.Job.Runs() {
 			calls = append(calls, b)
+			l.note(b.ran, -1)
 			return true
 		}
 		return false

@@ -25,6 +25,13 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 	return p.decideFile(name, access)
 }
 
+// Yes notes the user's yes to a call.
+func (p *Policy) Yes(d Decision) {
+	if d.Has(FilesChanged) {
+		p.Seen.renew(d.Rule)
+	}
+}
+
 // decideFile decides over a call on files or hosts.
 func (p *Policy) decideFile(name string, access tool.Access) Decision {
 	reads := access.Kind == tool.KindRead || access.Kind == tool.KindNone || access.Kind == tool.KindServer &&
@@ -186,7 +193,7 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 		return d
 	case leaves && !decided, always != nil && keep == nil && (r == nil || !r.is(l.text)):
 		return d.because(Ask, append(always, outside...)...)
-	case leaves && !p.closed(l) && p.Seen.stale(*r):
+	case leaves && !p.closed(l) && p.Seen.stale(r.String(), r.Origin):
 		return d.because(Ask, append([]Reason{{Code: FilesChanged, Rule: r.String()}}, append(always,
 			outside...)...)...)
 	case leaves && r.is(l.text):

@@ -60,8 +60,8 @@ func (p *Policy) obeysAsThen(r Rule) bool {
 	return obeyed != nil && !slices.ContainsFunc(obeyed, func(at string) bool { return contentOf(at) != r.bound[at] })
 }
 
-// coversAlone reports whether a rule covers the only command of a line. A * in the rule never stands for an option, and
-// in a command of git's only for a configured remote and refs.
+// coversAlone reports whether a rule covers the only command of a line. A * in the rule never stands for an option or
+// for a setting (make's SHELL=x runs x), and in a command of git's only for a configured remote and refs.
 func (p *Policy) coversAlone(r Rule, l parsed) bool {
 	if l.problem != "" || len(l.parts) != 1 || l.dir != p.Root && l.dir != p.Dir {
 		return false
@@ -71,8 +71,9 @@ func (p *Policy) coversAlone(r Rule, l parsed) bool {
 		return false
 	}
 	free := s.Words[len(r.fixedWords()):]
-	return !slices.ContainsFunc(free, func(w line.Word) bool { return !w.Known || w.Glob || line.IsOption(w.Text) }) &&
-		(s.Base() != "git" || p.namesRefs(line.Texts(free)))
+	return !slices.ContainsFunc(free, func(w line.Word) bool {
+		return !w.Known || w.Glob || line.IsOption(w.Text) || strings.Contains(w.Text, "=")
+	}) && (s.Base() != "git" || p.namesRefs(line.Texts(free)))
 }
 
 // fed reports whether the line gives a command a text or a file to read, which may say what it does.

@@ -50,6 +50,20 @@ func TestAWrittenRuleForOutsideHoldsForItsCommandAlone(t *testing.T) {
 	}
 }
 
+// A * of a written rule stands for no setting of the command, by which it may run anything.
+func TestAWrittenRuleForOutsideGivesNoSettings(t *testing.T) {
+	t.Parallel()
+	root, p := outsidePolicy(t, "bash!(make deploy *)")
+	for line, want := range map[string]Place{
+		"make deploy eu": PlaceHost, "make deploy SHELL=./x": PlaceLayer, "make deploy 'X:=$(shell x)'": PlaceLayer,
+		"make deploy eu 'X += x'": PlaceLayer, "make deploy eu X!=x": PlaceLayer,
+	} {
+		if d := decideIn(p, root, line); d.Place != want {
+			t.Errorf("%s: %v (%s), expected %v", line, d.Place, d.Reason(), want)
+		}
+	}
+}
+
 // The question names the commands that take a line of several outside.
 func TestAQuestionNamesTheCommandsThatLeave(t *testing.T) {
 	t.Parallel()
@@ -83,7 +97,7 @@ func TestARuleForAnOpenLineAsksOnceAfterAChange(t *testing.T) {
 	if d.Narrow != "" || !d.Has(FilesChanged) {
 		t.Errorf("%+v", d)
 	}
-	p.Seen.Yes(d)
+	p.Yes(d)
 	is("make deploy", Run)
 	p.ForSubAgent().Seen.Change()
 	is("make deploy", Ask)
@@ -255,9 +269,9 @@ A rule ` + "`bash!(…)`" + ` that you write applies
 
 - if the command is the whole line and reads no file or text by redirection, in the project's root or where you started artoo; for git, in the project's
   own repository;
-- without further options: its ` + "`:*` and `*`" + ` match no word that begins with ` + "`-`" + `, and in git's commands only configured remotes and refs of the project;
-- to an open line until artoo or its commands change a file, in this session or an earlier one that is kept; then artoo asks once in each session. A
-  rule given by a flag starts afresh with each run.
+- without further options: its ` + "`:*` and `*`" + ` match no word that begins with ` + "`-`" + ` or has a ` + "`=`" + `, and in git's commands only configured remotes and refs of the project;
+- to an open line until artoo or its commands change a file, in this session or an earlier one that is kept; then artoo asks once in each session, and
+  each time while a background command runs. A rule given by a flag starts afresh with each run.
 
 A rule that is the whole line, ` + "`bash!(cd deploy && make push)`" + `, covers exactly this line. Commands that throw work away (` + "`git push --force`" + `) ask unless
 the rule names the option.

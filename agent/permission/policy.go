@@ -344,48 +344,6 @@ func (d Decision) by(v Verdict, code Code, r Rule) Decision {
 	return d.because(v, reason)
 }
 
-// Seen notes which rules for outside the user has said yes to since artoo or its lines last changed a file. A session
-// and its sub-agents share one; nil counts nothing as changed. Any goroutine may call its methods.
-type Seen struct {
-	// Earlier means that an earlier session changed files here: a rule that the user wrote before it is stale.
-	Earlier bool
-
-	mu      sync.Mutex
-	changes int
-	yes     map[string]int
-}
-
-// Change notes that artoo or a line of its changed files.
-func (s *Seen) Change() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.changes++
-}
-
-// Yes notes the user's yes to a call whose rule had become stale.
-func (s *Seen) Yes(d Decision) {
-	if s == nil || !d.Has(FilesChanged) {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.yes == nil {
-		s.yes = map[string]int{}
-	}
-	s.yes[d.Rule] = s.changes
-}
-
-func (s *Seen) stale(r Rule) bool {
-	if s == nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	then, said := s.yes[r.String()]
-	// A flag was given after the changes of earlier sessions.
-	return !said && s.Earlier && !strings.HasPrefix(r.Origin, "--") || then != s.changes
-}
-
 // Rule names a set of calls: a tool, or a tool and its input.
 //
 //	bash                     every command; bash(*) is the same
