@@ -21,7 +21,7 @@ func Holds(text string) bool {
 	return found
 }
 
-var connection = compiled(`(?i)(?:^|[;\s])(?:password|pwd|passwd|accountkey|sharedaccesskey|sharedsecret|secret|token|api_?key)\s*=\s*([^;\s]+)`)
+var connection = compiled(`(?i)(?:^|[;?&\s])(?:password|pwd|passwd|accountkey|sharedaccesskey|sharedsecret|secret|token|api_?key)\s*=\s*([^;&\s]+)`)
 
 // InVariable says whether the value of a variable holds a credential: a key by its shape, a password in an address or in
 // another connection string, or an address with a token in it, as web hooks are.

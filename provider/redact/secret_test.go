@@ -246,7 +246,8 @@ func TestAVariableHoldsACredentialByItsValue(t *testing.T) {
 	for _, secret := range []string{"Server=db;Database=x;User Id=sa;Password=S3cret!;", "host=db user=me password=hunter22", "AccountName=a;AccountKey=abc+/9==;EndpointSuffix=x",
 		"https://hooks.example/services/T00/B00/a1B2c3D4e5F6g7H8i9J0k1L2", "https://discord.example/api/webhooks/12/aB-3_cD4-eF5_gH6-iJ7_kL8", "sparse+https://x.example/?sig=0123456789abcdef0123456789",
 		"https://x.example/hook/0f8fad5b-d9cd-469f-a165-70873728950e", "https://api.example/bot1234:AAEhBOweik6ad6PsVgZKDE-x9/send", "https://x.example?access_token=abcdefghijklmnopqrstuvwx",
-		"redis://:hunter22@cache:6379/0"} {
+		"redis://:hunter22@cache:6379/0", "jdbc:postgresql://db/shop?user=u&password=hunter22",
+		"https://x.example/feed?token=hunter22"} {
 		if !InVariable(secret) {
 			t.Errorf("%s is no credential", secret)
 		}
