@@ -95,6 +95,7 @@ type ran struct {
 	made     *madeGuarded
 	// nowhere is why its command could not be started in its place, skipped why the tool never ran.
 	nowhere, skipped error
+	applied          Applied
 	// late says that the turn no longer waits for it, lost that none of its changes on a layer count.
 	late, lost bool
 }

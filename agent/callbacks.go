@@ -72,7 +72,15 @@ type CallResult struct {
 	Duration float64 // seconds it ran, 0 when it did not
 	File     string  // where the whole output is, when Text was cut
 	// Todo is the model's plan of a long task as the call set it; nil for other calls.
-	Todo []TodoItem
+	Todo    []TodoItem
+	Applied Applied
+}
+
+// Applied are the changes of a command that landed.
+type Applied struct {
+	// Effects is nil for none. Words are the part of the summary, or of the notice, that says the same.
+	Effects *permission.Effects
+	Words   string
 }
 
 // TodoItem is a step of the model's plan of a long task.
@@ -220,6 +228,8 @@ type Notice struct {
 	Input   *ToolInput      // set for NoticeInput
 	// Answered is set for NoticeAnswered.
 	Answered *Answered
+	// Applied is set where a background command has ended.
+	Applied Applied
 }
 
 // NoticeKind sorts notices for front ends that treat some differently.

@@ -232,7 +232,8 @@ func (c *calls) followUpBackground(ctx context.Context, servers bool) (said stri
 		err = cmp.Or(err, r.stop)
 		said += r.Text
 		if !told || r.Summary != "" {
-			c.cb.notice(NoticeInfo, fmt.Sprintf("background command %s has ended: %s%s", b.Job.ID, how, r.Summary))
+			text := fmt.Sprintf("background command %s has ended: %s%s", b.Job.ID, how, r.Summary)
+			c.cb.OnNotice(Notice{Kind: NoticeInfo, Text: text, Applied: r.applied})
 		}
 		if r.Job != nil && r.Job != b.Job {
 			c.background.add(r)

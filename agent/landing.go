@@ -267,7 +267,8 @@ func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
 		summary = "deleted " + text.UpTo(mostNamed, strings.Split(pathsOf(gone), ", ")) + "; " + summary
 	}
 	r.Text += "[its changes were applied: " + summary + "]\n"
-	r.Summary += ", applied: " + summary
+	r.applied = Applied{&a.Effects, ", applied: " + summary}
+	r.Summary += r.applied.Words
 	if len(report.Left) > 0 {
 		c.warn(r, "not applied: "+text.UpTo(mostNamed, journal.Named(report.Left)))
 	}

@@ -177,9 +177,6 @@ func (r *Trial) Judge(ctx context.Context) (err error) {
 // Changed reports whether anything would be kept.
 func (r *Trial) Changed() bool { return len(r.Effects.Apply) > 0 || r.Effects.Git > 0 }
 
-// Rows names the changes, one a row.
-func (r *Trial) Rows() []string { return r.Effects.Short() }
-
 // Keep applies all changes or, after an error, none, as one step of the journal. A file that was changed since is a
 // *Failure of KindConflict; Left of the report names it, and else build output and directories that stay as they are.
 func (r *Trial) Keep(ctx context.Context, what string) (journal.Report, error) {

@@ -97,6 +97,8 @@ func TestEachEffectHasOneRow(t *testing.T) {
 		{link, nil, []string{"runs automatically: hooks → .github/workflows (a link: " +
 			".github/workflows, which a build service runs or obeys)"}, "files: 1 linked"},
 		{change("notes", sandbox.Deleted, 0o644, 0o644), nil, []string{"deleted: notes"}, "files: 1 deleted"},
+		{append(change("d", sandbox.Deleted, fs.ModeDir|0o755, fs.ModeDir|0o755), change("d/a", sandbox.Deleted, 0o644,
+			0o644)...), nil, []string{"deleted: d/", "deleted: d/a"}, "files: 1 deleted, 1 directory deleted"},
 		{change("a.txt", sandbox.Mode, 0o755, 0o644), nil, []string{"executable now: a.txt"},
 			"files: 1 with other permissions"},
 		{append(change("d", sandbox.Created, fs.ModeDir|0o755, 0), change("e", sandbox.Created, fs.ModeDir|0o755,

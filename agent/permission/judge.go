@@ -182,12 +182,16 @@ func (w *weigher) add(c sandbox.Change) Class {
 	if asks == "" && w.output(c, name) {
 		c.Output = cmp.Or(resultsOf(name), path.Dir(filepath.ToSlash(name)))
 	}
+	counted := what
+	if what == Deleted && c.Mode.IsDir() {
+		counted = goneDirectory
+	}
 	e.Apply = append(e.Apply, c)
 	if c.Output != "" {
-		e.Built[what]++
+		e.Built[counted]++
 		return Output
 	}
-	e.Files[what]++
+	e.Files[counted]++
 	if w.ignored[c.Path] {
 		e.Ignored++
 	}
@@ -488,6 +492,7 @@ const (
 	Modified          What = "modified"
 	Created           What = "created"
 	NewDirectory      What = "new directory"
+	goneDirectory     What = "directory deleted"
 )
 
 // Effects are a line's changes on a layer. Paths below the project's root are relative to it.
@@ -513,13 +518,10 @@ type Counts map[What]int
 
 func (c Counts) String() string {
 	var parts []string
-	for _, what := range []What{Deleted, Created, Modified, Linked, OtherMode, NewDirectory, "changed"} {
-		n := c[what]
-		if n > 1 && what == NewDirectory {
-			what = "new directories"
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+	for _, what := range []What{Deleted, goneDirectory, Created, Modified, Linked, OtherMode, NewDirectory, "changed"} {
+		if n := c[what]; n > 0 {
+			words := strings.Replace(string(what), "directory", "directories", min(n-1, 1))
+			parts = append(parts, fmt.Sprintf("%d %s", n, words))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -550,8 +552,7 @@ func Matters() []What {
 // Others are the other kinds. Build output is only counted.
 func Others() []What { return []What{OfGit, Modified, Created, NewDirectory} }
 
-// Rows name the effects of some kinds, one a row. In short, more names than mostNames are
-// summed up by directory, where not each of a kind has to be seen.
+// Rows name effects, one a row. In short, more than MostNames are summed up by directory where not each has to be seen.
 func (e Effects) Rows(short bool, kinds ...What) (rows []string) {
 	names := 0
 	for _, what := range kinds {
@@ -633,8 +634,7 @@ func (e Effects) Summary() string {
 	return cmp.Or(strings.Join(all, "; "), "nothing that can be applied")
 }
 
-// resultDirs and resultNames are where builds put their output, for judging whether
-// ignored files are output; dependencyDirs hold installed packages.
+// Builds put output, which git ignores, into resultDirs and resultNames; dependencyDirs hold installed packages.
 const (
 	resultDirs = `dist build out target coverage .nyc_output htmlcov .next .nuxt .svelte-kit .output bin obj
 		cmake-build-debug cmake-build-release _build .dart_tool .vite storybook-static test-results playwright-report

@@ -114,7 +114,7 @@ func (c tryCommand) offerChanges(ctx context.Context, run *agent.Trial, command 
 		}
 		return false, nil
 	}
-	q := screen.TryQuestion{Command: command, Rows: run.Rows(), Diff: run.Diff}
+	q := screen.TryQuestion{Command: command, Effects: run.Effects, Diff: run.Diff}
 	yes, err := ui.ConfirmOnTTY(ctx, c.app.screen, q)
 	if err != nil || !yes {
 		return false, err

@@ -143,7 +143,10 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 // ended shows how a call ended: behind its object, or below its line where that stands right above.
 func (t *transcript) ended(run *running, r agent.CallResult) {
 	lay, call := t.layout, run.call
-	tail := run.unseen(r.Tail, t.lastRun)
+	tail, changed := run.unseen(r.Tail, t.lastRun), ""
+	if run.effects == nil {
+		r.Summary, changed = lay.applied(r.Summary, r.Applied)
+	}
 	// An error that begins with the object of the call need not repeat it.
 	text := strings.TrimPrefix(lay.ascii(result(r)), lay.object(call)+": ")
 	m := markFailed
@@ -171,7 +174,7 @@ func (t *transcript) ended(run *running, r agent.CallResult) {
 	if r.Status != agent.CallOK {
 		rows += lay.lastLines(tail, tailLines)
 	}
-	if rows != "" {
+	if rows += changed; rows != "" {
 		t.belongs(call, rows)
 	}
 }
@@ -218,10 +221,9 @@ func (s *Screen) OnNotice(n agent.Notice) {
 			t.holdEnds()
 			t.print(s.layout.said(markBegun, line(n.Text)))
 			t.work.hear(thinking, 0, s.opt.Now()) // the provider works on
-		case n.Kind == agent.NoticeWarning:
-			t.aside(s.layout.warned(n.Text))
 		default:
-			t.aside(s.layout.notice(n.Text))
+			text, rows := s.layout.applied(n.Text, n.Applied)
+			t.aside(s.layout.notice(either(n.Kind == agent.NoticeWarning, markWarn, markBegun), text) + rows)
 		}
 	})
 }
@@ -248,14 +250,12 @@ func (lay *layout) retryLine(n agent.Notice, tries int) string {
 	var text string
 	switch {
 	case n.Kind != agent.NoticeRetry && n.Text != "": // nothing failed
-		return lay.notice(n.Text)
+		return lay.notice(markBegun, n.Text)
 	case r.NewKey:
 		text = retryReason(r.Err) + ". Trying again with a new one"
 	default:
-		of := fmt.Sprintf(" of %d", r.Tries)
-		if r.Tries != tries {
-			of = "" // another fault allows another number: two would not agree
-		}
+		// Another fault allows another number: two would not agree.
+		of := either(r.Tries == tries, fmt.Sprintf(" of %d", r.Tries), "")
 		text = fmt.Sprintf("%s. Try %d%s in %s", retryReason(r.Err), r.Try, of, lay.spanWords(wholeWait(r.Wait)))
 		if lay.opt.ErrTTY {
 			text += ", Ctrl-C stops"
@@ -300,12 +300,12 @@ func retryReason(e *provider.Error) string {
 	return prefixed("the API failed", why) + status
 }
 
-func (lay *layout) notice(text string) string {
-	text = strings.TrimSpace(text)
+func (lay *layout) notice(m mark, text string) string {
+	text = either(m == markWarn && !lay.rich(), "warning: ", "") + strings.TrimSpace(text)
 	if !strings.Contains(text, "\n") {
-		return lay.said(markBegun, line(text))
+		return lay.said(m, line(text))
 	}
-	return lay.led(markBegun, "", lay.prose(text, lay.before("note: ")))
+	return lay.led(m, "", lay.prose(text, lay.before("note: ")))
 }
 
 // note is one line of status.

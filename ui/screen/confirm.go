@@ -107,13 +107,9 @@ func (t *transcript) knows(q Confirmation) bool {
 func (s *Screen) Confirmed(q YesNo, yes bool) {
 	s.do(func(t *transcript) {
 		t.endAsking()
-		m := markDone
-		if !yes {
-			m = markFailed
-		}
 		// What was undone shows a yes.
 		if _, undo := q.(UndoQuestion); !undo || !yes || !s.layout.rich() {
-			t.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes)), m))
+			t.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes)), either(yes, markDone, markFailed)))
 		}
 	})
 }

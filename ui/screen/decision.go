@@ -140,10 +140,7 @@ func by(a agent.Answer) string {
 // keptOrNot is the decision about a layer's changes. The call's result says that they were
 // applied.
 func keptOrNot(q agent.Question, a agent.Answer) string {
-	no := "no, changes discarded"
-	if q.Effects != nil && q.Effects.There {
-		no = "no"
-	}
+	no := either(q.Effects != nil && q.Effects.There, "no", "no, changes discarded")
 	switch a.Verdict {
 	case agent.Yes:
 		return "yes"
@@ -177,10 +174,8 @@ func (t *transcript) decide(text string, m mark) {
 
 // markOf is the mark of a decision.
 func markOf(a agent.Answer) mark {
-	if a.Verdict == agent.Yes || a.Verdict == agent.YesForSession || a.Verdict == agent.YesForever {
-		return markDone
-	}
-	return markFailed
+	yes := a.Verdict == agent.Yes || a.Verdict == agent.YesForSession || a.Verdict == agent.YesForever
+	return either(yes, markDone, markFailed)
 }
 
 // remark sets a hint apart from a rule, whose end must be clear.

@@ -22,11 +22,11 @@ func (b *asking) change(q Approval) {
 		}
 		return
 	}
-	size, head, apart := s.size(a.Added, a.Removed), s.begun(verb, ""), byLook(s, "", "\n")
+	size, head, apart := s.size(a.Added, a.Removed), s.begun(verb, ""), either(s.rich(), "", "\n")
 	switch {
 	case b.cut && aligned(head+path)+2+aligned(size) < s.width():
 		b.WriteString(s.row(callText{mark: markBegun, verb: verb, object: path, result: size, look: pathStyle,
-			edge: byLook(s, 0, rightEdge)}) + "\n" + apart)
+			edge: either(s.rich(), 0, rightEdge)}) + "\n" + apart)
 	case b.cut:
 		b.WriteString(b.dimmed(s.wrap(path+"  "+size, head, s.body()), verb) + apart)
 	default:

@@ -37,12 +37,12 @@ func (m mark) text() style {
 
 func (lay *layout) rich() bool { return lay.opt.Profile == Rich }
 
-// byLook is its first value on a rich terminal, else the other one.
-func byLook[T any](lay *layout, rich, other T) T {
-	if lay.rich() {
-		return rich
+// either is the first of two values where something holds, else the second.
+func either[T any](holds bool, first, second T) T {
+	if holds {
+		return first
 	}
-	return other
+	return second
 }
 
 // lead is a mark with the space behind it, or the margin where lines have no marks.
@@ -78,19 +78,11 @@ func (lay *layout) below(m mark, text string) string {
 
 // size is how many lines a change adds and removes.
 func (lay *layout) size(added, removed int) string {
-	return fmt.Sprintf("+%d %s%d", added, byLook(lay, lay.glyph("\u2212", "-"), "-"), removed)
-}
-
-// warned are the rows of a warning.
-func (lay *layout) warned(text string) string {
-	if !lay.rich() {
-		return lay.notice("warning: " + text)
-	}
-	return lay.led(markWarn, "", lay.prose(strings.TrimSpace(text), margin))
+	return fmt.Sprintf("+%d %s%d", added, either(lay.rich(), lay.glyph("\u2212", "-"), "-"), removed)
 }
 
 // column is where the object of a call begins, and the rows that belong to it.
-func (lay *layout) column() int { return byLook(lay, 8, 10) }
+func (lay *layout) column() int { return either(lay.rich(), 8, 10) }
 
 // body is the indent of the rows that belong to a call.
 func (lay *layout) body() string { return strings.Repeat(" ", lay.column()) }
@@ -102,7 +94,8 @@ func (lay *layout) head(m mark, verb string) string {
 }
 
 func (lay *layout) styledHead(m mark, verb string) string {
-	return lay.inked(m) + lay.ink(byLook(lay, bold, dim)).Sprint(verb) + lay.head(m, verb)[len(lay.lead(m)+verb):]
+	ink := lay.ink(either(lay.rich(), bold, dim))
+	return lay.inked(m) + ink.Sprint(verb) + lay.head(m, verb)[len(lay.lead(m)+verb):]
 }
 
 // aligned is the width of a text with two cells for each character whose width terminals disagree about.
@@ -116,7 +109,7 @@ type look struct {
 
 // looks are the styles of a prompt up to its answers.
 func (lay *layout) looks(prompt string) (looks []look) {
-	end := answersAt(prompt)
+	end := AnswersAt(prompt)
 	label := strings.TrimPrefix(prompt, lay.asks())
 	switch {
 	case isYou(prompt):
@@ -141,9 +134,7 @@ func modeStyle(mode string) style {
 }
 
 // AnswersAt is where the answers begin in the line that asks a question; 0 where it has none.
-func AnswersAt(prompt string) int { return answersAt(prompt) }
-
-func answersAt(prompt string) int {
+func AnswersAt(prompt string) int {
 	at := max(strings.LastIndex(prompt, "  [")+1, strings.LastIndex(prompt, "\n[")) + 1
 	if at > 1 {
 		return at
@@ -181,11 +172,11 @@ func (lay *layout) dressed(prompt string) string {
 
 // counted are the numbers of changes.
 func (lay *layout) counted(e permission.Effects) string {
-	return byLook(lay, strings.TrimPrefix(e.Summary(), "files: "), e.Summary())
+	return either(lay.rich(), strings.TrimPrefix(e.Summary(), "files: "), e.Summary())
 }
 
 // keep is the verb of the question about changes.
-func (lay *layout) keep() string { return byLook(lay, "keep", "apply") }
+func (lay *layout) keep() string { return either(lay.rich(), "keep", "apply") }
 
 // answerWords are the answers as a wide terminal shows them. Those that a question has less often stand behind ? only.
 func answerWords(q Confirmation) string {

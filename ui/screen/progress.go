@@ -89,10 +89,7 @@ const (
 )
 
 func (lay *layout) pace() time.Duration {
-	if lay.opt.SSH {
-		return time.Second
-	}
-	return 500 * time.Millisecond
+	return either(lay.opt.SSH, time.Second, 500*time.Millisecond)
 }
 
 const (

@@ -96,7 +96,7 @@ func (lay *layout) promptRows(text string) string {
 	if label += ":"; !ok {
 		label, rest, _ = strings.Cut(words, " ")
 	}
-	answers := len(words) - answersAt(words)
+	answers := len(words) - AnswersAt(words)
 	rows := lay.wrapWords(rest, label+" ", lay.indent(text), func(text string) int {
 		return promptWord(text, answers, lay.width()-1)
 	})

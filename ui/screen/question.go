@@ -285,7 +285,7 @@ func (b *asking) server(q Approval) {
 // said again below where the first row has moved up.
 func (b *asking) effects(q Approval) {
 	e, began := q.Effects, strings.Count(b.String(), "\n")
-	head := "ran in a throwaway copy; it would change" + byLook(b.lay, ":", " "+e.Summary())
+	head := "ran in a throwaway copy; it would change" + either(b.lay.rich(), ":", " "+e.Summary())
 	if e.There {
 		head = "ran in the sandbox, on the project itself; n moves away the files that programs run automatically"
 	}
@@ -335,6 +335,31 @@ func (b *asking) named(kinds []permission.What, e permission.Effects, diff strin
 		}
 	}
 	return text.String()
+}
+
+// did are the rows of all changes that a command made.
+func (b *asking) did(e permission.Effects, diff string) {
+	b.WriteString(b.named(append(permission.Matters(), permission.Others()...), e, diff))
+	if len(e.Built) > 0 {
+		b.remark("build output: " + e.Built.String())
+	}
+}
+
+// mostApplied is how many rows of applied changes stand below a call.
+const mostApplied = 10
+
+// applied takes the words for applied changes out of a text on a rich terminal, where rows say the same.
+func (lay *layout) applied(text string, a agent.Applied) (rest, rows string) {
+	if a.Effects == nil || !lay.rich() {
+		return text, ""
+	}
+	b := asking{lay: lay, cut: true}
+	b.did(*a.Effects, "")
+	all := strings.SplitAfter(b.String(), "\n")
+	if more := len(all) - 1 - mostApplied; more > 0 {
+		all = append(all[:mostApplied], lay.bodyLine(lay.ellipsis()+" "+texts.Count(more, "more row"), true))
+	}
+	return strings.Replace(text, a.Words, "", 1), strings.Join(all, "")
 }
 
 // changeLetters stand for what became of a path.

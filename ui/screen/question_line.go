@@ -36,10 +36,10 @@ func (lay *layout) endingSeen(q Confirmation) string {
 }
 
 // asks is the mark of a question.
-func (lay *layout) asks() string { return byLook(lay, lay.lead(markAsk), "") }
+func (lay *layout) asks() string { return either(lay.rich(), lay.lead(markAsk), "") }
 
 // usual is how many cells of a wide terminal the last line of a question takes.
-func (lay *layout) usual() int { return byLook(lay, proseWidth, usualWidth) }
+func (lay *layout) usual() int { return either(lay.rich(), proseWidth, usualWidth) }
 
 const (
 	// leastAsked is how many cells of an object a question's last line has room

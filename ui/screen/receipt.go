@@ -88,10 +88,9 @@ func (lay *layout) receiptParts(info StatusInfo) (parts []part) {
 		small(changed)
 	}
 	switch {
-	case len(r.Outside) > 0 && info.NoWalls:
-		parts = append(parts, part{lay.few("not confined: ", r.Outside), askStyle})
 	case len(r.Outside) > 0:
-		parts = append(parts, part{lay.few("left the sandbox: ", r.Outside), askStyle})
+		label := either(info.NoWalls, "not confined: ", "left the sandbox: ")
+		parts = append(parts, part{lay.few(label, r.Outside), askStyle})
 	case info.NoWalls:
 		small("no sandbox")
 	case len(r.Networked) == 0:

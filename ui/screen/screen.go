@@ -165,19 +165,11 @@ func New(opt Options) *Screen {
 
 // words are those of a transcript that is seen, or of one that is heard.
 func (lay *layout) words(seen, heard string) string {
-	if lay.opt.Profile == Spoken {
-		return heard
-	}
-	return seen
+	return either(lay.opt.Profile == Spoken, heard, seen)
 }
 
 // glyph is a sign, or its substitute where the locale names no UTF-8.
-func (lay *layout) glyph(sign, ascii string) string {
-	if lay.opt.UTF8 {
-		return sign
-	}
-	return ascii
-}
+func (lay *layout) glyph(sign, ascii string) string { return either(lay.opt.UTF8, sign, ascii) }
 
 func (lay *layout) same() bool { return lay.opt.OutTTY && lay.opt.ErrTTY }
 

@@ -207,16 +207,13 @@ func (lay *layout) failure(text, hint string) string {
 	if hint != "" {
 		step = lay.wrapHint("try: "+hint, margin, margin+margin)
 	}
-	if !lay.rich() {
-		return lay.labelled("", "artoo:", text) + step
-	}
 	const label = "artoo:"
-	lead := lay.lead(markFailed)
+	lead := either(lay.rich(), lay.lead(markFailed), "")
 	rows := strings.SplitAfter(lay.wrap(label+" "+text, lead, margin), "\n")
-	if most := max(mostRows-strings.Count(step, "\n"), 1); lay.opt.ErrTTY && len(rows)-1 > most {
+	if most := max(mostRows-strings.Count(step, "\n"), 1); lay.opt.ErrTTY && lay.rich() && len(rows)-1 > most {
 		last := strings.TrimSuffix(rows[most-1], "\n")
 		rows = append(rows[:most-1], lay.cut(last+"   ", cells(last)-1)+"\n")
 	}
-	rest := strings.Join(rows, "")[len(lead+label):]
-	return lay.inked(markFailed) + lay.ink(errorStyle).Sprint(label) + rest + lay.painted(step, bold)
+	return either(lay.rich(), lay.inked(markFailed), "") + lay.ink(errorStyle).Sprint(label) +
+		strings.Join(rows, "")[len(lead+label):] + either(lay.rich(), lay.painted(step, bold), step)
 }

@@ -128,14 +128,12 @@ func (b *asking) changes(diff string) {
 // TryQuestion asks whether to keep the changes that a command made on a layer. Its texts may come from outside.
 type TryQuestion struct {
 	Command string
-	Rows    []string // the changes, one a row
+	Effects permission.Effects
 	Diff    string
 }
 
 func (q TryQuestion) show(b *asking) {
-	for _, row := range q.Rows {
-		b.remark(b.oneRow(row))
-	}
+	b.did(q.Effects, q.Diff)
 	b.changes(q.Diff)
 }
 

@@ -75,11 +75,6 @@ func (lay *layout) wrapWords(text, first, next string, wordEnd func(text string)
 	return b.String() + "\n"
 }
 
-func (lay *layout) labelled(before, label, text string) string {
-	rows := lay.wrap(label+" "+text, before, margin)
-	return before + lay.ink(errorStyle).Sprint(label) + rows[len(before)+len(label):]
-}
-
 // prose makes whole rows of text of several lines, each after the margin and its own indent.
 func (lay *layout) prose(text, margin string) string {
 	text = strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n")
