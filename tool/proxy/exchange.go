@@ -16,15 +16,17 @@ import (
 	"strings"
 )
 
-// sends counts bytes that are about to be sent.
+// sends counts bytes that are about to be sent. Those that follow an answer are another request.
 func (c *client) sends(n int) error {
 	c.timer.Reset(idleTime)
-	return c.line.send(c.host, n)
+	return c.line.send(c.host, n, c.turn.Swap(false))
 }
 
-func (c *client) receives(n int64) {
+func (c *client) receives(n int) error {
 	c.timer.Reset(idleTime)
+	c.turn.Store(n > 0)
 	c.line.receive(c.host, n)
+	return nil
 }
 
 // dial connects to the target: to the addresses that were checked, one after the other, or through the user's proxy.
@@ -36,7 +38,7 @@ func (c *client) dial() (conn net.Conn, err error) {
 		conn, err = c.proxy.through(ctx, c.way.upstream, net.JoinHostPort(c.target.name, c.target.port))
 	}
 	for _, a := range c.way.addresses {
-		conn, err = c.proxy.dial(ctx, "tcp", net.JoinHostPort(a.String(), c.target.port))
+		conn, err = c.proxy.dial(ctx, "tcp", net.JoinHostPort(a.Unmap().String(), c.target.port))
 		if err == nil || ctx.Err() != nil {
 			break
 		}
@@ -101,34 +103,35 @@ func (c *client) connect() (err error) {
 	var first []byte
 	secure := c.target.port == "443"
 	if !secure {
-		if server, err = c.dial(); err != nil {
-			return err
-		}
+		server, err = c.dial()
 	}
-	c.answered = true
-	if _, err = io.WriteString(c.conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		return err
+	if err == nil {
+		c.answered = true
+		_, err = io.WriteString(c.conn, "HTTP/1.1 200 Connection established\r\n\r\n")
 	}
-	if secure {
+	if err == nil && secure {
 		c.timer.Reset(headTime)
-		if first, err = c.firstBytes(secure); err != nil {
-			return err
-		}
-		if server, err = c.dial(); err != nil {
-			return err
-		}
+		first, err = c.firstBytes(secure)
+	}
+	if err == nil && secure {
+		server, err = c.dial()
+	}
+	if err != nil {
+		return err
 	}
 	down := make(chan bool)
 	go func() {
 		defer close(down)
 		defer c.rescue()
-		c.download(server)
+		if pump(c.conn, server, nil, c.receives) != nil {
+			c.cut()
+		}
 	}()
 	if !secure {
 		first, err = c.firstBytes(secure)
 	}
 	if err == nil {
-		err = c.upload(server, first)
+		err = pump(server, c.r, first, c.sends)
 	}
 	if err != nil {
 		c.note(err)
@@ -138,38 +141,23 @@ func (c *client) connect() (err error) {
 	return nil
 }
 
-// upload sends the first bytes, and then what the client says, until it says no more.
-func (c *client) upload(server net.Conn, first []byte) error {
-	buffer := make([]byte, 16<<10)
+// pump copies the first bytes, and then what comes until its end, which is passed on.
+func pump(to net.Conn, from io.Reader, first []byte, count func(int) error) error {
+	buffer := make([]byte, 32<<10)
 	for {
-		if err := c.sends(len(first)); err != nil {
+		if err := count(len(first)); err != nil {
 			return err
 		}
-		if _, err := server.Write(first); err != nil {
+		if _, err := to.Write(first); err != nil {
 			return err
 		}
-		n, err := c.r.Read(buffer)
-		if errors.Is(err, io.EOF) {
-			return closeWrite(server)
-		} else if err != nil {
+		n, err := from.Read(buffer)
+		if n == 0 && errors.Is(err, io.EOF) {
+			return closeWrite(to)
+		} else if n == 0 {
 			return err
 		}
 		first = buffer[:n]
-	}
-}
-
-// downloadPart is how much is copied between two looks at the clock. The kernel may copy it alone.
-const downloadPart = 128 << 10
-
-// download gives the client what the server says, until it says no more.
-func (c *client) download(server net.Conn) {
-	n, err := int64(0), error(nil)
-	for err == nil {
-		n, err = io.CopyN(c.conn, server, downloadPart)
-		c.receives(n)
-	}
-	if !errors.Is(err, io.EOF) || closeWrite(c.conn) != nil {
-		c.cut()
 	}
 }
 
@@ -313,6 +301,5 @@ func (b receivedBody) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := b.ReadCloser.Read(p)
-	b.client.receives(int64(n))
-	return n, err
+	return n, cmp.Or(b.client.receives(n), err)
 }

@@ -38,7 +38,11 @@ type Refused struct {
 }
 
 // How much a line may send in all, with the heads of requests and with TLS: lineBytes, and requestBytes for each
-// plain request or CONNECT. All lines of a proxy may send allBytes.
+// request. Within a tunnel a request is what follows an answer. All lines of a proxy may send allBytes.
+//
+// Measured through this proxy, with empty caches: npm ci of 1,286 packages sent 1,267,762 bytes on 15 connections, and
+// of 71 packages 76,147; npm install of these without a lock file 25,412; go mod download of 54 MB of modules 110,492
+// on two. So a package takes about 1 KB, and a large install more than lineBytes alone.
 const (
 	lineBytes    = 1 << 20
 	requestBytes = 4 << 10
@@ -53,12 +57,13 @@ const (
 
 // tally counts for a Report.
 type tally struct {
-	mu       sync.Mutex
-	reached  map[string]*Reached
-	refused  map[Refused]int
-	requests int64
-	sent     int64
-	bound    string
+	mu      sync.Mutex
+	reached map[string]*Reached
+	refused map[Refused]int
+	sent    int64
+	// allowed is added to lineBytes.
+	allowed int64
+	bound   string
 }
 
 func newTally() tally { return tally{reached: map[string]*Reached{}, refused: map[Refused]int{}} }
@@ -109,22 +114,23 @@ func (t *tally) at(host string) *Reached {
 	return t.reached[host]
 }
 
-// request counts a request that may be sent, with its head.
-func (l *Line) request(host string, head int) error {
-	l.mu.Lock()
-	l.requests++
-	l.at(host).Requests++
-	l.mu.Unlock()
-	return l.send(host, head)
-}
-
-// send counts bytes that are about to be sent, and fails where they are too many.
-func (l *Line) send(host string, n int) error {
+// begin counts a request that may be sent.
+func (l *Line) begin(host string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.at(host).Requests++
+}
+
+// send counts bytes that are about to be sent, and fails where they are too many. With a request more are allowed.
+func (l *Line) send(host string, n int, request bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if request {
+		l.allowed += requestBytes
+	}
 	switch {
 	case l.bound != "":
-	case l.sent+int64(n) > lineBytes+requestBytes*l.requests:
+	case l.sent+int64(n) > lineBytes+l.allowed:
 		l.bound = "a line may send 1 MB, and 4 KB for each request"
 	case !l.proxy.send(int64(n)):
 		l.bound = "all lines of a session together may send 8 MB"
@@ -148,8 +154,8 @@ func (p *Proxy) send(n int64) bool {
 	return true
 }
 
-func (l *Line) receive(host string, n int64) {
+func (l *Line) receive(host string, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.at(host).Received += n
+	l.at(host).Received += int64(n)
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -46,6 +47,8 @@ type client struct {
 	// host is the target as reports name it.
 	host string
 	way  way
+	// turn says that the host said something after the client did.
+	turn atomic.Bool
 	// answered says that the client has its answer, so that no other one may follow.
 	answered bool
 }
@@ -242,7 +245,8 @@ func (c *client) admit(h head) (*http.Request, error) {
 		return nil, err
 	}
 	c.target, c.host = t, t.String()
-	return request, c.line.request(c.host, h.size)
+	c.line.begin(c.host)
+	return request, c.line.send(c.host, h.size, true)
 }
 
 // destination is the target of a request.

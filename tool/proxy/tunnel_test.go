@@ -143,6 +143,19 @@ func TestEachRequestMaySendMore(t *testing.T) {
 	if r := l.Report(); r.Sent < lineBytes || r.Bound != "" {
 		t.Errorf("%+v", r)
 	}
+	// So may what is asked for within a tunnel.
+	w.place(good+":22", w.echo())
+	l = w.proxy.Open([]Host{{Name: "shop.example", Port: "22"}})
+	c, _, _ := w.connect(l, "shop.example:22")
+	for n := range 400 {
+		c.say(strings.Repeat("x", requestBytes-300))
+		if _, err := io.ReadFull(c.r, make([]byte, requestBytes-300)); err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if r := l.Report(); r.Sent < lineBytes || r.Bound != "" || r.Reached[0].Requests != 1 {
+		t.Errorf("%+v", r)
+	}
 }
 
 // office is a proxy of the user's own, which keeps what it is asked.
