@@ -293,6 +293,7 @@ func TestADenyRuleCoversPlumbingAndAliasesOfGit(t *testing.T) {
 		"git -c core.pager='rm a.txt' log", "git filter-branch --tree-filter 'rm a.txt'", "git submodule foreach 'git push'",
 		"git submodule foreach 'cd x; rm a.txt'", "git bisect run rm a.txt",
 		"git rebase --exec='git push' main", "git rebase -x 'rm a.txt' main",
+		"git subtree push --prefix=lib origin main", "git for-each-repo --config=a push",
 		"alias g=git; g push", "bash <<< 'git push'", "zsh -c 'git send-pack origin'"} {
 		if d := decideIn(p, root, text); d.Verdict != Refuse {
 			t.Errorf("%s: %s (%s)", text, d.Verdict, d.Reason())

@@ -356,9 +356,9 @@ func (c Command) Destroys() (what string, kept bool) {
 // each word may be one of git's commands.
 func Guesses(text string) (commands []Command) {
 	text = strings.NewReplacer("\\", "", "'", "", `"`, "", "git-", "git ", "send-pack", "push", "http-push", "push",
-		"fetch-pack", "fetch",
-		"http-fetch", "fetch", "commit-tree", "commit").Replace(text)
-	aliases := strings.Contains(strings.ToLower(text), "alias")
+		"fetch-pack", "fetch", "http-fetch", "fetch", "commit-tree", "commit",
+		"subtree", "").Replace(text)
+	aliases := strings.Contains(strings.ToLower(text), "alias") || strings.Contains(text, "for-each-repo")
 	ends := func(c rune) bool { return strings.ContainsRune(";|&\n<>(){}`=:,!", c) }
 	for part := range strings.FieldsFuncSeq(text, ends) {
 		words := Each(strings.Fields(part), func(w string) Word { return Word{Text: w, Known: true} })

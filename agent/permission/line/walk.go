@@ -386,7 +386,8 @@ func given(c Command) wrapping {
 		})):
 		return wrapsUnseen
 	case strings.HasPrefix(name, "git-"), len(git) > 0 &&
-		(In("send-pack http-push fetch-pack http-fetch commit-tree", git[0]) || HaveOption(own, "-c --config-env") ||
+		(In("send-pack http-push fetch-pack http-fetch commit-tree subtree for-each-repo", git[0]) ||
+			HaveOption(own, "-c --config-env") ||
 			slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(strings.ToLower(w), "alias.") })):
 		return wrapsText
 	}
