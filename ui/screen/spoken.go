@@ -119,8 +119,6 @@ func spokenKey(key string) string {
 		return "or"
 	case "A":
 		return "capital A"
-	case "n!":
-		return "n exclamation mark"
 	case "?":
 		return "question mark"
 	}
