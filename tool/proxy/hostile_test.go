@@ -186,13 +186,15 @@ func encryptedHello(hidden, open string) []byte {
 		EncryptedClientHelloConfigList: append([]byte{0, byte(len(config))}, config...)})
 }
 
+// inner is a request that is to be read within another one.
+const inner = "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\nAUTH\r\n"
+
 func smuggled() (all []attempt) {
 	const post = "POST http://shop.example/ HTTP/1.1\r\nHost: shop.example\r\nAUTH"
 	const get = "GET http://shop.example/ HTTP/1.1\r\nHost: shop.example\r\nAUTH"
 	const begin = "CONNECT shop.example:443 HTTP/1.1\r\nHost: shop.example:443\r\nAUTH"
 	const none = "0\r\n\r\n"
 	const chunked = "Transfer-Encoding: chunked\r\n"
-	const inner = "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\nAUTH\r\n"
 	for kind, text := range map[string]string{
 		"two lengths, coding last":   post + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" + none + inner,
 		"two lengths, coding first":  post + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n" + none + inner,
@@ -236,6 +238,8 @@ func smuggled() (all []attempt) {
 	} {
 		all = append(all, attempt{kind: kind, ask: text})
 	}
+	all = append(all, attempt{kind: "CONNECT with a body, on a port of its own",
+		ask: "CONNECT api.example:8443 HTTP/1.1\r\nHost: api.example:8443\r\nAUTHContent-Length: 3\r\n\r\nabc"})
 	return append(all, attempt{kind: "request behind another", ask: get + "\r\n" + inner, reach: 1},
 		attempt{kind: "preface of HTTP/2", ask: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", stranger: true},
 		attempt{kind: "TLS to the proxy", ask: string(hello("shop.example")), stranger: true},

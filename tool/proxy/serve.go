@@ -151,7 +151,8 @@ func closeWrite(conn net.Conn) error {
 	return conn.Close()
 }
 
-// head is what a request says before its body. It is read strictly: what two readers may read in two ways is refused.
+// head is what a request says before its body. What two readers may read in two ways is refused, here or where
+// net/http reads it again.
 type head struct {
 	method, target, version string
 	// fields are by names in lower case.
@@ -192,18 +193,15 @@ func parseHead(text, wrong string) head {
 	}
 	words := append(strings.Split(lines[0], " "), "", "")
 	h.method, h.target, h.version = words[0], words[1], words[2]
-	object(len(words) != 5, notHTTP)
 	object(strings.ContainsFunc(h.target, func(r rune) bool { return r <= ' ' || r > '~' }), "is no address in ASCII")
 	object(h.version != "HTTP/1.1" && h.version != "HTTP/1.0", "was not asked for with HTTP/1")
 	for _, line := range lines[1:] {
 		name, value, _ := strings.Cut(line, ":")
 		object(!httpguts.ValidHeaderFieldName(name), "was asked for with a header that has no name")
-		object(!httpguts.ValidHeaderFieldValue(value), "was asked for with a control character in a header")
 		name = strings.ToLower(name)
 		h.fields[name] = append(h.fields[name], strings.Trim(value, " \t"))
 	}
 	hosts, lengths, codings := len(h.fields["host"]), len(h.fields["content-length"]), h.fields["transfer-encoding"]
-	object(hosts > 1, "was asked for with two Host headers")
 	object(hosts == 0 && h.version == "HTTP/1.1", "was asked for without a Host header")
 	object(lengths+len(codings) > 1, "was asked for with two lengths of its body")
 	object(len(codings) == 1 && (h.version == "HTTP/1.0" || !strings.EqualFold(codings[0], "chunked")),

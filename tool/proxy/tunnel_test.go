@@ -243,12 +243,13 @@ func TestTheUsersProxyIsUsed(t *testing.T) {
 		}))
 		w.name("direct.example", good)
 		l := w.proxy.Open([]Host{{Name: "shop.example"}, {Name: "shop.example", Port: "22"}, {Name: "other.example"},
-			{Name: "direct.example"}, {Name: "10.0.0.1"}})
+			{Name: "direct.example"}, {Name: "10.0.0.1"}, {Name: "a.localhost"}})
 		client := w.browser(l)
 		for ask, want := range map[string]string{
 			"https://shop.example/a":  "200 GET shop.example/a 0",
 			"http://shop.example/b":   "200 forwarded shop.example",
 			"http://direct.example/c": "200 GET direct.example/c 0",
+			"http://a.localhost/":     "403 artoo: a.localhost may not be reached: a.localhost is this machine\n",
 			"http://10.0.0.1/":        "403 artoo: 10.0.0.1 is at 10.0.0.1, an address of a private network\n",
 		} {
 			status, text := w.get(client, ask)
