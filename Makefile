@@ -246,10 +246,11 @@ fuzz:
 	done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
-# docs/demo.png: the demo in a real terminal, answered by typing. Needs Xvfb,
+# docs/demo.png: the demo in a real terminal, answered by typing. With BEFORE=cbd2449a it makes
+# docs/before-after.png of that commit and today's. Needs Xvfb,
 # xterm, xdotool and ImageMagick.
 picture: build
-	docs/picture/make.sh
+	docs/picture/make.sh $(BEFORE)
 
 # A short real conversation with each provider whose key is set.
 integration:
