@@ -65,7 +65,7 @@ var allowed = []struct {
 	{"artoo/agent/confine", []string{"artoo/agent/permission", "artoo/tool", "artoo/tool/*"}},
 	{"artoo/agent/ledger", []string{"artoo/provider"}},
 	{"artoo/agent/permission/line", nil},
-	{"artoo/agent/permission", []string{"artoo/agent/permission/line", "artoo/tool", "artoo/tool/files", "artoo/tool/project",
+	{"artoo/agent/permission", []string{"artoo/agent/permission/line", "artoo/tool", "artoo/tool/files", "artoo/tool/project", "artoo/tool/proxy",
 		"artoo/tool/sandbox", "artoo/tool/spelling", "artoo/tool/web"}},
 	{"artoo/agent/instructions", []string{"artoo/tool/files"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/provider/telemetry", "artoo/tool", "artoo/tool/*",

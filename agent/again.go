@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/proxy"
 	"artoo/tool/sandbox"
+	"artoo/tool/text"
+	"artoo/tool/web"
 )
 
 // again is a call that the user allows more than it had: it runs once more.
@@ -17,8 +21,8 @@ type again struct {
 	said string // stands before what it says then
 }
 
-// askAgain asks about rights that a command was denied and may have needed; nil where it does not run again. r gets the
-// answer in words, and in b it is noted for a background command.
+// askAgain asks about rights that a command was denied and may have needed; nil where it does not run again. r gets
+// the answer in words, and in b it is noted for a background command.
 func (c *calls) askAgain(ctx context.Context, r *ran, b *backgroundCall) *again {
 	if r.confined == nil || r.lost || r.stop != nil || ctx.Err() != nil {
 		return nil
@@ -30,6 +34,10 @@ func (c *calls) askAgain(ctx context.Context, r *ran, b *backgroundCall) *again 
 		return c.offerOwn(ctx, r)
 	case place != permission.PlaceLayer && denialOf(r.confined, sandbox.DenialWrite) != "":
 		return c.offerWhole(ctx, r, b)
+	case place == permission.PlaceLayer && r.IsError:
+		if more, offered := c.offerHosts(ctx, r); offered {
+			return more
+		}
 	}
 	return c.offerOutside(ctx, r)
 }
@@ -103,6 +111,40 @@ func (c *calls) offerWhole(ctx context.Context, r *ran, b *backgroundCall) *agai
 
 // errNotOffered means that a background command is not to be started again.
 var errNotOffered = errors.New("not offered")
+
+// offerHosts asks whether a command that failed for want of hosts runs again with them. offered is false where there
+// is nothing to ask.
+func (c *calls) offerHosts(ctx context.Context, r *ran) (more *again, offered bool) {
+	var refused []permission.Host
+	for _, at := range r.confined.Network().Refused {
+		if host, err := web.ParseHost(at.Host); at.Unlisted && err == nil {
+			name, port := web.SplitHost(host)
+			refused = append(refused, proxy.Host{Name: name, Port: port})
+		}
+	}
+	if refused == nil && denialOf(r.confined, sandbox.DenialNetwork) == "" {
+		return nil, false
+	}
+	d := r.decided
+	var ok bool
+	if d.decision, ok = c.session.opt.Policy.WithHosts(d.decision, d.tool.Name, d.call.Access, refused); !ok {
+		return nil, false
+	}
+	if w := c.session.opt.Workspace; w != nil && w.Headless && d.decision.Verdict == permission.Ask {
+		// The line did run, and it may do without: no one is missed.
+		if list, ok := permission.ListedBy(d.decision.Narrow); ok {
+			r.Text += "[it lacks hosts, which the user can list: --hosts '" + list + "']\n"
+		}
+		return nil, true
+	}
+	a, over := c.approve(ctx, d)
+	if over != nil {
+		r.stop = over.stop
+		return nil, true
+	}
+	names := text.UpTo(mostHosts, namesOfHosts(d.decision.Hosts))
+	return &again{a, fmt.Sprintf("[it failed without these hosts, and ran again with them: %s]\n", names)}, true
+}
 
 // offerOutside asks whether a command that failed at a denial runs once more on the host.
 func (c *calls) offerOutside(ctx context.Context, r *ran) *again {

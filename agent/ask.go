@@ -11,6 +11,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/extension"
+	"artoo/tool/proxy"
 )
 
 // ask asks about a call that the policy neither lets run nor refuses, until there is a clear answer. edit is an answer
@@ -118,7 +119,8 @@ func (c *calls) edited(ctx context.Context, d decided, answer Answer) (decided, 
 func (c *calls) approval(d decided) Question {
 	policy, decision := c.session.opt.Policy, d.decision
 	return Question{Kind: QuestionApproval, Reason: decision.Reason(), Reasons: decision.Reasons, Own: decision.Own,
-		Place: decision.Place, Network: policy.Confinement.Network, Rule: decision.Narrow, Suggested: decision.Suggested,
+		Place: decision.Place, Hosts: namesOfHosts(decision.Hosts), Network: policy.Confinement.Network,
+		Rule: decision.Narrow, Suggested: decision.Suggested,
 		Covers: func(rule string) error {
 			_, err := policy.Covers(rule, d.tool.Name, d.call.Access)
 			return err
@@ -319,3 +321,10 @@ func (c *calls) answerOf(k hook, q Question, answer hookAnswer) (a Answer, ok bo
 
 // questionsForHooks are the questions that hooks may answer.
 var questionsForHooks = []QuestionKind{QuestionApproval, QuestionChanges, QuestionOutside, QuestionWhole}
+
+func namesOfHosts(hosts []proxy.Host) (names []string) {
+	for _, h := range hosts {
+		names = append(names, h.String())
+	}
+	return names
+}

@@ -162,6 +162,8 @@ type Question struct {
 	Place permission.Place
 	// Network reports that the sandbox of that place does not hold the network.
 	Network bool
+	// Hosts are those that the command would reach from the sandbox, as rules name them; nil for none.
+	Hosts []string
 	// Rule is the narrowest rule that would allow this very call, Suggested the wider one that
 	// `a` could take.
 	Rule, Suggested string
@@ -301,7 +303,8 @@ type Reach struct {
 	Created  int `json:"created"` // files, by the undo journal; 0 without one
 	Modified int `json:"modified"`
 	Deleted  int `json:"deleted"`
-	// Outside are the calls that ran outside the sandbox, Network the hosts that web tools tried to reach, and
+	// Outside are the calls that ran outside the sandbox, Network the hosts that web tools tried to reach and lines in the
+	// sandbox reached, and
 	// Networked the calls that ran in the sandbox with the network, each once and masked; may be nil.
 	Outside   []string `json:"outside"`
 	Network   []string `json:"network"`

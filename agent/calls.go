@@ -150,6 +150,7 @@ func (c *calls) runElsewhere(ctx context.Context, r ran) (ran, *settled) {
 // the command, it runs again. b is that of a background command.
 func (c *calls) followUp(ctx context.Context, r ran, b *backgroundCall) ran {
 	for {
+		c.nameHosts(&r)
 		judged := c.judge(ctx, r)
 		agreed := c.askEffects(ctx, judged)
 		landed := c.land(ctx, agreed)

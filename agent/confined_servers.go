@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"artoo/agent/confine"
+	"artoo/agent/permission"
 	"artoo/tool/extension"
 	"artoo/tool/journal"
 	"artoo/tool/mcp"
@@ -22,10 +24,13 @@ type confinedServers struct {
 	confiner *confine.Confiner // nil where nothing confines them
 	layered  bool              // Each works on a layer of its own.
 	notify   func(text string)
-	made     *madeGuarded // the files that servers make; it is unknown which server made one
+	// hosts are those that names stand for.
+	hosts func(names []string) ([]permission.Host, error)
+	made  *madeGuarded // the files that servers make; it is unknown which server made one
 
 	mu      sync.Mutex
 	running map[confine.Confined]string // their names
+	few     map[string]bool             // The keys are those that reach a few hosts only.
 	over    chan struct{}               // closed when none runs any more
 	said    []string                    // The user was notified of these.
 	watches sync.WaitGroup
@@ -39,6 +44,40 @@ func (s *confinedServers) runs(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(slices.Collect(maps.Values(s.running)), name)
+}
+
+// limited reports whether a server reaches a few hosts in place of the whole network.
+func (s *confinedServers) limited(name string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.few[name]
+}
+
+// network are the hosts that a running server reached, and says of those that it was refused since it was last asked.
+func (s *confinedServers) network(name string) (reached, refused []string) {
+	if s == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for confined, of := range s.running {
+		if of != name {
+			continue
+		}
+		report := confined.Network()
+		for _, at := range report.Reached {
+			reached = append(reached, at.Host)
+		}
+		for _, at := range report.Refused {
+			if text := at.Host + " " + at.Why; !slices.Contains(s.said, name+" "+text) {
+				s.said, refused = append(s.said, name+" "+text), append(refused, text)
+			}
+		}
+	}
+	return reached, refused
 }
 
 // keepIn has the files that servers make moved into another journal, nil for none; those made by now go to the old one.
@@ -62,6 +101,16 @@ func (s *confinedServers) start(cmd *exec.Cmd, server extension.Server) (shell.S
 		return nil, &mcp.Error{Server: server.Name, Kind: mcp.KindConfig, Why: "it is to run confined, and nothing confines it here",
 			Hint: "artoo doctor says why"}
 	}
+	var hosts []permission.Host
+	if server.Hosts != nil {
+		opened, err := s.hosts(server.Hosts)
+		if err != nil {
+			return nil, &mcp.Error{Server: server.Name, Kind: mcp.KindConfig, Err: fmt.Errorf("its hosts: %w", err),
+				Hint: `hosts = ["@npm", "api.example"]`}
+		}
+		// None of them is not the whole network.
+		hosts = append([]permission.Host{}, opened...)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.running) == 0 && !s.layered {
@@ -69,7 +118,7 @@ func (s *confinedServers) start(cmd *exec.Cmd, server extension.Server) (shell.S
 			return nil, err
 		}
 	}
-	confined, err := s.confiner.StartMCP(cmd, s.layered)
+	confined, err := s.confiner.StartMCP(cmd, s.layered, hosts)
 	if err != nil && len(s.running) == 0 && !s.layered {
 		s.made.rest()
 	}
@@ -91,6 +140,10 @@ func (s *confinedServers) start(cmd *exec.Cmd, server extension.Server) (shell.S
 	if s.running == nil {
 		s.running = map[confine.Confined]string{}
 	}
+	if s.few == nil {
+		s.few = map[string]bool{}
+	}
+	s.few[server.Name] = server.Hosts != nil
 	if s.running[confined] = server.Name; s.layered {
 		s.watches.Go(func() { s.awaitLayered(confined) })
 		return confined, nil

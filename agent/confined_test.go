@@ -25,6 +25,7 @@ import (
 	"artoo/tool/journal"
 	"artoo/tool/names"
 	"artoo/tool/project"
+	"artoo/tool/proxy"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -40,6 +41,7 @@ type confinement struct {
 	// refusesWrites denies writes to commands that may not write the whole project.
 	refusesWrites bool
 	discarded     int
+	network       proxy.Report
 	protects      int // how often a running command was protected again
 	kept          int // counts discarded layers whose caches stay
 	fails         map[permission.Place]error
@@ -83,6 +85,8 @@ func (c confinedCommand) Denials() []sandbox.Denial {
 	}
 	return c.denials
 }
+func (c confinedCommand) Network() proxy.Report { return c.network }
+
 func (c confinedCommand) Hides(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil && slices.ContainsFunc(c.hides, func(dir string) bool { return strings.HasPrefix(path+"/", dir+"/") })

@@ -340,6 +340,9 @@ func (s settings) commands() string {
 	if r.Confinement.Layer {
 		most = "commands run in a sandbox"
 	}
+	if r.Confinement.Layer && r.Confinement.Proxy && r.Mode != permission.ModePlan {
+		held = " (no keys, no home; network to loopback, package registries and addresses in the line alone)"
+	}
 	switch {
 	case !r.Confinement.Sandbox:
 		return "most other commands run on this machine as they are, and their changes stay"

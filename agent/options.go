@@ -414,7 +414,7 @@ func (w *Workspace) Confinement(f sandbox.Facts, required bool) permission.Confi
 		return permission.Confinement{External: w.External}
 	}
 	return permission.Confinement{Sandbox: true, Layer: f.Layer, Network: !f.Network, ByEntry: f.Mechanism == sandbox.Namespaces,
-		Required: required}
+		Proxy: f.Mechanism == sandbox.Namespaces && f.Network, Required: required}
 }
 
 func (w *Workspace) masked(text string) string {

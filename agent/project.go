@@ -25,6 +25,7 @@ import (
 	"artoo/tool/mcp"
 	"artoo/tool/names"
 	repository "artoo/tool/project"
+	"artoo/tool/proxy"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -42,6 +43,7 @@ type ProjectOptions struct {
 	Pass         []string       // variables that commands get though they name a program's socket
 	Toolchains   []string       // further directories with programs, ~ is the home directory
 	Loopback     []int          // ports of the machine that are let in
+	Proxy        *proxy.Proxy   // reaches the hosts of lines; nil opens none. The agent closes it.
 	// Servers are the language servers of the tool lsp; may be nil. Without a sandbox only
 	// ServersTrusted starts them.
 	Servers        []lsp.Server
@@ -196,7 +198,7 @@ func (p *projectParts) makeConfiner() *confine.Confiner {
 			Denied: p.opt.Policy.World.Denied, Shown: p.workspace.unseen.Marked, Protected: p.opt.Policy.World.Protected, IsCache: permission.IsCache,
 		},
 		Cache: p.opt.Cache, Own: own, Environ: variables, Pass: p.opt.Pass,
-		Servers: p.opt.Servers != nil, Trusted: p.opt.Policy.TrustsPrograms,
+		Servers: p.opt.Servers != nil, Trusted: p.opt.Policy.TrustsPrograms, Proxy: p.opt.Proxy,
 	}
 	if p.opt.State != "" {
 		config.Layers = filepath.Join(p.opt.State, "layers")
@@ -215,6 +217,9 @@ func (p *projectParts) makeConfiner() *confine.Confiner {
 	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()
 	p.opt.Sandbox, p.reached = confiner, confiner.Places
 	p.onClose("the sandbox did not end well", confiner.Close)
+	if p.opt.Proxy != nil {
+		p.onClose("the proxy did not end well", p.opt.Proxy.Close)
+	}
 	return confiner
 }
 
@@ -339,7 +344,8 @@ func (p *projectParts) makeServers(confiner *confine.Confiner) {
 		config.Notice = p.warn
 	}
 	outside := p.opt.Env.Start
-	p.confined = &confinedServers{confiner: confiner, notify: p.warn, layered: p.opt.Limits.Effects.Any()}
+	p.confined = &confinedServers{confiner: confiner, notify: p.warn, hosts: p.opt.Policy.HostsOf,
+		layered: p.opt.Limits.Effects.Any()}
 	config.Start = func(cmd *exec.Cmd, s extension.Server) (shell.Started, error) {
 		if s.Confined() {
 			return p.confined.start(cmd, s)

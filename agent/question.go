@@ -59,6 +59,7 @@ func (q Question) Detail() string {
 	if q.outside() {
 		lines = append(lines, "outside the sandbox: with the network, your keys and your home")
 	}
+	add("in the sandbox it reaches these hosts, and can send them what it reads: ", strings.Join(q.Hosts, ", "))
 	if q.Network {
 		lines = append(lines, "the sandbox here does not hold the network")
 	}
@@ -114,6 +115,7 @@ type QuestionEvent struct {
 	Object    string          `json:"object,omitempty"`  // its command, path or address
 	Dir       string          `json:"dir,omitempty"`     // the directory that commands start in
 	Outside   bool            `json:"outside,omitempty"` // it would run outside the sandbox
+	Hosts     []string        `json:"hosts,omitempty"`   // those that it would reach from the sandbox
 	Reason    string          `json:"reason,omitempty"`  // why artoo asks
 	Rule      string          `json:"rule,omitempty"`    // the narrowest rule that would allow it
 	Suggested string          `json:"suggested,omitempty"`
@@ -148,8 +150,8 @@ type AnswerEvent struct {
 func (q Question) Event() QuestionEvent {
 	e := QuestionEvent{Type: "question", ID: q.ID, Kind: q.Kind, Title: q.Title(), Call: q.Call.ID, Tool: q.Call.Name,
 		Object: q.Call.Access.Object, Dir: q.Dir, Reason: q.Reason, Rule: q.Rule, Suggested: q.Suggested,
-		Outside: q.outside(),
-		Diff:    cmp.Or(q.Diff, q.Call.Access.Diff), Plan: q.Plan, Choices: q.Choices, Agent: q.Call.Agent}
+		Outside: q.outside(), Hosts: q.Hosts,
+		Diff: cmp.Or(q.Diff, q.Call.Access.Diff), Plan: q.Plan, Choices: q.Choices, Agent: q.Call.Agent}
 	for _, v := range q.Verdicts() {
 		e.Answers = append(e.Answers, v.String())
 	}

@@ -17,7 +17,7 @@ func (c *calls) reached(r ran) {
 	confined, networked := r.confined != nil, policy.Confinement.Network
 	if a.Kind == tool.KindServer {
 		name = a.Verb + " " + c.session.masked(firstLine(a.Object))
-		confined, networked = confined || c.servers.runs(a.Server), true
+		confined, networked = confined || c.servers.runs(a.Server), !c.servers.limited(a.Server)
 	}
 	switch {
 	case r.skipped != nil, a.Kind == tool.KindRun && r.err != nil && !r.late:

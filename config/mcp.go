@@ -37,6 +37,7 @@ type serverTable struct {
 	Longest  string   `toml:"timeout_max"`
 	Required *bool    `toml:"required"`
 	Confine  *bool    `toml:"confine"`
+	Hosts    []string `toml:"hosts"`
 }
 
 // applyMCP reads the tables of [mcp], in the order of the file.
@@ -51,7 +52,7 @@ func (l loader) applyMCP(t *table) {
 		var in serverTable
 		sub.fill(&in)
 		s.Dir, s.PassEnv, s.URL, s.About, s.ClientID, s.CallbackPort = l.cfg.Paths.inHome(in.Dir), in.PassEnv, in.URL, in.About, in.ClientID, in.Port
-		s.Tools, s.Read, s.Direct = in.Tools, in.Read, in.Direct
+		s.Tools, s.Read, s.Direct, s.Hosts = in.Tools, in.Read, in.Direct, in.Hosts
 		s.Required, s.Confine, s.SSE = in.Required != nil && *in.Required, in.Confine != nil && *in.Confine, in.Type == "sse"
 		s.Command = sub.command("command")
 		if len(s.Command) == 1 && len(in.Args) == 0 { // a string is a program with arguments, as people type it
@@ -141,6 +142,8 @@ func checkServer(s extension.Server, mask func(string) string) (key, why, hint s
 		return "cwd", "must be an absolute path", ""
 	case s.URL != "" && checkURL(s.URL) != nil:
 		return "url", checkURL(s.URL).Error(), `url = "https://example.org/mcp"`
+	case s.URL != "" && s.Hosts != nil:
+		return "hosts", "is for a server with a command", ""
 	}
 	for _, list := range []struct {
 		key   string

@@ -16,7 +16,7 @@ import (
 
 // RuleText is a permission rule as the user wrote it. Its meaning is not looked at here.
 type RuleText struct {
-	List   string // allow, ask, deny, hide or show; the last two hold patterns for files
+	List   string // allow, ask, deny, hide, show or hosts; hide and show hold patterns for files, hosts arguments of hosts(…)
 	Text   string
 	Origin string // "--allow", "ARTOO_ASK", "config.toml line 4"
 
@@ -36,7 +36,7 @@ func (r RuleText) InFile() bool { return r.file != "" && !r.ofRepo }
 func (r RuleText) OfRepository() bool { return r.ofRepo }
 
 // ruleLists are the keys of the options that hold rules.
-func ruleLists() []string { return []string{"allow", "ask", "deny", "hide", "show"} }
+func ruleLists() []string { return []string{"allow", "ask", "deny", "hide", "show", "hosts"} }
 
 // AllRules are the rules for the project at root, an absolute path: those of the system's policy, the
 // user's for it, those of files, environment and flags for every project, and those of a trusted

@@ -85,8 +85,10 @@ type Settings struct {
 	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory to add like --add-dir DIR:rw; it must exist"`
 	Toolchains List `split_words:"true" toml:"toolchains" unsplit:"yes" meaning:"directory of programs that confined commands may run, besides PATH and the system's"`
 	Loopback   List `split_words:"true" toml:"loopback" meaning:"port of this machine that confined commands may connect to, like 5432"`
-	GitDirs    List `split_words:"true" toml:"git_dirs" unsplit:"yes" meaning:"git directory to accept outside its work tree, for --separate-git-dir, the repo tool and shared object stores"`
-	PassEnv    List `split_words:"true" toml:"pass_env" meaning:"credential-like variables that commands may see"`
+	// Hosts are as they were written: the arguments of rules hosts(…).
+	Hosts   List `split_words:"true" toml:"hosts" flag:"--hosts HOST" meaning:"hosts that commands in the sandbox may reach: @npm @pypi @go @crates @rubygems @maven for installs, api.example for lines that name it, or 'api.example for make test:*'"`
+	GitDirs List `split_words:"true" toml:"git_dirs" unsplit:"yes" meaning:"git directory to accept outside its work tree, for --separate-git-dir, the repo tool and shared object stores"`
+	PassEnv List `split_words:"true" toml:"pass_env" meaning:"credential-like variables that commands may see"`
 
 	_ heading `section:"skills" group:"Skills and commands"`
 

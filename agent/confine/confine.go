@@ -21,6 +21,7 @@ import (
 	"artoo/tool/environ"
 	"artoo/tool/git"
 	"artoo/tool/names"
+	"artoo/tool/proxy"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/tempdir"
@@ -38,6 +39,8 @@ type Line struct {
 	// programs run or obey automatically.
 	Outputs []string
 	Whole   bool
+	// Hosts are those that it may reach, through the proxy of Config; nil for no network.
+	Hosts []proxy.Host
 }
 
 // Confined is a command that runs confined. The methods below hold once it has ended.
@@ -48,6 +51,7 @@ type Confined interface {
 	Wrote(ctx context.Context) bool // reports whether it changed something on its layer by now
 	Protect() error                 // makes files that programs run read-only again: a landing replaced files
 	Limit() string                  // the limit that ended it, in words; "" for none
+	Network() proxy.Report          // what it did with Line.Hosts, by now
 	// Changes are those on its layer; they hold the layer until Discard. An error gives the
 	// layer up.
 	Changes(ctx context.Context) (Changes, error)
@@ -77,11 +81,8 @@ type Confiner struct {
 	sandbox *sandbox.Sandbox
 	broken  error // why it could not be started
 
-	servers struct {
-		once     sync.Once
-		confiner *Confiner // confines MCP servers; nil before the first one
-		broken   error
-	}
+	// networked confines MCP servers with the whole network, hosted those with hosts.
+	networked, hosted apart
 }
 
 // New makes a Confiner. facts are the machine's abilities. Nothing is started before the
@@ -113,7 +114,7 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
-	return withHint(c.run(cmd, sandbox.Options{
+	return withHint(c.run(cmd, line.Hosts, sandbox.Options{
 		Layer:    line.Place == sandbox.PlaceLayer || line.Place == sandbox.PlaceDiscarded,
 		ReadOnly: line.Place == sandbox.PlaceReadOnly,
 		Job:      line.Place == sandbox.PlaceBackground, Outputs: line.Outputs, Whole: line.Whole,
@@ -154,21 +155,7 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if c.facts.Layer && c.config.Home != "" && c.config.Cache != "" { // caches are mounted
 		cmd.Env = append(slices.Clip(cmd.Env), "CARGO_TARGET_DIR="+c.config.cargoTarget())
 	}
-	return withHint(c.run(cmd, sandbox.Options{Job: true, Exec: true}))
-}
-
-// StartMCP starts an MCP server: it writes the whole project except files that programs run automatically, has an empty
-// home, and keeps the machine's network. The error is a HiddenError where the sandbox does not show its program. On a
-// layer it writes all of the project there, and the project itself does not change.
-func (c *Confiner) StartMCP(cmd *exec.Cmd, onLayer bool) (Confined, error) {
-	c.servers.once.Do(func() { c.servers.confiner, c.servers.broken = c.networked() })
-	if c.servers.broken != nil {
-		return nil, c.servers.broken
-	}
-	if onLayer {
-		return c.servers.confiner.run(cmd, sandbox.Options{Layer: true, Exec: true, Grace: background})
-	}
-	return c.servers.confiner.run(cmd, sandbox.Options{Job: true, Whole: true, Exec: true})
+	return withHint(c.run(cmd, nil, sandbox.Options{Job: true, Exec: true}))
 }
 
 // HiddenError says that a file is there, and that the sandbox does not show it.
@@ -198,23 +185,8 @@ func withHint(confined Confined, err error) (Confined, error) {
 	return confined, err
 }
 
-// networked is the same sandbox with the machine's network, whose caches and temporary files are
-// apart. It is open.
-func (c *Confiner) networked() (*Confiner, error) {
-	config := c.given
-	config.Network, config.Loopback = true, nil
-	if config.Cache != "" {
-		config.Cache = filepath.Join(config.Cache, "servers")
-	}
-	other := New(config, c.facts)
-	if err := other.open(); err != nil {
-		return nil, fmt.Errorf("the sandbox cannot be started: %w", errors.Join(err, other.Close()))
-	}
-	return other, nil
-}
-
 // run starts a command. The error is a HiddenError where the sandbox does not show its program.
-func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (Confined, error) {
+func (c *Confiner) run(cmd *exec.Cmd, hosts []proxy.Host, options sandbox.Options) (Confined, error) {
 	program := cmd.Path
 	if !filepath.IsAbs(program) {
 		program = filepath.Join(cmd.Dir, program)
@@ -223,20 +195,30 @@ func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (Confined, error)
 		return nil, HiddenBy(c.sandbox.Hides, program)
 	}
 	cmd.Env = c.config.environ(cmd.Env)
+	var line *proxy.Line
+	if len(hosts) > 0 && c.config.Proxy != nil && c.sandbox.ServedAt() != 0 {
+		line = c.config.Proxy.Open(hosts)
+		cmd.Env = throughProxy(cmd.Env, line.URL(c.sandbox.ServedAt()), hosts)
+	}
 	process, err := c.sandbox.Start(cmd, options)
 	if err != nil {
+		if line != nil {
+			line.Close()
+		}
 		return nil, err
 	}
-	return follow(process), nil
+	return follow(process, line), nil
 }
 
 // Close ends the sandbox and all that still runs in it.
 func (c *Confiner) Close() error {
 	c.start.Do(func() { c.broken = errors.New("the session is over") })
-	c.servers.once.Do(func() { c.servers.broken = errors.New("the session is over") })
 	var err error
-	if c.servers.confiner != nil {
-		err = c.servers.confiner.Close()
+	for _, of := range []*apart{&c.networked, &c.hosted} {
+		of.once.Do(func() { of.broken = errors.New("the session is over") })
+		if of.confiner != nil {
+			err = errors.Join(err, of.confiner.Close())
+		}
 	}
 	if c.sandbox != nil {
 		err = errors.Join(err, c.sandbox.Close())
@@ -250,19 +232,30 @@ func (c *Confiner) Close() error {
 // command is a command in the sandbox.
 type command struct {
 	*sandbox.Process
+	line *proxy.Line // nil without hosts
 	done chan struct{}
 	exit sandbox.Exit // once done is closed
 	err  error
 }
 
 // follow waits for the end of a process in a goroutine of its own.
-func follow(process *sandbox.Process) *command {
-	r := &command{Process: process, done: make(chan struct{})}
+func follow(process *sandbox.Process, line *proxy.Line) *command {
+	r := &command{Process: process, line: line, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		r.exit, r.err = r.Process.Wait()
+		if line != nil {
+			line.Close()
+		}
 	}()
 	return r
+}
+
+func (r *command) Network() (report proxy.Report) {
+	if r.line != nil {
+		report = r.line.Report()
+	}
+	return report
 }
 
 func (r *command) Done() <-chan struct{} { return r.done }
@@ -349,6 +342,8 @@ type Config struct {
 	// Servers means that language servers may be started, Trusted that the project's own programs
 	// run unasked: each trust has caches of its own.
 	Servers, Trusted bool
+	// Proxy reaches the hosts of lines; nil opens none.
+	Proxy *proxy.Proxy
 	// Late lists further directories that commands may read, when the sandbox starts; nil for none.
 	Late func() []string
 }
@@ -363,6 +358,9 @@ func (c Config) inside() (sandbox.Config, error) {
 	config.Toolchains = append(c.toolchains(), c.Toolchains...)
 	c.Read = config.Read
 	config.Caches, config.Kept, config.Denied = c.caches(), c.kept(), c.denied()
+	if c.Proxy != nil {
+		config.Served = c.Proxy.Serve
+	}
 	return config, c.writeGitConfig()
 }
 

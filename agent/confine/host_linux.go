@@ -37,7 +37,7 @@ func (h *Host) Start(cmd *exec.Cmd) (shell.Started, error) {
 	if err != nil {
 		return shell.StartHere(cmd) // the system's own error says more, such as of a command that is too long
 	}
-	return follow(process), nil
+	return follow(process, nil), nil
 }
 
 // open is the launcher, another one than that which ended; nil where there is none.

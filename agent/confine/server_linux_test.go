@@ -88,7 +88,7 @@ func TestConfinedProgramsReadTheCertificatesThatVariablesName(t *testing.T) {
 		"SSL_CERT_DIR=" + home + "/certs:/etc/ssl/certs", "REQUESTS_CA_BUNDLE=" + home, "OTHER=" + home + "/.ssh/key"}
 	c := New(Config{Config: sandbox.Config{Root: filepath.Join(base, "project"), Home: home}, Environ: environ}, facts)
 	defer c.Close()
-	for _, start := range []shell.Start{c.StartServer, func(cmd *exec.Cmd) (shell.Started, error) { return c.StartMCP(cmd, false) }} {
+	for _, start := range []shell.Start{c.StartServer, func(cmd *exec.Cmd) (shell.Started, error) { return c.StartMCP(cmd, false, nil) }} {
 		end := runs(t, func(cmd *exec.Cmd) (shell.Started, error) {
 			cmd.Env, cmd.Dir = environ, filepath.Join(base, "project")
 			return start(cmd)

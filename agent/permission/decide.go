@@ -86,7 +86,8 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 // programs: its effects are judged afterwards.
 func (p *Policy) decideRun(name string, access tool.Access) Decision {
 	l := p.parse(name, access)
-	d := p.decideLine(p.place(l, access), l)
+	d, hosts := p.place(l, access)
+	d = p.decideHosts(p.decideLine(d, l, hosts), l, hosts)
 	if r, at := p.changedScript(l); d.Verdict == Ask && at != "" {
 		d.Reasons = append([]Reason{{Code: ScriptChanged, Rule: r, Object: at}}, d.Reasons...)
 	}
@@ -94,45 +95,53 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 		d.Parts = append(d.Parts, d.part(s, p.Mode))
 	}
 	d.Suggested, d.Reads = d.Narrow, l.reads
+	if len(hosts.lacks) > 0 && d.Verdict == Ask {
+		d.Suggested = hosts.widerHosts()
+	}
 	return d
 }
 
-// place decides where a line runs, and names the project's own programs that it runs there.
-func (p *Policy) place(l parsed, access tool.Access) (d Decision) {
+// place decides where a line runs, names the project's own programs that it runs there, and finds the hosts that are open
+// to it.
+func (p *Policy) place(l parsed, access tool.Access) (d Decision, hosts opened) {
 	can := p.Confinement
 	d.Narrow = Rule{Tool: l.tool, Arg: literal(l.text), HasArg: true}.String()
 	d.Git = slices.ContainsFunc(l.parts, func(s *part) bool { return s.Base() == "git" })
 	if !can.Sandbox {
-		return d
+		return d, hosts
 	}
-	d.Needs, d.Reasons = p.leaves(l, access)
+	var needs []hostNeed
+	d.Needs, d.Reasons, needs = p.leaves(l, access)
 	switch {
 	case len(d.Reasons) > 0, !can.Inside() && p.allowsOutside(l, p.allowing()) != nil:
 		d.Narrow = ""
-		return d
+		return d, hosts
 	case access.Background && !can.Capped:
 		d.Place = PlaceBackground
-		return d
+		return d, hosts
 	case can.Layer:
 		d.Place = PlaceLayer
+		if hosts = p.opens(needs, l); can.Proxy {
+			d.Hosts, d.Installs = hosts.hosts, installs(l)
+		}
 	case l.reads:
 		d.Place = PlaceReadOnly
 	default:
 		d.Place = PlaceSandbox
 	}
 	d.Own, d.Builds = p.ownPrograms(l)
-	return d
+	return d, hosts
 }
 
 // byPlace decides over a line inside that no rule covers. Without layers one rule holds: a line that only reads runs,
 // every other asks, and mode and trust answer for it only where the sandbox holds writes entry by entry, or where the
 // user said that the machine is the sandbox.
-func (p *Policy) byPlace(d Decision, l parsed) Decision {
+func (p *Policy) byPlace(d Decision, l parsed, hosts opened) Decision {
 	can, free := p.Confinement, p.trusts() && p.writesFreely()
 	switch {
 	case p.NoProject != "":
 		return d.because(Ask, Reason{Code: NoProject, Object: p.NoProject})
-	case d.Place == PlaceLayer && len(d.Own) > 0 && !p.trusts():
+	case d.Place == PlaceLayer && len(d.Own) > 0 && !p.trusts() && !hosts.exact:
 		return d.because(Ask, Reason{Code: OwnPrograms, Object: strings.Join(d.Own, ", ")})
 	case d.Place == PlaceLayer:
 		return d.because(Run, Reason{Code: OnLayer})
@@ -161,12 +170,13 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 func (p *Policy) trusts() bool { return p.TrustsPrograms || p.Mode == ModeAuto }
 
 // decideLine decides over a line that runs in the decision's place.
-func (p *Policy) decideLine(d Decision, l parsed) Decision {
+func (p *Policy) decideLine(d Decision, l parsed, hosts opened) Decision {
 	leaves, allowed, outside := d.Place == PlaceHost && p.Confinement.Sandbox, p.findAllow(l), d.Reasons
 	if leaves && p.Confinement.Inside() && l.denies == nil {
 		return Decision{}.because(Refuse, append([]Reason{{Code: NothingOutside}}, outside...)...)
 	}
 	said := l.spoken
+	said.denies = cmp.Or(said.denies, hosts.denies)
 	said.session, said.allows = exactly(p.session, l, p.Root), exactly(p.AllowRules, l, p.Root)
 	if leaves {
 		said.session, said.allows = p.allowsOutside(l, p.session), p.allowsOutside(l, p.AllowRules)
@@ -178,7 +188,7 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 		}
 	}
 	inside := d.Place == PlaceLayer || l.reads && !leaves && d.Place != PlaceBackground
-	said.plan = p.Mode == ModePlan && (said.asks != nil || said.mayDeny != nil || !inside)
+	said.plan = p.Mode == ModePlan && (said.asks != nil || said.mayDeny != nil || !inside || len(hosts.hosts) > 0)
 	var always []Reason
 	var keep []string
 	if leaves || !p.Confinement.Layer {
@@ -206,7 +216,7 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 	case l.problem != "" && d.Place != PlaceLayer:
 		return d.because(Ask, Reason{Code: NotParsed, Object: l.problem})
 	default:
-		d = p.byPlace(d, l)
+		d = p.byPlace(d, l, hosts)
 	}
 	if always != nil && d.Verdict == Run {
 		d.Verdict, d.Keep, d.Reasons = Ask, keep, always
@@ -325,6 +335,32 @@ func (d Decision) Layered() Decision {
 func (d Decision) Outside() Decision {
 	d.Place = PlaceHost
 	return d
+}
+
+// WithHosts is the decision on a line that ran in the sandbox, failed, and may run once more with hosts: those that
+// it was refused, or, where it could reach none, those of the sets of its programs. ok is false where there are none
+// to offer.
+func (p *Policy) WithHosts(d Decision, name string, access tool.Access,
+	refused []Host) (with Decision, ok bool) {
+	p = p.deciding()
+	l := p.parse(name, access)
+	if p.Mode == ModePlan || d.Place != PlaceLayer || !p.Confinement.Proxy || p.Fetches == nil {
+		return d, false
+	}
+	needs := line.Each(refused, func(h Host) hostNeed { return hostNeed{h.String(), h.String(), []Host{h}} })
+	for _, set := range setsOf(l) {
+		if from, err := p.Fetches(set); len(refused)+len(d.Hosts) == 0 && err == nil && from.Key == "" {
+			needs = append(needs, needsOf(set, from)...)
+		}
+	}
+	hosts := p.opens(needs, l)
+	if len(needs) == 0 || hosts.denies != nil || len(hosts.lacks) == 0 && len(refused) > 0 {
+		return d, false
+	}
+	all := opened{hosts: slices.Clone(d.Hosts)}
+	all.add(hosts.hosts...)
+	d.Hosts = all.hosts
+	return p.decideHosts(d.because(Run), l, hosts), true
 }
 
 // Concerns reports whether one of the rules speaks, or may speak, of a call, as a deny rule would.

@@ -67,6 +67,7 @@ func (j Judgement) Reason() string { return words(j.Reasons) }
 func (p *Policy) Judge(ctx context.Context, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
 	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}}}
+	j.Effects.Installs = d.Installs != ""
 	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects}
 	w.denies, w.asks = p.forWriting(p.DenyRules), p.forWriting(p.AskRules)
 	w.lookUp(changes)
@@ -104,7 +105,7 @@ func (p *Policy) Judge(ctx context.Context, d Decision, changes []sandbox.Change
 		return j.because(Run, d.Reasons...)
 	}
 	j.Without = sort.stop
-	if j.Class <= Content {
+	if j.Class <= Content && !d.Has(NeedsHosts) { // One for hosts lets nothing land.
 		j.Rule = d.Narrow
 	}
 	return j.because(Ask, Reason{Code: EffectsAsked, Object: j.Effects.Short()[0]})
@@ -179,7 +180,11 @@ func (w *weigher) add(c sandbox.Change) Class {
 		return Nothing
 	}
 	asks := w.asked(c)
-	if asks == "" && w.output(c, name) {
+	switch dir := w.p.installedAt(w.d, c, w.target); {
+	case asks != "":
+	case dir != "" && w.ignored[c.Path]:
+		c.Output = dir
+	case w.output(c, name):
 		c.Output = cmp.Or(resultsOf(name), path.Dir(filepath.ToSlash(name)))
 	}
 	counted := what
@@ -499,8 +504,10 @@ const (
 type Effects struct {
 	// By names the effects of each kind, each once: one that is guarded or lost is not among the kinds of content.
 	By map[What][]Entry
-	// Files and Built count the files that land, except git's data; Built is build output.
+	// Files and Built count the files that land, except git's data; Built is build output, or, as Installs says,
+	// installed packages.
 	Files, Built Counts
+	Installs     bool
 	Ignored      int              // how many of Files git ignores
 	Git          int              // how many rows of git's land
 	There        bool             // they are in the project already, where no layer was
@@ -615,9 +622,16 @@ func directoryOf(p string, depth int) string {
 func (e Effects) Short() []string {
 	rows := e.Rows(true, append(Matters(), Others()...)...)
 	if len(e.Built) > 0 {
-		rows = append(rows, "build output: "+e.Built.String())
+		rows = append(rows, e.output()+e.Built.String())
 	}
 	return rows
+}
+
+func (e Effects) output() string {
+	if e.Installs {
+		return "installed packages: "
+	}
+	return "build output: "
 }
 
 // Summary counts the effects in words, such as "files: 2 modified, 1 deleted".
@@ -625,7 +639,7 @@ func (e Effects) Summary() string {
 	var all []string
 	for i, counts := range []Counts{e.Files, {"changed": e.Git}, e.Built} {
 		if text := counts.String(); text != "" {
-			all = append(all, [...]string{"files: ", "git: ", "build output: "}[i]+text)
+			all = append(all, [...]string{"files: ", "git: ", e.output()}[i]+text)
 		}
 		if i == 0 && e.Ignored > 0 {
 			all[0] += fmt.Sprintf(" (%d ignored by git)", e.Ignored)

@@ -164,17 +164,29 @@ func (p *Policy) obeyed() (paths []string) {
 }
 
 // leaves names what of a line the sandbox does not meet, as the reasons of a question; none for a line that stays
-// inside.
-func (p *Policy) leaves(l parsed, access tool.Access) (needs []line.Need, reasons []Reason) {
+// inside. hosts are what a line that stays inside needs of the network.
+func (p *Policy) leaves(l parsed, access tool.Access) (needs []line.Need, reasons []Reason, hosts []hostNeed) {
 	if access.Unconfined != "" {
 		reasons = []Reason{{Code: Outside, Object: "the model says: " + access.Unconfined}}
 	}
+	proxy := p.Confinement.Proxy && p.Confinement.Layer && !access.Background
 	for _, s := range l.parts {
-		if need, why := p.needs(s); need != "" {
+		need, why := p.needs(s)
+		if need == line.Network && proxy {
+			more, ok, obstacle := p.fetching(s)
+			if ok && obstacle == "" {
+				hosts = append(hosts, more...)
+				continue
+			}
+			if obstacle != "" {
+				why += ": " + obstacle
+			}
+		}
+		if need != "" {
 			needs, reasons = append(needs, need), append(reasons, Reason{Code: Outside, Object: why, Part: s.String()})
 		}
 	}
-	return needs, reasons
+	return needs, reasons, hosts
 }
 
 // needs names the need of a command that the sandbox does not meet, "" for none, and why in words, by its first two.

@@ -63,6 +63,7 @@ type Confinement struct {
 	ByEntry  bool // without layers it holds writes entry by entry: guarded files are read-only in it
 	External bool // the user says that the machine is the sandbox: lines run unconfined, where no layer is there
 	Network  bool // confined commands reach the network, unless they are read-only
+	Proxy    bool // with Layer: a line can reach hosts that were named for it, and nothing else
 	Required bool // calls that cannot be confined are refused
 	// Layered means that artoo itself works on a layer over the project, and with Layer alone: writes need no
 	// approval except in guarded files, nothing runs outside, and git's data is read-only.
@@ -177,6 +178,7 @@ const (
 	MoreThanReading Code = "more-than-reading" // a read-only command is used otherwise
 	AlwaysAsked     Code = "always-asked"      // Object is asked about in every mode
 	Outside         Code = "outside"           // the line leaves the sandbox
+	NeedsHosts      Code = "needs-hosts"       // the line reaches hosts that no rule lists
 	OwnPrograms     Code = "own-programs"      // the line runs the project's own programs
 	OnLayer         Code = "on-layer"          // the effects are judged afterwards
 	GoesOn          Code = "goes-on"           // the command goes on, on the project itself
@@ -224,6 +226,7 @@ var sentences = map[Code]string{
 	AlwaysAsked:    "asked in every mode: OBJECT",
 	MovesSecret:    "asked in every mode: OBJECT",
 	Outside:        "runs outside the sandbox (network, keys, home): OBJECT",
+	NeedsHosts:     "it reaches OBJECT",
 	OwnPrograms:    "it runs the project's own programs: OBJECT",
 	OnLayer:        "its changes are judged afterwards",
 	GoesOn:         "it goes on in the background, on the project itself",
@@ -263,12 +266,16 @@ type Decision struct {
 	Place   Place       // where a command runs if it may
 	Needs   []line.Need // why it has to run on the host; nil elsewhere
 	Own     []string    // the project's own programs that the line runs
+	Hosts   []Host      // that a line in the sandbox may reach; nil for no network
 	Covers  Class       // the strictest effects that rules have approved beforehand
 	// Builds means that ignored files of the line are output: it only builds and reads.
-	Builds  bool
-	Git     bool     // the line runs git
-	Reads   bool     // the line does nothing but read, by the reading table: it may run beside other calls
-	Reasons []Reason // the one that decided first
+	Builds bool
+	// Installs are the directories into which the line installs packages, where it does nothing else: what git ignores
+	// in them is output.
+	Installs string
+	Git      bool     // the line runs git
+	Reads    bool     // the line does nothing but read, by the reading table: it may run beside other calls
+	Reasons  []Reason // the one that decided first
 	// Keep are absolute paths. Once the journal holds them, a command whose verdict is Ask may run.
 	Keep []string
 

@@ -26,6 +26,14 @@ const (
 	ruleCommand                // a shell line, or words one begins with
 	rulePath                   // a glob for files
 	ruleHost                   // a host name
+	ruleHosts                  // hosts and sets for lines in the sandbox
+)
+
+// hostsTool is the name by which rules list hosts for lines in the sandbox. No tool is called so. hostSets are the sets
+// of hosts that it can list.
+const (
+	hostsTool = "hosts"
+	hostSets  = "npm pypi go crates rubygems maven"
 )
 
 // namedTool is a tool that rules can name, whether or not it is there now.
@@ -50,7 +58,7 @@ var namedTools = []namedTool{
 	{name: "apply_patch", arg: rulePath, others: "patch edit multiedit replace write write_file", rule: "write",
 		writes: true},
 	{name: "notebook_edit", arg: rulePath, others: "notebookedit", rule: "write", writes: true},
-	{name: "web_fetch", arg: ruleHost, others: "webfetch"}, {name: "web_search", others: "websearch google_web_search"},
+	{name: hostsTool, arg: ruleHosts}, {name: "web_fetch", arg: ruleHost, others: "webfetch"}, {name: "web_search", others: "websearch google_web_search"},
 	{name: "task", others: "agent task"}, {name: "shell", others: "bashoutput killshell killbash taskoutput taskstop"},
 	{name: "todo", others: "todowrite todoread write_todos taskcreate taskget tasklist taskupdate"},
 	{name: "enter_plan_mode", others: "enterplanmode"},
@@ -114,6 +122,8 @@ func (r *Rule) impossible(kind ruleArg) (why, try string) {
 		return r.impossibleCommand()
 	case kind == ruleHost:
 		return r.impossibleHost()
+	case kind == ruleHosts:
+		return r.impossibleHosts()
 	case kind == ruleNone:
 		return "a rule for " + r.Tool + " has nothing between parentheses", r.Tool
 	case strings.HasSuffix(arg, ":*"):
@@ -137,6 +147,34 @@ func (r *Rule) impossibleHost() (why, try string) {
 	parts := append(strings.Split(r.Arg, "/"), "go.dev")
 	first := slices.IndexFunc(parts, hostPattern().MatchString)
 	return "it names a host and nothing else", r.Tool + "(" + parts[first] + ")"
+}
+
+// impossibleHosts reads HOST… [for LINE].
+func (r *Rule) impossibleHosts() (why, try string) {
+	list, text, limited := strings.Cut(" "+r.Arg+" ", " for ")
+	hosts := strings.Fields(list)
+	for i, host := range hosts {
+		if set, ok := strings.CutPrefix(host, "@"); ok {
+			if !line.In(hostSets, set) {
+				return "there is no set " + host, hostsTool + "(@npm)"
+			}
+			continue
+		}
+		one := Rule{Tool: hostsTool, Arg: host, HasArg: true}
+		if why, try = one.impossibleHost(); why != "" {
+			return why, try
+		}
+		hosts[i] = one.Arg
+	}
+	if len(hosts) == 0 {
+		return "it names no host", hostsTool + "(@npm)"
+	}
+	r.Arg = strings.Join(hosts, " ")
+	if limited {
+		r.Arg += " for " + strings.TrimSpace(text)
+		return (&Rule{Tool: "bash", Arg: strings.TrimSpace(text), HasArg: true}).impossibleCommand()
+	}
+	return "", ""
 }
 
 func (r *Rule) impossibleCommand() (why, try string) {
@@ -182,6 +220,9 @@ func (r Rule) Remark() string {
 	if r.Outside {
 		return "the network, your keys and your home: it runs outside the sandbox"
 	}
+	if r.Tool == hostsTool {
+		return "whatever the programs of these lines send there"
+	}
 	_, wild := r.line()
 	words := append(line.Texts(r.fixedWords()), "")
 	if r.Tool != "bash" || !r.HasArg || !wild || words[0] == "" {
@@ -220,6 +261,8 @@ func ParseRule(s string) (Rule, error) {
 		return Rule{}, &RuleError{s, "only rules for commands can allow runs outside the sandbox", "bash!(npm ci)"}
 	case hasArg && r.Arg == "":
 		return Rule{}, &RuleError{s, "there is nothing between its parentheses", r.Tool}
+	case kind == ruleHosts && (!hasArg || r.Arg == "*"):
+		return Rule{}, &RuleError{s, "it names no host", hostsTool + "(@npm)"}
 	case !hasArg, r.Arg == "*":
 		return Rule{Tool: r.Tool, Outside: r.Outside}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"artoo/tool/files"
 	"artoo/tool/names"
 	facts "artoo/tool/project"
+	"artoo/tool/proxy"
 )
 
 // World holds the files and the repositories that calls work on, for a policy to look at.
@@ -23,8 +24,29 @@ type World struct {
 	Files   *files.Files
 	Environ []string // the environment of commands
 	Guard   *Guard   // finds guarded files whose names do not show it; may be nil
+	// Fetches says where the packages of a set come from. nil opens no host to lines in the sandbox. The error says why
+	// that is not known.
+	Fetches func(set string) (Fetches, error)
 
 	denied func() ([]string, error) // during one decision
+}
+
+// Host is a host that a line in the sandbox may reach.
+type Host = proxy.Host
+
+// Fetches says where the packages of a set come from.
+type Fetches struct {
+	Hosts []Host
+	// Key says why that needs a key of the user's, which no line in the sandbox has; "" where it does not.
+	Key string
+	// Named are hosts that files of the project name besides.
+	Named []NamedHost
+}
+
+// NamedHost is a host that a file of the project names.
+type NamedHost struct {
+	Host Host
+	File string
 }
 
 // Denied lists the files that no command may see, as they are now.

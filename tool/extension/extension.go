@@ -65,10 +65,13 @@ type Server struct {
 	Timeout, TimeoutMax time.Duration
 	Required            bool // No run without it.
 	Confine             bool // A server of a third party is confined in any case.
+	// Hosts are those that it may reach, confined, in place of the whole network, as a rule for hosts names them; nil for
+	// the whole.
+	Hosts []string `json:",omitempty"` // Approvals of servers without it stay valid.
 }
 
 // Confined reports whether the server's process runs in the sandbox.
-func (s Server) Confined() bool { return s.Confine || s.Source.ThirdParty() }
+func (s Server) Confined() bool { return s.Confine || s.Hosts != nil || s.Source.ThirdParty() }
 
 // Event is a moment at which hooks run.
 type Event string

@@ -13,6 +13,7 @@ package sandbox
 import (
 	"cmp"
 	"errors"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -63,6 +64,9 @@ type Config struct {
 
 	// Network leaves commands the machine's network.
 	Network bool
+	// Served gets each connection that a command opens to Sandbox.ServedAt, a port of its loopback, in a goroutine of its
+	// own. It closes the connection. nil serves no port.
+	Served func(net.Conn)
 
 	inMemory bool  // has layers lie in memory, as where Layers cannot hold one
 	Loopback []int // ports of this machine's loopback that are let in

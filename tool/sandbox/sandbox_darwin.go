@@ -184,3 +184,6 @@ func (p *Process) Discard() error { return nil }
 
 // LeaksOff describes for the model that leaks are not looked for; "" where they are.
 const LeaksOff = ""
+
+// ServedAt is 0: the loopback is the machine's own, so that no port of it is served.
+func (s *Sandbox) ServedAt() int { return 0 }

@@ -54,6 +54,7 @@ type Sandbox struct {
 	ownCaches []string   // all of those
 	merging   sync.Mutex // held while caches are written
 	doors     []net.Listener
+	served    int // the port of Config.Served, 0 for none
 	commands  sync.WaitGroup
 }
 
@@ -70,6 +71,9 @@ func Open(ctx context.Context, config Config, facts Facts) (*Sandbox, error) {
 			return nil, fmt.Errorf("sandbox: %w", err)
 		}
 		setup.Steps, setup.Ports = s.places.steps, config.Loopback
+		if config.Served != nil {
+			setup.Ports = append(slices.Clip(setup.Ports), 0) // any free one
+		}
 		setup.Home, setup.Scratch, setup.Kept, setup.Shown = s.places.home, s.places.scratch, s.kept, s.shown
 		if s.room != nil && !config.inMemory {
 			setup.Disk = s.room.Path
@@ -713,37 +717,51 @@ func (p *Process) Kill() error { return p.Signal(syscall.SIGKILL) }
 // Gone is closed when the launcher has ended, and with it all its commands.
 func (s *Sandbox) Gone() <-chan struct{} { return s.ended }
 
-// open lets in the loopback ports that the user named: each socket listens in the commands' network,
-// and is forwarded to the machine's own port.
+// open lets in the loopback ports that the user named, and the one that is served: each socket listens in the commands'
+// network.
 func (s *Sandbox) open(sockets []*os.File) {
 	for i, socket := range sockets {
 		listener, err := net.FileListener(socket)
 		socket.Close()
-		if err != nil || i >= len(s.config.Loopback) {
+		if err != nil || i > len(s.config.Loopback) {
 			continue // it is none of the launcher's
 		}
 		s.doors = append(s.doors, listener)
-		go forward(listener, "127.0.0.1:"+strconv.Itoa(s.config.Loopback[i]))
+		if i < len(s.config.Loopback) {
+			address := "127.0.0.1:" + strconv.Itoa(s.config.Loopback[i])
+			go accept(listener, func(inside net.Conn) { forward(inside, address) })
+			continue
+		}
+		if at, ok := listener.Addr().(*net.TCPAddr); ok {
+			s.served = at.Port
+		}
+		go accept(listener, s.config.Served)
 	}
 }
 
-func forward(listener net.Listener, address string) {
+// ServedAt is the port of Config.Served in the commands' network, 0 for none.
+func (s *Sandbox) ServedAt() int { return s.served }
+
+func accept(listener net.Listener, serve func(net.Conn)) {
 	for {
 		inside, err := listener.Accept()
 		if err != nil {
 			return // it was closed
 		}
-		go func() {
-			defer inside.Close()
-			outside, err := net.Dial("tcp", address)
-			if err != nil {
-				return // The command sees its connection end.
-			}
-			defer outside.Close()
-			go pipe(outside, inside)
-			pipe(inside, outside)
-		}()
+		go serve(inside)
 	}
+}
+
+// forward passes a connection on to a port of the machine.
+func forward(inside net.Conn, address string) {
+	defer inside.Close()
+	outside, err := net.Dial("tcp", address)
+	if err != nil {
+		return // The command sees its connection end.
+	}
+	defer outside.Close()
+	go pipe(outside, inside)
+	pipe(inside, outside)
 }
 
 // pipe copies until one side ends, and then ends the other.

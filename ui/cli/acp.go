@@ -28,7 +28,7 @@ import (
 func newACP(l commandLine) *cobra.Command {
 	c := l.command("acp", "serve an editor over the Agent Client Protocol",
 		common("model", "provider", "effort", "max_turns", "max_cost", "tools", "system", "append_system", "mcp", "add_dirs", "approval",
-			"allow", "ask", "deny", "hide", "no_project"))
+			"allow", "ask", "deny", "hide", "hosts", "no_project"))
 	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.serveEditor(c.Context()) }
 	l.verb(c, "login", func(ctx context.Context, _ []string) error {
 		return loginCommand{l.app, new(bool), new(bool)}.login(ctx, "")

@@ -185,7 +185,7 @@ func first(words []string) string { return strings.Join(words[:min(1, len(words)
 
 func newDemo(l commandLine) *cobra.Command {
 	c := l.command(demo.Name+" [--yes]", "see artoo work, without a key or network",
-		common("print", "interactive", "output", "tools", "approval", "allow", "ask", "deny", "hide", "max_turns"))
+		common("print", "interactive", "output", "tools", "approval", "allow", "ask", "deny", "hide", "hosts", "max_turns"))
 	yes := c.Flags().Bool("yes", false, "approve all calls")
 	c.RunE = func(c *cobra.Command, _ []string) error { return l.app.demo(c.Context(), *yes) }
 	return c

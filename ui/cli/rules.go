@@ -31,7 +31,7 @@ type rulesCommand struct {
 
 func newRules(l commandLine) *cobra.Command {
 	c := l.command("rules [list|explain 'COMMAND']", "list the rules, and explain which applies to a call",
-		common("approval", "allow", "ask", "deny", "hide", "no_project"))
+		common("approval", "allow", "ask", "deny", "hide", "hosts", "no_project"))
 	r := rulesCommand{l.app, jsonFlag(c)}
 	list := func(*cobra.Command, []string) error { return r.list() }
 	c.RunE = list
@@ -160,12 +160,17 @@ func (x *extensions) readRules() (s ruleSet, err error) {
 	var asks []config.RuleText
 	for _, text := range x.cfg.AllRules(x.project.Root) {
 		rule, files := text.Text, text.List == "hide" || text.List == "show"
-		if files {
+		switch {
+		case files:
 			rule = "read(" + rule + ")"
+		case text.List == "hosts":
+			rule = "hosts(" + rule + ")"
 		}
 		r, err := permission.ParseRule(rule)
 		if wrong, ok := errors.AsType[*permission.RuleError](err); ok && files {
 			return ruleSet{}, text.Wrong(text.List+" "+text.Text+": "+wrong.Why, strings.TrimSuffix(strings.TrimPrefix(wrong.Try, "read("), ")"))
+		} else if ok && text.List == "hosts" {
+			return ruleSet{}, text.Wrong("hosts "+text.Text+": "+wrong.Why, strings.TrimSuffix(strings.TrimPrefix(wrong.Try, "hosts("), ")"))
 		} else if ok {
 			return ruleSet{}, text.Wrong(wrong.Error(), wrong.Try)
 		}
@@ -174,7 +179,7 @@ func (x *extensions) readRules() (s ruleSet, err error) {
 		}
 		r.Origin, r.Fixed = text.Origin, text.Fixed
 		switch withheld := changed && text.OfProject; text.List {
-		case "allow", "show":
+		case "allow", "show", "hosts":
 			switch {
 			case withheld:
 				s.withheld = append(s.withheld, strings.TrimPrefix(text.List+" ", "allow ")+text.Text)

@@ -77,6 +77,7 @@ func (w *workspace) options(ctx context.Context) (opt agent.ProjectOptions, err 
 	if opt.Loopback, err = w.loopback(); err != nil {
 		return opt, err
 	}
+	w.openHosts(&opt)
 	// Without a home there is no such directory.
 	opt.State, _ = w.cfg.Paths.StateDir()
 	opt.Cache, _ = w.cfg.Paths.CacheDir()

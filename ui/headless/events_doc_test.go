@@ -47,7 +47,8 @@ func output() []object {
 		{"question", "artoo asks. The answer is a line of the input.", agent.QuestionEvent{}, []string{
 			"", "the answer names it", "one of the [kinds](#questions)", "the question in a few words, some from the model or a server",
 			"the possible answers", "id of the call in question", "that call's tool", "its whole input, with marks in place of keys", "",
-			"directory where commands start", "true: it would run outside the sandbox", "why artoo asks", "the narrowest rule that would allow this call",
+			"directory where commands start", "true: it would run outside the sandbox",
+			"those that it would reach from the sandbox", "why artoo asks", "the narrowest rule that would allow this call",
 			"a wider rule", "the change as a unified diff", "a row for each file that a command changed on its layer", "the plan to approve, in Markdown",
 			"answers to choose from", "what an MCP server asks: see `form`", ""}},
 		{"form", "The field `form` of a question.", agent.FormEvent{}, []string{"the MCP server", "the host or program that gets the values",
@@ -99,7 +100,7 @@ var results = []string{"", "", "the answer, or after an error the part that arri
 
 // effects are the meanings of the fields of agent.Reach.
 var effects = []string{"files that are new, by the undo journal; 0 without one", "files that changed", "files that are gone",
-	"calls that ran outside the sandbox, each once", "hosts that web tools tried to reach, each once",
+	"calls that ran outside the sandbox, each once", "hosts that web tools tried to reach and lines in the sandbox reached, each once",
 	"calls that ran in the sandbox with the network, each once: tools of MCP servers, " +
 		"and commands where the system cannot keep them from it"}
 

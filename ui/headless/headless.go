@@ -107,7 +107,11 @@ func hint(denied ...agent.Denial) string {
 			way = "artoo trust --run --yes"
 		case d.Code == permission.RuleAsks, d.Code == permission.RuleMayDeny, d.Code == permission.HookAsks, d.Rule == "":
 		case !strings.ContainsFunc(d.Rule, func(r rune) bool { return !unicode.IsPrint(r) }):
-			list, way = &rules, " --allow '"+strings.ReplaceAll(d.Rule, "'", `'\''`)+"'"
+			flag, rule := "--allow", d.Rule
+			if hosts, ok := permission.ListedBy(rule); ok {
+				flag, rule = "--hosts", hosts
+			}
+			list, way = &rules, " "+flag+" '"+strings.ReplaceAll(rule, "'", `'\''`)+"'"
 		}
 		switch {
 		case slices.Contains(*list, way):

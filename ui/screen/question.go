@@ -101,6 +101,9 @@ func (b *asking) held(q Approval) string {
 	if q.Network {
 		text = "confined: no keys or home; it has the network"
 	}
+	if len(q.Hosts) > 0 {
+		text = "confined: no keys or home, of the network only " + line(texts.UpTo(8, q.Hosts)) + ", where it can send what it reads"
+	}
 	if q.onlyOwnPrograms() {
 		text = "the project's own programs, " + text
 	}
@@ -119,6 +122,10 @@ func held(q Approval) string {
 	sandbox := "runs in the sandbox: no network except loopback, no keys, no home"
 	if q.Network {
 		sandbox = "runs in the sandbox: no keys, no home; it has the network"
+	}
+	if len(q.Hosts) > 0 {
+		sandbox = "runs in the sandbox: no keys, no home, of the network only " + line(texts.UpTo(8, q.Hosts)) +
+			", where it can send what it reads"
 	}
 	switch {
 	case q.Kind == agent.QuestionOutside:

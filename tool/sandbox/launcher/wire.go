@@ -131,7 +131,7 @@ type Setup struct {
 	Kept      string // the machine's directory of kept caches of projects; may be ""
 	Shown     string // the machine's directory of files that are seen in place of the project's; may be ""
 	Steps     []Step
-	Ports     []int    // ports of its own loopback, on which the caller listens
+	Ports     []int    // ports of its own loopback, on which the caller listens; 0 is any free one
 	Scratch   []string // Landlock lets commands write these besides the project.
 }
 

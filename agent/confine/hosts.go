@@ -1,0 +1,51 @@
+package confine
+
+import (
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"artoo/tool/proxy"
+)
+
+// proxyVariables are the variables by which programs find a proxy: the usual ones, and those of package managers that
+// read none of these or let a file of their own stand above them.
+const proxyVariables = `http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY npm_config_proxy
+	npm_config_https_proxy YARN_HTTP_PROXY YARN_HTTPS_PROXY CARGO_HTTP_PROXY PIP_PROXY`
+
+// throughProxy is the environment of a line that reaches hosts by the proxy at an address. The loopback is the
+// session's own, except where the line may reach one of the machine.
+func throughProxy(environ []string, address string, hosts []proxy.Host) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.EqualFold(name, "no_proxy") || slices.Contains(strings.Fields(proxyVariables), name)
+	})
+	for name := range strings.FieldsSeq(proxyVariables) {
+		environ = append(environ, name+"="+address)
+	}
+	direct := slices.DeleteFunc([]string{"localhost", "127.0.0.1", "::1"}, func(name string) bool {
+		return slices.ContainsFunc(hosts, func(h proxy.Host) bool { return h.Name == name })
+	})
+	for _, name := range []string{"no_proxy", "NO_PROXY", "npm_config_noproxy"} {
+		environ = append(environ, name+"="+strings.Join(direct, ","))
+	}
+	return append(environ, "MAVEN_OPTS="+javaProxy(address), "GRADLE_OPTS="+javaProxy(address))
+}
+
+// javaProxy are Java's options for the proxy, which it does not take from variables. It would not send a password to
+// a proxy for https without the last one.
+func javaProxy(address string) string {
+	at, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	password, _ := at.User.Password()
+	host, port, _ := net.SplitHostPort(at.Host)
+	var options []string
+	for _, scheme := range []string{"http", "https"} {
+		options = append(options, "-D"+scheme+".proxyHost="+host, "-D"+scheme+".proxyPort="+port,
+			"-D"+scheme+".proxyUser="+at.User.Username(), "-D"+scheme+".proxyPassword="+password)
+	}
+	return strings.Join(append(options, "-Djdk.http.auth.tunneling.disabledSchemes="), " ")
+}
