@@ -304,8 +304,7 @@ type Reach struct {
 	Modified int `json:"modified"`
 	Deleted  int `json:"deleted"`
 	// Outside are the calls that ran outside the sandbox, Network the hosts that web tools tried to reach and lines in the
-	// sandbox reached, and
-	// Networked the calls that ran in the sandbox with the network, each once and masked; may be nil.
+	// sandbox reached, Networked the calls that ran in the sandbox with the network, each once and masked; may be nil.
 	Outside   []string `json:"outside"`
 	Network   []string `json:"network"`
 	Networked []string `json:"networked"`

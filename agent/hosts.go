@@ -37,7 +37,9 @@ func (c *calls) nameHosts(r *ran) {
 		words = append(words, text.UpTo(mostHosts, reached)+", "+text.Counted(requests, "request", "requests"))
 	}
 	if len(refused) > 0 {
-		words = append(words, "refused: "+text.UpTo(mostHosts, refused))
+		said := "refused: " + text.UpTo(mostHosts, refused)
+		words = append(words, said)
+		c.cb.notice(NoticeWarning, "network: "+c.session.masked(said))
 	}
 	if report.Bound != "" {
 		words = append(words, "ended: "+report.Bound)

@@ -29,6 +29,17 @@ type RuleText struct {
 	ofRepo bool   // the file is the project's own
 }
 
+// Rule is the text as a rule of permissions: those of files are for reading, those of hosts list them.
+func (r RuleText) Rule() string {
+	switch r.List {
+	case "hide", "show":
+		return "read(" + r.Text + ")"
+	case "hosts":
+		return "hosts(" + r.Text + ")"
+	}
+	return r.Text
+}
+
 // InFile reports whether the rule stands in the user's own file.
 func (r RuleText) InFile() bool { return r.file != "" && !r.ofRepo }
 

@@ -41,6 +41,8 @@ type Line struct {
 	Whole   bool
 	// Hosts are those that it may reach, through the proxy of Config; nil for no network.
 	Hosts []proxy.Host
+	// Variables, as NAME=VALUE, tell package managers of registries of the user's.
+	Variables []string
 }
 
 // Confined is a command that runs confined. The methods below hold once it has ended.
@@ -114,6 +116,7 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
+	cmd.Env = append(slices.Clip(cmd.Env), line.Variables...)
 	return withHint(c.run(cmd, line.Hosts, sandbox.Options{
 		Layer:    line.Place == sandbox.PlaceLayer || line.Place == sandbox.PlaceDiscarded,
 		ReadOnly: line.Place == sandbox.PlaceReadOnly,

@@ -122,7 +122,7 @@ func (p *Policy) place(l parsed, access tool.Access) (d Decision, hosts opened) 
 	case can.Layer:
 		d.Place = PlaceLayer
 		if hosts = p.opens(needs, l); can.Proxy {
-			d.Hosts, d.Installs = hosts.hosts, installs(l)
+			d.Hosts, d.Variables, d.Installs = hosts.hosts, hosts.variables, installs(l)
 		}
 	case l.reads:
 		d.Place = PlaceReadOnly
@@ -347,7 +347,7 @@ func (p *Policy) WithHosts(d Decision, name string, access tool.Access,
 	if p.Mode == ModePlan || d.Place != PlaceLayer || !p.Confinement.Proxy || p.Fetches == nil {
 		return d, false
 	}
-	needs := line.Each(refused, func(h Host) hostNeed { return hostNeed{h.String(), h.String(), []Host{h}} })
+	needs := line.Each(refused, func(h Host) hostNeed { return hostNeed{name: h.String(), words: h.String(), hosts: []Host{h}} })
 	for _, set := range setsOf(l) {
 		if from, err := p.Fetches(set); len(refused)+len(d.Hosts) == 0 && err == nil && from.Key == "" {
 			needs = append(needs, needsOf(set, from)...)
@@ -359,7 +359,7 @@ func (p *Policy) WithHosts(d Decision, name string, access tool.Access,
 	}
 	all := opened{hosts: slices.Clone(d.Hosts)}
 	all.add(hosts.hosts...)
-	d.Hosts = all.hosts
+	d.Hosts, d.Variables = all.hosts, append(slices.Clip(d.Variables), hosts.variables...)
 	return p.decideHosts(d.because(Run), l, hosts), true
 }
 

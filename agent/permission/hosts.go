@@ -15,12 +15,14 @@ import (
 type hostNeed struct {
 	name, words string
 	hosts       []Host
+	variables   []string
 }
 
 // opened is what rules open of the needs of a line, and what is lacking.
 type opened struct {
-	hosts []Host
-	lacks []hostNeed
+	hosts     []Host
+	variables []string
+	lacks     []hostNeed
 	// exact says that a rule for this very line lists hosts for it.
 	exact bool
 	// denies refuses a host that the line needs, asks asks about one; nil for none.
@@ -66,7 +68,7 @@ func (p *Policy) fetching(s *part) (needs []hostNeed, ok bool, why string) {
 		return nil, false, ""
 	}
 	if hosts, ok := addressed(s.Command); ok {
-		return line.Each(hosts, func(h Host) hostNeed { return hostNeed{h.String(), h.String(), []Host{h}} }), true, ""
+		return line.Each(hosts, func(h Host) hostNeed { return hostNeed{name: h.String(), words: h.String(), hosts: []Host{h}} }), true, ""
 	}
 	row, ok := installerOf(s.Command)
 	if !ok {
@@ -85,10 +87,10 @@ func (p *Policy) fetching(s *part) (needs []hostNeed, ok bool, why string) {
 // needsOf are the needs of a command that a set serves.
 func needsOf(set string, from Fetches) []hostNeed {
 	names := line.Each(from.Hosts, Host.String)
-	needs := []hostNeed{{"@" + set, "@" + set + " (" + strings.Join(names, ", ") + ")", from.Hosts}}
+	needs := []hostNeed{{"@" + set, "@" + set + " (" + strings.Join(names, ", ") + ")", from.Hosts, from.Variables}}
 	for _, other := range from.Named {
 		if name := other.Host.String(); !slices.Contains(names, name) {
-			needs = append(needs, hostNeed{name, name + " (named by " + other.File + ")", []Host{other.Host}})
+			needs = append(needs, hostNeed{name: name, words: name + " (named by " + other.File + ")", hosts: []Host{other.Host}})
 		}
 	}
 	return needs
@@ -181,7 +183,7 @@ func (p *Policy) opens(needs []hostNeed, l parsed) (o opened) {
 	}
 	o.lacks = needs
 	for _, need := range needs {
-		o.hosts = append(o.hosts, need.hosts...)
+		o.hosts, o.variables = append(o.hosts, need.hosts...), append(o.variables, need.variables...)
 	}
 	sets := setsOf(l)
 	for _, r := range p.allowing() {
@@ -198,6 +200,7 @@ func (p *Policy) opens(needs []hostNeed, l parsed) (o opened) {
 			}
 			if from, err := p.Fetches(set); err == nil && from.Key == "" {
 				o.add(from.Hosts...)
+				o.variables = append(o.variables, from.Variables...)
 			}
 		}
 	}

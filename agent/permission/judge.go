@@ -622,28 +622,38 @@ func directoryOf(p string, depth int) string {
 func (e Effects) Short() []string {
 	rows := e.Rows(true, append(Matters(), Others()...)...)
 	if len(e.Built) > 0 {
-		rows = append(rows, e.output()+e.Built.String())
+		rows = append(rows, e.Output())
 	}
 	return rows
 }
 
-func (e Effects) output() string {
-	if e.Installs {
-		return "installed packages: "
+// Output counts the build output, or the installed packages, in words; "" for none.
+func (e Effects) Output() string {
+	text := e.Built.String()
+	switch {
+	case text == "":
+	case e.Installs:
+		text = "installed packages: " + text
+	default:
+		text = "build output: " + text
 	}
-	return "build output: "
+	return text
 }
 
 // Summary counts the effects in words, such as "files: 2 modified, 1 deleted".
 func (e Effects) Summary() string {
 	var all []string
-	for i, counts := range []Counts{e.Files, {"changed": e.Git}, e.Built} {
-		if text := counts.String(); text != "" {
-			all = append(all, [...]string{"files: ", "git: ", e.output()}[i]+text)
-		}
-		if i == 0 && e.Ignored > 0 {
+	if text := e.Files.String(); text != "" {
+		all = append(all, "files: "+text)
+		if e.Ignored > 0 {
 			all[0] += fmt.Sprintf(" (%d ignored by git)", e.Ignored)
 		}
+	}
+	if text := (Counts{"changed": e.Git}).String(); text != "" {
+		all = append(all, "git: "+text)
+	}
+	if text := e.Output(); text != "" {
+		all = append(all, text)
 	}
 	return cmp.Or(strings.Join(all, "; "), "nothing that can be applied")
 }

@@ -221,7 +221,7 @@ func (r Rule) Remark() string {
 		return "the network, your keys and your home: it runs outside the sandbox"
 	}
 	if r.Tool == hostsTool {
-		return "whatever the programs of these lines send there"
+		return "what the programs of these lines send there"
 	}
 	_, wild := r.line()
 	words := append(line.Texts(r.fixedWords()), "")

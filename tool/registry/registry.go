@@ -42,6 +42,15 @@ type Place struct {
 	// Key says why one of Hosts needs a key of the user's, as "registry.corp.example takes the key of ~/.npmrc"; "" if
 	// none does. A public registry needs none: its keys are for publishing.
 	Key string
+	// Variables, as NAME=VALUE, tell the package managers of a registry that is no public one, where the files that say so
+	// are not seen.
+	Variables []string
+}
+
+// telling are the variables that tell the package managers of a set of their registry. Those of go are the user's own
+// file, which commands in the sandbox see.
+var telling = map[string][]string{
+	"npm": {"npm_config_registry", "YARN_NPM_REGISTRY_SERVER"}, "pypi": {"PIP_INDEX_URL", "UV_DEFAULT_INDEX"}, "go": {},
 }
 
 // source is where packages come from, as a package manager is set to it. Without a URL it is the public registry.
@@ -68,7 +77,30 @@ func Of(ctx context.Context, set string, own environ.Vars, dir string) (Place, e
 	if sources == nil {
 		sources = []source{{}}
 	}
-	return placeOf(sources, public(set)), nil
+	return placeOf(sources, public(set)).told(set, sources), nil
+}
+
+// told adds how package managers are told of a registry of the user's. The registry of a scope, and those of other sets,
+// stand in files of the home alone: they count as those that need a key.
+func (p Place) told(set string, sources []source) Place {
+	own := func(from source) bool {
+		host, _ := hostOf(from.url)
+		return slices.ContainsFunc(p.Hosts, func(h proxy.Host) bool { return h.Own && h.Name == host.Name && h.Port == host.Port })
+	}
+	names, told := telling[set]
+	for i, from := range sources {
+		switch {
+		case !own(from), p.Key != "":
+		case told && i == 0:
+			for _, name := range names {
+				p.Variables = append(p.Variables, name+"="+from.url)
+			}
+		case set != "go" && (!told || from.url != sources[0].url):
+			host, _ := hostOf(from.url)
+			p.Key = host.Name + " is named by a file of your home"
+		}
+	}
+	return p
 }
 
 // placeOf makes a Place of sources. known are rows of public registries.

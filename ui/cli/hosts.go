@@ -27,7 +27,7 @@ func (w *workspace) openHosts(opt *agent.ProjectOptions) {
 		return nil
 	}}
 	if w.web != nil && !bool(w.cfg.Offline) {
-		way.Upstream = w.web.Base.Proxy
+		way.Upstream, way.TLS = w.web.Base.Proxy, w.web.Base.TLSClientConfig
 	}
 	opt.Proxy = proxy.New(way)
 	opt.Policy.World.Fetches = w.fetches()
@@ -48,7 +48,7 @@ func (w *workspace) fetches() func(set string) (permission.Fetches, error) {
 		if !known {
 			var place registry.Place
 			place, a.err = registry.Of(context.Background(), set, w.process.Environ, w.process.Environ.Home())
-			a.from.Hosts, a.from.Key = place.Hosts, place.Key
+			a.from.Hosts, a.from.Key, a.from.Variables = place.Hosts, place.Key, place.Variables
 			answers[set] = a
 		}
 		named, err := registry.NamedBy(w.project.Root, set)

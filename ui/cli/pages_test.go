@@ -61,7 +61,7 @@ func flagsAreRight(inv invocation) error {
 		return err
 	}
 	for _, rule := range c.AllRules("/") {
-		if _, err := permission.ParseRule(rule.Text); err != nil {
+		if _, err := permission.ParseRule(rule.Rule()); err != nil {
 			return err
 		}
 	}
@@ -311,7 +311,7 @@ func anchors(page string) (all []string) {
 // TestThereAreFewPages keeps the pages for users few: pages for developers are in docs/dev.
 func TestThereAreFewPages(t *testing.T) {
 	users, err := filepath.Glob(filepath.Join(moduleDir, "docs", "*.md"))
-	if err != nil || len(users) > 24 {
-		t.Errorf("%d pages, more than 24: %v", len(users), err)
+	if err != nil || len(users) > 25 {
+		t.Errorf("%d pages, more than 25: %v", len(users), err)
 	}
 }

@@ -159,14 +159,8 @@ func (x *extensions) readRules() (s ruleSet, err error) {
 	changed := x.repoSettings.changed()
 	var asks []config.RuleText
 	for _, text := range x.cfg.AllRules(x.project.Root) {
-		rule, files := text.Text, text.List == "hide" || text.List == "show"
-		switch {
-		case files:
-			rule = "read(" + rule + ")"
-		case text.List == "hosts":
-			rule = "hosts(" + rule + ")"
-		}
-		r, err := permission.ParseRule(rule)
+		files := text.List == "hide" || text.List == "show"
+		r, err := permission.ParseRule(text.Rule())
 		if wrong, ok := errors.AsType[*permission.RuleError](err); ok && files {
 			return ruleSet{}, text.Wrong(text.List+" "+text.Text+": "+wrong.Why, strings.TrimSuffix(strings.TrimPrefix(wrong.Try, "read("), ")"))
 		} else if ok && text.List == "hosts" {

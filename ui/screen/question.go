@@ -348,7 +348,7 @@ func (b *asking) named(kinds []permission.What, e permission.Effects, diff strin
 func (b *asking) did(e permission.Effects, diff string) {
 	b.WriteString(b.named(append(permission.Matters(), permission.Others()...), e, diff))
 	if len(e.Built) > 0 {
-		b.remark("build output: " + e.Built.String())
+		b.remark(e.Output())
 	}
 }
 
