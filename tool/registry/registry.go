@@ -97,7 +97,7 @@ func (p Place) told(set string, sources []source) Place {
 			}
 		case set != "go" && (!told || from.url != sources[0].url):
 			host, _ := hostOf(from.url)
-			p.Key = host.Name + " is named by a file of your home"
+			p.Key = host.Name + " is named by your settings, which the sandbox does not show"
 		}
 	}
 	return p

@@ -103,7 +103,7 @@ func TestQuitLeavesATrace(t *testing.T) {
 		t.Errorf("it ended with %v", cmd.ProcessState)
 	}
 	shown := strings.NewReplacer("\r\n    ", " ", "\r\n", "\n").Replace(string(k.shown)) // a long path is wrapped
-	lines := regexp.MustCompile(`\nartoo: stopped: quit signal \(Ctrl-\\\)\n` +
+	lines := regexp.MustCompile(`\n✗ artoo: stopped: quit signal \(Ctrl-\\\)\n` +
 		`  try: artoo -c to continue; if it hung, report it with the trace in (/.+)\n$`).FindStringSubmatch(shown)
 	if lines == nil {
 		t.Fatalf("the terminal shows %q", shown)
