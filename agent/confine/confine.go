@@ -116,7 +116,10 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
-	cmd.Env = append(slices.Clip(cmd.Env), line.Variables...)
+	for _, kv := range line.Variables {
+		name, value, _ := strings.Cut(kv, "=")
+		cmd.Env = environ.Vars(cmd.Env).With(name, value)
+	}
 	return withHint(c.run(cmd, line.Hosts, sandbox.Options{
 		Layer:    line.Place == sandbox.PlaceLayer || line.Place == sandbox.PlaceDiscarded,
 		ReadOnly: line.Place == sandbox.PlaceReadOnly,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/tool/environ"
 	"artoo/tool/proxy"
 )
 
@@ -16,21 +17,20 @@ const proxyVariables = `http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY 
 
 // throughProxy is the environment of a line that reaches hosts by the proxy at an address. The loopback is the
 // session's own, except where the line may reach one of the machine.
-func throughProxy(environ []string, address string, hosts []proxy.Host) []string {
-	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return strings.EqualFold(name, "no_proxy") || slices.Contains(strings.Fields(proxyVariables), name)
-	})
+func throughProxy(variables environ.Vars, address string, hosts []proxy.Host) environ.Vars {
 	for name := range strings.FieldsSeq(proxyVariables) {
-		environ = append(environ, name+"="+address)
+		variables = variables.With(name, address)
 	}
 	direct := slices.DeleteFunc([]string{"localhost", "127.0.0.1", "::1"}, func(name string) bool {
 		return slices.ContainsFunc(hosts, func(h proxy.Host) bool { return h.Name == name })
 	})
 	for _, name := range []string{"no_proxy", "NO_PROXY", "npm_config_noproxy"} {
-		environ = append(environ, name+"="+strings.Join(direct, ","))
+		variables = variables.With(name, strings.Join(direct, ","))
 	}
-	return append(environ, "MAVEN_OPTS="+javaProxy(address), "GRADLE_OPTS="+javaProxy(address))
+	for _, name := range []string{"MAVEN_OPTS", "GRADLE_OPTS"} {
+		variables = variables.With(name, strings.TrimSpace(variables.Get(name)+" "+javaProxy(address)))
+	}
+	return variables
 }
 
 // javaProxy are Java's options for the proxy, which it does not take from variables. It would not send a password to

@@ -1,6 +1,10 @@
 package confine
 
 import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"artoo/tool/environ"
+	"artoo/tool/needs"
+	"artoo/tool/proxy"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -161,5 +168,46 @@ func TestAPathIsClosedByWhatOthersMayDoWithIt(t *testing.T) {
 func BenchmarkClosedTo(b *testing.B) {
 	for b.Loop() {
 		closedTo("/etc", nil)
+	}
+}
+
+// A server with hosts of its own reaches these by the proxy, and nothing else; one without has the whole network.
+func TestAServerReachesItsHostsAlone(t *testing.T) {
+	t.Parallel()
+	needs.Programs(t, "curl")
+	facts, ok := factsHere(t)
+	if !ok || !facts.Network {
+		return
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	root := filepath.Join(base, "project")
+	put(t, filepath.Join(root, "a"), "")
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "came\n") }))
+	defer web.Close()
+	name, port, err := net.SplitHostPort(web.Listener.Addr().String())
+	must(t, err)
+	way := proxy.New(proxy.Config{})
+	defer way.Close()
+	c := New(Config{Config: sandbox.Config{Root: root}, Proxy: way}, facts)
+	defer c.Close()
+	line := "curl -s " + web.URL + "; curl -s --noproxy '*' " + web.URL + " || echo not directly"
+	for want, hosts := range map[string][]proxy.Host{
+		"came\nnot directly\n": {{Name: name, Port: port, Own: true}}, "not directly\n": {}, "came\ncame\n": nil,
+	} {
+		start := func(cmd *exec.Cmd) (shell.Started, error) { return c.StartMCP(cmd, false, hosts) }
+		if end := runs(t, start, line); string(end.Output) != want {
+			t.Errorf("with %v: %q, want %q", hosts, end.Output, want)
+		}
+	}
+}
+
+// The options that a user gives Java stay.
+func TestTheProxyIsAddedToJavasOptions(t *testing.T) {
+	t.Parallel()
+	got := throughProxy(environ.Vars{"MAVEN_OPTS=-Xmx1g", "no_proxy=*", "https_proxy=http://other"}, "http://artoo:x@127.0.0.1:5", nil)
+	if opts := got.Get("MAVEN_OPTS"); !strings.HasPrefix(opts, "-Xmx1g -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=5 ") ||
+		got.Get("https_proxy") != "http://artoo:x@127.0.0.1:5" || got.Get("no_proxy") != "localhost,127.0.0.1,::1" {
+		t.Errorf("%q", got)
 	}
 }

@@ -276,8 +276,8 @@ type Opinion struct {
 }
 
 // firm are the codes of questions that a hook's allow does not answer. It counts as a rule that allows every call, and
-// such a rule lets no line leave the sandbox.
-var firm = []Code{RuleAsks, RuleMayDeny, AlwaysAsked, MovesSecret, NotKept, ToolChanged, Outside}
+// such a rule lets no line leave the sandbox, and opens no host to one.
+var firm = []Code{RuleAsks, RuleMayDeny, AlwaysAsked, MovesSecret, NotKept, ToolChanged, Outside, NeedsHosts}
 
 // Heeding is the decision with the hooks' opinion of the call. Deny rules and the mode plan stand above
 // a hook's deny; then come ask rules and calls that every mode asks about, a hook's ask, a hook's allow,

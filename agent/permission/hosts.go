@@ -153,14 +153,17 @@ func ListedBy(rule string) (hosts string, ok bool) {
 	return strings.ReplaceAll(list, " ", ","), true
 }
 
-// lists reports whether a rule for hosts names one that a line needs, a set or a host.
-func (r Rule) lists(need string) bool {
+// lists reports whether a rule for hosts names one that a line needs, a set or a host. One that refuses or asks (wide)
+// names the hosts below its own, too, and *.example.org where it names a host below that.
+func (r Rule) lists(need string, wide bool) bool {
 	hosts, _ := r.listed()
 	return slices.ContainsFunc(hosts, func(host string) bool {
 		return host == need || !strings.HasPrefix(need, "@") && !strings.HasPrefix(host, "@") &&
-			Rule{Tool: hostsTool, Arg: host, HasArg: true}.matchesHost(need, false)
+			(hostRule(host).matchesHost(need, wide) || wide && hostRule(need).matchesHost(host, false))
 	})
 }
+
+func hostRule(host string) Rule { return Rule{Tool: hostsTool, Arg: host, HasArg: true} }
 
 // speaksOf reports whether a rule for hosts speaks of the line; exact, that it is for this very line.
 func (p *Policy) speaksOf(r Rule, l parsed) (yes, exact bool) {
@@ -168,7 +171,7 @@ func (p *Policy) speaksOf(r Rule, l parsed) (yes, exact bool) {
 	if r.Tool != hostsTool || of == nil {
 		return r.Tool == hostsTool, false
 	}
-	if exact = of.is(l.text) && (!r.given || l.dir == r.seenFrom(p.Root)); exact {
+	if exactly([]Rule{*of}, l, p.Root) != nil {
 		return true, true
 	}
 	return l.problem == "" && len(l.parts) > 0 && !slices.ContainsFunc(l.parts, func(s *part) bool {
@@ -185,17 +188,20 @@ func (p *Policy) opens(needs []hostNeed, l parsed) (o opened) {
 	for _, need := range needs {
 		o.hosts, o.variables = append(o.hosts, need.hosts...), append(o.variables, need.variables...)
 	}
-	sets := setsOf(l)
+	// Those of a line whose words do not show that it needs them.
+	sets := slices.DeleteFunc(setsOf(l), func(set string) bool {
+		return slices.ContainsFunc(needs, func(need hostNeed) bool { return need.name == "@"+set })
+	})
 	for _, r := range p.allowing() {
 		yes, exact := p.speaksOf(r, l)
 		if !yes {
 			continue
 		}
 		o.exact = o.exact || exact
-		o.lacks = slices.DeleteFunc(slices.Clone(o.lacks), func(need hostNeed) bool { return r.lists(need.name) })
+		o.lacks = slices.DeleteFunc(slices.Clone(o.lacks), func(need hostNeed) bool { return r.lists(need.name, false) })
 		o.open(r)
 		for _, set := range sets {
-			if !r.lists("@" + set) {
+			if !r.lists("@"+set, false) {
 				continue
 			}
 			if from, err := p.Fetches(set); err == nil && from.Key == "" {
@@ -207,8 +213,8 @@ func (p *Policy) opens(needs []hostNeed, l parsed) (o opened) {
 	said := func(rules []Rule) *Rule {
 		return findRule(rules, func(r Rule) bool {
 			yes, _ := p.speaksOf(r, l)
-			return yes && (slices.ContainsFunc(needs, func(need hostNeed) bool { return r.lists(need.name) }) ||
-				slices.ContainsFunc(o.hosts, func(h Host) bool { return r.lists(h.String()) }))
+			return yes && (slices.ContainsFunc(needs, func(need hostNeed) bool { return r.lists(need.name, true) }) ||
+				slices.ContainsFunc(o.hosts, func(h Host) bool { return r.lists(h.String(), true) }))
 		})
 	}
 	o.denies, o.asks = said(p.DenyRules), said(p.AskRules)

@@ -67,6 +67,9 @@ func TestHosts(t *testing.T) {
 		{"npm ci", "allow hosts(registry.npmjs.org)", ModeAsk, Ask, PlaceLayer, npm, "hosts(@npm for npm ci)"}, // a name serves words
 		{"npm ci", "allow hosts(@npm);deny hosts(registry.npmjs.org)", ModeAsk, Refuse, PlaceHost, "", ""},
 		{"npm ci", "allow hosts(@npm);deny hosts(@npm)", ModeAsk, Refuse, PlaceHost, "", ""},
+		{"npm ci", "allow hosts(@npm);deny hosts(npmjs.org)", ModeAsk, Refuse, PlaceHost, "", ""},
+		{"make test", "allow hosts(*.api.example for make test);deny hosts(eu.api.example)", ModeAsk, Refuse, PlaceHost, "", ""},
+		{"make test", "allow hosts(*.api.example for make test);deny hosts(other.example)", ModeAsk, Run, PlaceLayer, "*.api.example", ""},
 		{"npm ci", "allow hosts(@npm);ask hosts(@npm)", ModeAsk, Ask, PlaceLayer, npm, ""},
 		{"npm ci", "allow hosts(@npm);deny bash(npm ci)", ModeAsk, Refuse, PlaceHost, "", ""},
 		{"npm ci", "allow bash(npm ci)", ModeAsk, Ask, PlaceLayer, npm, "hosts(@npm for npm ci)"},
@@ -179,7 +182,7 @@ func TestInstalledPackagesLand(t *testing.T) {
 	judged := []sandbox.Change{
 		created("node_modules/a/.git/config", 0o644, ""), created("node_modules/out", fs.ModeSymlink|0o777, "/home/user/x"),
 		created("node_modules/hook", fs.ModeSymlink|0o777, "../.git/hooks/pre-commit"), created("package.json", 0o644, ""),
-		created("dist/x.js", 0o644, ""), created("tracked/node_modules/x.js", 0o644, ""),
+		created("tracked/node_modules/x.js", 0o644, ""),
 	}
 	facts := Facts{Ignored: func(paths []string) map[string]bool {
 		found := map[string]bool{}
@@ -197,15 +200,39 @@ func TestInstalledPackagesLand(t *testing.T) {
 		t.Errorf("npm ci: %s, %s, %s", j.Verdict, j.Reason(), j.Effects.Summary())
 	}
 	for _, c := range judged {
-		if j := judge("npm ci", []sandbox.Change{c}); j.Verdict == Run && j.Effects.Built[NewDirectory] == 0 && len(j.Effects.Built) > 0 {
-			if filepath.Base(filepath.Dir(c.Path)) != "dist" {
-				t.Errorf("%s lands as installed: %s", c.Path, j.Effects.Summary())
-			}
+		if j := judge("npm ci", []sandbox.Change{c}); len(j.Effects.Built) > 0 {
+			t.Errorf("%s lands as installed: %s", c.Path, j.Effects.Summary())
 		}
 	}
 	for _, text := range []string{"npm ci && make", "npm ci > node_modules/x", "npm test", "make"} {
 		if j := judge(text, changes[:1]); len(j.Effects.Built) > 0 {
 			t.Errorf("%s: %s", text, j.Effects.Summary())
+		}
+	}
+}
+
+// A hook's allow opens no host, as a rule for every line opens none.
+func TestAHooksAllowOpensNoHosts(t *testing.T) {
+	t.Parallel()
+	p := hostsPolicy(t, ModeAsk)
+	d := p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: "npm ci", Dir: p.Root})
+	if d = d.Heeding(Opinion{Verdict: Run, Object: "guard"}, ModeAsk); d.Verdict != Ask || !d.Has(NeedsHosts) {
+		t.Errorf("%s: %s", d.Verdict, d.Reason())
+	}
+}
+
+// A server reaches the hosts that the user named for it, and those of sets that need no key.
+func TestHostsOfAServer(t *testing.T) {
+	t.Parallel()
+	p := hostsPolicy(t, ModeAsk)
+	hosts, err := p.HostsOf([]string{"@npm", "api.example", "*.lan.example:8443"})
+	if got := strings.Join(line.Each(hosts, Host.String), " "); err != nil || got != "registry.npmjs.org api.example *.lan.example:8443" ||
+		hosts[0].Own || !hosts[1].Own || hosts[2].Own {
+		t.Errorf("%v, %v", hosts, err)
+	}
+	for _, names := range [][]string{{"@nosuch"}, {"http://x/y"}, {"@crates"}, {"@go"}} {
+		if hosts, err := p.HostsOf(names); err == nil {
+			t.Errorf("%v opens %v", names, hosts)
 		}
 	}
 }

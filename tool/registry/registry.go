@@ -47,8 +47,8 @@ type Place struct {
 	Variables []string
 }
 
-// telling are the variables that tell the package managers of a set of their registry. Those of go are the user's own
-// file, which commands in the sandbox see.
+// telling has, for each set, the variables by which its package managers learn of a registry. go needs none: commands in
+// the sandbox see its own file of settings.
 var telling = map[string][]string{
 	"npm": {"npm_config_registry", "YARN_NPM_REGISTRY_SERVER"}, "pypi": {"PIP_INDEX_URL", "UV_DEFAULT_INDEX"}, "go": {},
 }
@@ -80,8 +80,8 @@ func Of(ctx context.Context, set string, own environ.Vars, dir string) (Place, e
 	return placeOf(sources, public(set)).told(set, sources), nil
 }
 
-// told adds how package managers are told of a registry of the user's. The registry of a scope, and those of other sets,
-// stand in files of the home alone: they count as those that need a key.
+// told adds the variables for a registry of the user's. Where no variable can name it, as that of a scope, it counts as
+// one that needs a key: the file of the home that names it is not seen.
 func (p Place) told(set string, sources []source) Place {
 	own := func(from source) bool {
 		host, _ := hostOf(from.url)
