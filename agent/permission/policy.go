@@ -365,6 +365,8 @@ func (d Decision) by(v Verdict, code Code, r Rule) Decision {
 //	read(~/notes/**)         a whole path; //etc/** is one too
 //	web_fetch(go.dev)        a host on every port; *.go.dev those below it
 //	web_fetch(wiki.lan:443)  this very server, also at an address that is not public
+//	hosts(@npm)              for lines in the sandbox: the hosts of a set
+//	hosts(a.example for LINE)  hosts for a line, as in a rule for bash
 //	mcp__db__*               tools whose name begins so
 //
 // A rule for read or write speaks for every tool of that kind.
