@@ -37,7 +37,6 @@ var closedCommands = []closedRow{
 		--json --log --log-failed -j --job -v --verbose --exit-status`, false},
 	{"gh", "pr/create issue/create pr/comment issue/comment",
 		"-t --title -b --body -B --base -H --head -d --draft -l --label -f --fill", false},
-	{"ssh", "", "", false},
 }
 
 // allowsOutside finds a rule that lets a line run outside, nil for none: one for this very line in its directory, which
@@ -98,7 +97,7 @@ func (p *Policy) closedCommand(s line.Command) bool {
 	words := s.Args()
 	sub, next := line.Subcommand(words)
 	row, ok := find(closedCommands, func(row closedRow) bool {
-		return row.program == s.Name() && (row.subcommands == "" || line.In(row.subcommands, sub) && words[0] == sub ||
+		return row.program == s.Name() && (line.In(row.subcommands, sub) && words[0] == sub ||
 			line.In(row.subcommands, sub+"/"+next))
 	})
 	strange := func(w string) bool {
@@ -108,8 +107,8 @@ func (p *Policy) closedCommand(s line.Command) bool {
 	if !ok || slices.ContainsFunc(words, strange) {
 		return false
 	}
-	runsNothing := row.program == "ssh" || p.gitRuns(s.Dir) == nil && len(p.gitHooks(s.Dir)) == 0 // gh runs git
-	return runsNothing && (row.program != "git" || p.inProject(s)) &&
+	// gh runs git.
+	return p.gitRuns(s.Dir) == nil && len(p.gitHooks(s.Dir)) == 0 && (row.program != "git" || p.inProject(s)) &&
 		(!row.refs || p.namesRefs(slices.DeleteFunc(words, line.IsOption)[1:]))
 }
 
@@ -134,7 +133,7 @@ func (p *Policy) namesRefs(words []string) bool {
 }
 
 // obeyed are the files that closed commands obey: git's configuration with what it includes, attributes in every
-// directory except those of installed packages, and the user's of gh and ssh. It is nil where they cannot be found.
+// directory except those of installed packages, and the user's of gh. It is nil where they cannot be found.
 func (p *Policy) obeyed() (paths []string) {
 	home := p.own().Home()
 	for name := range strings.FieldsSeq(".ssh/config .gitconfig .config/git/config .config/gh/config.yml .config/gh/hosts.yml") {

@@ -112,7 +112,7 @@ func TestALastingYesForOutsideIsBoundToWhatTheLineObeys(t *testing.T) {
 	t.Parallel()
 	root, p := outsidePolicy(t)
 	push := tool.Access{Kind: tool.KindRun, Command: "git push origin v1", Dir: root}
-	for _, open := range []string{"npm ci", "docker compose up", "git push --receive-pack=x origin", "git push https://x.example/y", "ssh -o ProxyCommand=x host",
+	for _, open := range []string{"npm ci", "docker compose up", "git push --receive-pack=x origin", "git push https://x.example/y", "ssh -o ProxyCommand=x host", "ssh host", "ssh host uptime",
 		"curl https://x.example", "gh api /user", "gh alias set x y", "git push origin v1 && make", "git -c x=y push",
 		"cat a.txt | ssh host sh", "ssh host sh < a.txt", "ssh host sh <<E\nx\nE", "gh issue view 1 | ssh host sh"} {
 		d := decideIn(p, root, open)
@@ -134,7 +134,7 @@ func TestALastingYesForOutsideIsBoundToWhatTheLineObeys(t *testing.T) {
 	if err := os.Remove(hook); err != nil {
 		t.Fatal(err)
 	}
-	for _, closed := range []string{"git push", "git push -u origin HEAD", "git pull --ff-only", "gh pr view 12", "ssh host uptime"} {
+	for _, closed := range []string{"git push", "git push -u origin HEAD", "git pull --ff-only", "gh pr view 12"} {
 		if d := decideIn(p, root, closed); d.Narrow != "bash!("+closed+")" {
 			t.Errorf("%s offers %q (%s)", closed, d.Narrow, d.Reason())
 		}
@@ -218,9 +218,6 @@ func TestOutsideDoc(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(outsideHead)
 	for _, row := range closedCommands {
-		if row.subcommands == "" {
-			continue
-		}
 		words := ""
 		if row.refs {
 			words = "; its words: a configured remote, then branches, tags or HEAD"
@@ -228,7 +225,6 @@ func TestOutsideDoc(t *testing.T) {
 		commands := strings.ReplaceAll(strings.ReplaceAll(row.subcommands, " ", "`, `"+row.program+" "), "/", " ")
 		b.WriteString("- `" + row.program + " " + commands + "` with `" + strings.Join(strings.Fields(row.options), " ") + "`" + words + "\n")
 	}
-	b.WriteString("- `ssh HOST [COMMAND]`, without options\n")
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -254,7 +250,7 @@ the rest of its line. artoo asks first. ` + "`artoo rules explain 'LINE'`" + ` s
 | line | answers |
 |---|---|
 | closed: every command and option is listed below, or only [reads](reading.md) | ` + "`y`; `a` and `A` for exactly this line, in this directory" + ` |
-| open: anything else (` + "`make`, `npm`, `docker`, `curl`" + `, scripts) | ` + "`y`" + ` |
+| open: anything else (` + "`make`, `npm`, `docker`, `ssh`, `curl`" + `, scripts) | ` + "`y`" + ` |
 
 A closed line obeys fixed files only: git's configuration with what it includes, attributes in every directory except
 those of installed packages, and the files of ` + "`gh` and `ssh`" + ` in your home. A lasting answer ends when one of them changes or
@@ -271,7 +267,8 @@ A rule ` + "`bash!(…)`" + ` that you write applies
   own repository;
 - without further options: its ` + "`:*` and `*`" + ` match no word that begins with ` + "`-`" + ` or has a ` + "`=`" + `, and in git's commands only configured remotes and refs of the project;
 - to an open line until artoo or its commands change a file, in this session or an earlier one that is kept; then artoo asks once in each session, and
-  each time while a background command runs. A rule given by a flag starts afresh with each run.
+  each time while a background command runs. What a command outside does to files that git ignores does not count. A rule given by a flag starts
+  afresh with each run.
 
 A rule that is the whole line, ` + "`bash!(cd deploy && make push)`" + `, covers exactly this line. Commands that throw work away (` + "`git push --force`" + `) ask unless
 the rule names the option.

@@ -242,23 +242,31 @@ var settings = []struct {
 
 // whyNoNamespaces finds out why a command could not be confined.
 func whyNoNamespaces(err error) Lack {
-	lack := Lack{What: "sandbox", Why: err.Error()}
+	why, cure := refuser(err)
+	if cure != "" {
+		cure += "; or "
+	}
+	return Lack{What: "sandbox", Why: why,
+		Cure: cure + "ARTOO_SANDBOX=external, if this machine (a container, say) is your sandbox"}
+}
+
+// refuser names what keeps artoo from namespaces, and how that is changed, "" where nothing does.
+func refuser(err error) (why, cure string) {
 	for _, s := range settings {
 		if value, readErr := os.ReadFile(s.file); readErr == nil && strings.TrimSpace(string(value)) == s.value {
-			lack.Why, lack.Cure = s.why, s.cure
-			return lack
+			return s.why, s.cure
 		}
 	}
 	switch {
 	case kernelBefore(5, 12):
-		lack.Why, lack.Cure = "the kernel is older than Linux 5.12", "a newer kernel"
+		return "the kernel is older than Linux 5.12", "a newer kernel"
 	case filtered():
-		lack.Why = "a filter of system calls around artoo refuses namespaces, as Docker's does: " + err.Error()
-		lack.Cure = "in a container: start it with --security-opt seccomp=unconfined, or with a profile that allows unshare, clone and mount; or ARTOO_SANDBOX=external, where the container is your sandbox"
+		return "a filter of system calls around artoo refuses namespaces, as Docker's does: " + err.Error(),
+			"in a container: start it with --security-opt seccomp=unconfined, or a profile that allows unshare, clone and mount"
 	case strings.Contains(err.Error(), unix.ENOSYS.Error()) || strings.Contains(err.Error(), unix.EINVAL.Error()):
-		lack.Why = "the kernel was built without a needed feature: " + err.Error()
+		return "the kernel was built without a needed feature: " + err.Error(), ""
 	}
-	return lack
+	return err.Error(), ""
 }
 
 // whyNoLayer finds out why there is no layer, where commands can be confined.
