@@ -50,19 +50,19 @@ func (s scene) act(tools offered) move {
 	fixed := strings.Contains(s.look.result.Text, right)
 	switch {
 	case len(s.checks) == 0 && fixed:
-		return s.run(goCheck, "I see nothing wrong in `Total`. **The test decides**, so I run it.")
+		return s.run(goCheck, "I see nothing wrong in `Total`. **Rather than guess**, I'll run the test.")
 	case len(s.checks) == 0:
-		return s.run(goCheck, "One line of `Total` looks odd, but a guess is no finding. **The test decides**, so I run it.")
+		return s.run(goCheck, "One line in `Total` looks wrong. **Rather than guess**, I'll run the test.")
 	case v == passed:
 		return s.end("Nothing to fix", "`"+x.command()+"` passes as it is.", "I changed nothing.")
 	case v == useless && x.command() == goCheck:
 		return s.run(shellCheck, "The test cannot run here. The shell said:\n\n"+block(tail(x.result.Text, 3))+
-			"\n\nIt takes a working [Go](https://go.dev). I go on with a plainer check: is the price multiplied by the count anywhere?")
+			"\n\nIt needs a working [Go](https://go.dev). I'll use a simpler check: is the price multiplied by the count anywhere?")
 	case fixed:
 		return s.end("Not fixed", "`"+source+"` already has the line I would write, yet no check has passed.",
 			"I am a script and have no other plan, so I stop here.")
 	case !tools["edit"]:
-		return s.end("Not fixed", "The line `"+wrong+"` ignores how many pieces were bought.",
+		return s.end("Not fixed", "The line `"+wrong+"` ignores the quantity of each item.",
 			"I have no `edit` tool in this run, so **the file stays broken**.")
 	}
 	return s.change(x, v)
@@ -70,7 +70,7 @@ func (s scene) act(tools offered) move {
 
 // hello looks at the directory.
 func (s scene) hello() move {
-	m := move{text: s.greet("First I look at what is here."),
+	m := move{text: s.greet("Let me look around first."),
 		calls: []provider.ToolCall{s.call(0, "ls", lsInput), s.call(1, "read", readInput)}}
 	if s.fresh {
 		m.reasoning = "A failing test in a small directory. I should look before I change anything: list the files and read the source."
@@ -82,7 +82,7 @@ func (s scene) greet(text string) string {
 	if !s.fresh {
 		return text
 	}
-	return "Hello! I am the **scripted demo** of artoo. There is no model behind me and I need no network, but the tools below are real, and so are the files.\n\n" + text
+	return "Hello! I am the **scripted demo** of artoo. There is no model behind me, and I need no network. The tools and the files are real.\n\n" + text
 }
 
 func (s scene) change(x exchange, v verdict) move {
@@ -91,11 +91,11 @@ func (s scene) change(x exchange, v verdict) move {
 	case v == failed && x.command() == goCheck:
 		b.WriteString("The test fails, and it says where:\n\n" + block(failures(x.result.Text)) + "\n\n")
 	case v == failed:
-		b.WriteString("Nothing found, so the count is never used.\n\n")
+		b.WriteString("The check found nothing, so the count is never used.\n\n")
 	default:
 		b.WriteString("The check was not run: " + quote(x.result.Text) + "\n\n")
 	}
-	b.WriteString("`Total` adds the price of each item *once*, however many were bought. I change that one line.")
+	b.WriteString("`Total` adds each item's price *once*, however many were bought. I'll change that line.")
 	return move{text: b.String(), calls: []provider.ToolCall{s.call(0, "edit", editInput)}}
 }
 
@@ -122,21 +122,21 @@ func (s scene) afterEdit() move {
 	}
 	x, v := last(s.checks)
 	if len(s.recheck) == 0 && v == failed {
-		return s.run(x.command(), "Edited. Now the same check once more.")
+		return s.run(x.command(), "Running the same check again.")
 	}
 	x, v = last(s.recheck)
-	changed := fmt.Sprintf("One line of `%s` is different:\n\n```go\n%s\n```", source, right)
+	changed := fmt.Sprintf("I changed one line of `%s`:\n\n```go\n%s\n```", source, right)
 	switch v {
 	case passed:
 		how := "The same check failed before the change and passes now."
 		if x.command() == shellCheck {
 			how = "The same check failed before the change and passes now. It only looks at the text: **the test itself was not run**."
 		}
-		return s.end("Fixed", "`Total` ignored how many pieces of an item were bought.", how, changed)
+		return s.end("Fixed", "`Total` ignored the quantity of each item.", how, changed)
 	case failed:
 		return s.end("Not fixed", "The check still fails after the change:\n\n"+block(failures(x.result.Text)), changed)
 	}
-	why := "Nothing could be run to check it."
+	why := "No check could be run."
 	if len(s.recheck) > 0 {
 		why = "The check afterwards gave no answer: " + quote(x.result.Text)
 	}

@@ -22,8 +22,11 @@ func configurationDoc(t *testing.T) string {
 	for _, o := range config.Options() {
 		if o.Group != group {
 			group = o.Group
-			parts.Settings += fmt.Sprintf(
-				"\n### %s\n\n| flag | variable | key | default | meaning |\n|---|---|---|---|---|\n", group)
+			parts.Settings += fmt.Sprintf("\n### %s\n\n", group)
+			if !o.NoFile {
+				parts.Settings += fmt.Sprintf("Keys under `[%s]`.\n\n", o.Section)
+			}
+			parts.Settings += "| flag, variable | default | meaning |\n|---|---|---|\n"
 		}
 		parts.Settings += docRow(o)
 	}
@@ -68,18 +71,14 @@ func docRow(o config.Option) string {
 	if o.Flag != "" {
 		names = append(names, strings.TrimRight("`--"+o.Flag+" "+o.Arg, " ")+"`")
 	}
-	env, key := "", ""
 	if o.Env != "" {
-		env = "`" + o.Env + "`"
+		names = append(names, "`"+o.Env+"`")
 	}
-	if !o.NoFile {
-		key = "`" + o.Section + "." + o.Key + "`"
-		for _, a := range slices.Sorted(slices.Values(o.Aliases)) {
-			if !strings.Contains(a, ".") {
-				a = o.Section + "." + a
-			}
-			key += ", `" + a + "`"
-		}
+	for _, a := range slices.Sorted(slices.Values(o.Aliases)) {
+		names = append(names, "key also `"+a+"`")
+	}
+	if o.NoFile && o.Env != "" {
+		names = append(names, "no key")
 	}
 	meaning := o.Meaning
 	if !namesAll(o.Meaning, o.Choices) {
@@ -89,8 +88,7 @@ func docRow(o config.Option) string {
 		}
 		meaning += ": " + strings.Join(words, ", ")
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(strings.Join(names, ", ")), env, key, cell(o.Shown()),
-		cell(meaning))
+	return fmt.Sprintf("| %s | %s | %s |\n", cell(strings.Join(names, ", ")), cell(o.Shown()), cell(meaning))
 }
 
 // cell keeps a text inside its cell of a Markdown table.
