@@ -43,8 +43,10 @@ type Config struct {
 	Paths Paths
 	// Environ are artoo's own variables, by which programs that give keys are looked up. Keys are taken from them.
 	Environ environ.Vars
-	// File is the config file that was read, "" when there was none.
-	File string
+	// File is the config file that was read, "" when there was none, and Profiles are the names of its tables
+	// [profile.NAME], sorted.
+	File     string
+	Profiles []string
 	// Warnings are lines for stderr, each said once.
 	Warnings []string
 
@@ -75,6 +77,7 @@ const (
 	fromDefault rank = iota
 	fromSystem
 	fromFile
+	fromProfile
 	fromEnvironment
 	fromFlag
 	fromPolicy

@@ -14,9 +14,12 @@ import (
 
 // document is a TOML file with its lines, and the errors and warnings about it.
 type document struct {
-	path     string
-	home     string // the directory that ~ stands for in it
-	system   bool   // the file is the system's, whose whole path origins name
+	path string
+	home string // the directory that ~ stands for in it
+	// rank is how much the file weighs. Origins name the whole path of the system's.
+	rank rank
+	// profile is the NAME of the table [profile.NAME] of the user's file that this is, "" for a whole file.
+	profile  string
 	root     map[string]any
 	index    *lineIndex
 	problems []problem
@@ -31,7 +34,7 @@ type problem struct {
 
 // parseDocument decodes data; path is for messages only.
 func parseDocument(path string, data []byte) (*document, error) {
-	d := &document{path: path, root: map[string]any{}}
+	d := &document{path: path, rank: fromFile, root: map[string]any{}}
 	if err := decode(string(data), &d.root); err != nil {
 		e := unreadable(path, err)
 		e.Hint = "fix the line, or choose another file with --config"
@@ -58,13 +61,24 @@ func unreadable(path string, err error) *Error {
 // where names the line of a path for an origin.
 func (d *document) where(path ...string) string { return d.at(d.index.find(path...)) }
 
-// at names a line for an origin: by the file's base name, for the system's by its path.
+// at names a line for an origin: by the file's base name, for the system's by its path, with its profile.
 func (d *document) at(line int) string {
 	name := filepath.Base(d.path)
-	if d.system {
+	if d.rank == fromSystem {
 		name = d.path
 	}
-	return name + " line " + strconv.Itoa(line)
+	name += " line " + strconv.Itoa(line)
+	if d.profile != "" {
+		name += " [profile." + d.profile + "]"
+	}
+	return name
+}
+
+// ofProfile is the table of a profile as a file of its own.
+func (d *document) ofProfile(name string, root map[string]any) *document {
+	index := *d.index
+	index.under = []string{"profile", name}
+	return &document{path: d.path, home: d.home, rank: fromProfile, profile: name, root: root, index: &index}
 }
 
 // wrong notes an error at path.
@@ -137,9 +151,11 @@ func tables(v any) (list []map[string]any, ok bool) {
 // pathKey, elements of arrays of tables count as "[0]", "[1]". Inside inline tables and arrays find
 // gives the line of the nearest key around.
 type lineIndex struct {
-	src  string
-	at   map[string]int // byte offset of a table or key
-	last map[string]int // arrays of tables: index of the newest element
+	src string
+	// under is where the paths that are asked for begin.
+	under []string
+	at    map[string]int // byte offset of a table or key
+	last  map[string]int // arrays of tables: index of the newest element
 
 	headers  map[string]int   // byte offset behind the header of a table
 	values   map[string]int   // byte offset of the value of a key
@@ -150,6 +166,7 @@ func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
 // find returns the line of path or of the nearest key above it, from 1.
 func (x *lineIndex) find(path ...string) int {
+	path = slices.Concat(x.under, path)
 	for n := len(path); n > 0; n-- {
 		if at, ok := x.at[pathKey(path[:n])]; ok {
 			return x.line(at)

@@ -10,7 +10,7 @@ import (
 	"artoo/tool/extension"
 )
 
-// applyFile takes over everything a config file says.
+// applyFile takes over everything a config file says, or a profile, which may have a setting without its section.
 func (l loader) applyFile(d *document) error {
 	l.cfg.written = append(l.cfg.written, writtenIn("", d.root)...)
 	root := &table{doc: d, m: d.root, asked: map[string]bool{}}
@@ -24,12 +24,16 @@ func (l loader) applyFile(d *document) error {
 	for _, name := range root.keys() {
 		v := d.root[name]
 		_, isTable := v.(map[string]any)
-		apply := sections[name]
+		apply, o := sections[name], fileOption(name)
 		switch {
+		case d.profile != "" && !isTable && o != nil && o.Key == name:
+			l.applyKey(root, name, o)
+		case name == "profile" && isTable && d.rank == fromFile:
+			l.cfg.Profiles = slices.Sorted(maps.Keys(v.(map[string]any)))
 		case name == "hooks":
 			l.cfg.Hooks = append(l.cfg.Hooks, d.hooks(v, extension.Origin{Source: extension.SourceUser})...)
-		case apply == nil, !isTable && fileOption(name) != nil: // provider = "x" is a key of [provider]
-			root.unknown(name, append(slices.Sorted(maps.Keys(sections)), "hooks"), false)
+		case apply == nil, !isTable && o != nil: // provider = "x" is a key of [provider]
+			root.unknown(name, append(slices.Sorted(maps.Keys(sections)), "hooks", "profile"), false)
 		default:
 			if t, ok := d.table(v, name); ok {
 				apply(t)
@@ -65,7 +69,7 @@ func (l loader) applySection(t *table, section string) {
 		}
 		before := l.cfg.origins[o.Key]
 		switch {
-		case found && before.rank == fromFile:
+		case found && before.rank == t.doc.rank:
 			t.doc.wrong(t.at(key), t.name(key)+" says the same as "+before.text, "keep one of the two lines")
 		case found:
 			l.applyKey(t, key, &o)
@@ -89,7 +93,7 @@ func (l loader) applyKey(t *table, key string, o *Option) {
 		t.doc.wrong(t.at(key), t.name(key)+": "+err.Error(), key+" = "+o.exampleTOML(strings.Join(texts, "")))
 		return
 	}
-	l.noteOrigin(o, fromFile, t.doc.where(t.at(key)...))
+	l.noteOrigin(o, t.doc.rank, t.doc.where(t.at(key)...))
 	if slices.Contains(ruleLists(), o.Key) {
 		l.cfg.ruleTexts = append(l.cfg.ruleTexts, t.doc.rulesAt(t.at(key), o.Key, texts)...)
 	}

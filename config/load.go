@@ -105,21 +105,16 @@ type loader struct{ cfg *Config }
 // readFile reads the config file of --config, ARTOO_CONFIG or the default place, where it may be
 // missing.
 func (l loader) readFile(o LoadOptions) error {
-	named := envPrefix + "_CONFIG"
-	path := o.Environ.Get(named)
-	if flag := o.Flags["config"]; len(flag) > 0 && flag[len(flag)-1] != "" {
-		path, named = flag[len(flag)-1], "--config"
-	}
+	path, named := o.early("config")
 	if path == "" {
 		var err error
 		if path, err = l.cfg.Paths.ConfigFile(); err != nil {
-			return nil // no home, no default file
+			return l.applyProfile(nil, o) // no home, no default file
 		}
-		named = ""
 	}
 	data, err := os.ReadFile(names.Abs(o.Dir, path))
 	if named == "" && errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return l.applyProfile(nil, o)
 	}
 	if err != nil {
 		why := cause(err)
@@ -137,11 +132,48 @@ func (l loader) readFile(o LoadOptions) error {
 	if err := l.over(d); err != nil {
 		return err
 	}
+	if err := l.applyProfile(d, o); err != nil {
+		return err
+	}
 	l.warnExposed(path)
 	return nil
 }
 
-// over applies the user's file over the system's defaults: a table of the same name replaces theirs.
+// early is the value of a setting that chooses what is read, and the flag or variable that it is from; "" for none.
+func (o LoadOptions) early(key string) (value, named string) {
+	if flag := o.Flags[key]; len(flag) > 0 && flag[len(flag)-1] != "" {
+		return flag[len(flag)-1], "--" + key
+	}
+	named = envPrefix + "_" + strings.ToUpper(key)
+	if value = o.Environ.Get(named); value == "" {
+		named = ""
+	}
+	return value, named
+}
+
+// applyProfile lays the chosen profile over the user's file, which is nil if there is none.
+func (l loader) applyProfile(d *document, o LoadOptions) error {
+	name, named := o.early("profile")
+	if name == "" {
+		return nil
+	}
+	if !slices.Contains(l.cfg.Profiles, name) {
+		hint := orList(l.cfg.Profiles)
+		if hint == "" {
+			hint = "write a table [profile.NAME] in config.toml"
+		}
+		return wrong(kindUsage, named, "no such profile: "+asWritten(name), hint)
+	}
+	profiles, _ := d.root["profile"].(map[string]any)
+	root, ok := profiles[name].(map[string]any)
+	if !ok {
+		why := "profile." + name + " must be a table, not " + typeName(profiles[name])
+		return wrong(kindConfig, d.where("profile", name), why, "[profile."+name+"]")
+	}
+	return l.over(d.ofProfile(name, root))
+}
+
+// over applies a document over weaker ones: a table of the same name replaces theirs.
 func (l loader) over(d *document) error {
 	before, providers, agents, checks, hooks := l.chosen(), l.cfg.Providers, l.cfg.Agents, l.cfg.Checks, l.cfg.Hooks
 	l.cfg.Providers, l.cfg.Agents, l.cfg.Checks, l.cfg.Hooks = map[string]ProviderTable{}, nil, nil, nil
@@ -164,7 +196,7 @@ func (l loader) over(d *document) error {
 		}
 	}
 	l.cfg.Hooks = slices.Concat(hooks, l.cfg.Hooks)
-	l.untie(before, fromFile)
+	l.untie(before, d.rank)
 	return nil
 }
 
@@ -300,7 +332,7 @@ func (l loader) check() error {
 // blame is an error about an option's value, named by where it was set.
 func (c *Config) blame(key, why, hint string) error {
 	kind := kindUsage
-	if c.origins[key].rank <= fromFile {
+	if c.origins[key].rank < fromEnvironment {
 		kind = kindConfig
 	}
 	return wrong(kind, c.Origin(key), why, hint)

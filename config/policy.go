@@ -237,7 +237,7 @@ func (l loader) readSystem(dir string) error {
 	for _, file := range []struct {
 		name  string
 		apply func(*document) error
-	}{{"policy.toml", l.cfg.Policy.read}, {"config.toml", l.applySystem}} {
+	}{{"policy.toml", l.cfg.Policy.read}, {"config.toml", l.applyFile}} {
 		path := filepath.Join(dir, file.name)
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -253,7 +253,7 @@ func (l loader) readSystem(dir string) error {
 		if err != nil {
 			return err
 		}
-		d.system, d.home = true, l.cfg.Paths.home
+		d.rank, d.home = fromSystem, l.cfg.Paths.home
 		if err := file.apply(d); err != nil {
 			return err
 		}
@@ -265,20 +265,6 @@ func (l loader) readSystem(dir string) error {
 		}
 		if err := ownedByRoot(at); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// applySystem reads the defaults, below those of the user's own file.
-func (l loader) applySystem(d *document) error {
-	if err := l.applyFile(d); err != nil {
-		return err
-	}
-	for key, o := range l.cfg.origins {
-		if o.rank == fromFile {
-			o.rank = fromSystem
-			l.cfg.origins[key] = o
 		}
 	}
 	return nil

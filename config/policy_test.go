@@ -24,7 +24,7 @@ func policyOf(t *testing.T, text string) (loader, error) {
 	if err != nil {
 		return c, err
 	}
-	d.system = true
+	d.rank = fromSystem
 	c.cfg.Policy.at = map[string]string{}
 	return c, c.cfg.Policy.read(d)
 }
@@ -227,8 +227,8 @@ prompt = "system's"
 [permissions]
 deny = ["bash(curl:*)"]
 `)
-	d.system = true
-	if err := c.applySystem(d); err != nil {
+	d.rank = fromSystem
+	if err := c.applyFile(d); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.over(read("/home/me/config.toml", `

@@ -130,7 +130,7 @@ func (t *table) rules(list string) []RuleText {
 
 // rulesAt are the rules of a list in the document, each with its line.
 func (d *document) rulesAt(path []string, list string, texts []string) (rules []RuleText) {
-	elements := d.index.elements[pathKey(path)]
+	elements := d.index.elements[pathKey(slices.Concat(d.index.under, path))]
 	for i, text := range texts {
 		line := d.index.find(path...)
 		if len(elements) == len(texts) { // else a text that was taken apart

@@ -138,6 +138,7 @@ type Settings struct {
 	Debug       Switch `split_words:"true" toml:"debug" flag:"-v --verbose" meaning:"requests and replies to stderr, secrets masked"`
 	Log         string `split_words:"true" toml:"log" meaning:"file for the same, as JSON lines"`
 	Config      string `split_words:"true" toml:"-" flag:"--config FILE" shown:"$XDG_CONFIG_HOME/artoo/config.toml" meaning:"config file"`
+	Profile     string `split_words:"true" toml:"-" flag:"--profile NAME" meaning:"profile: settings of [profile.NAME] over the rest of the config file"`
 	NoProject   Switch `split_words:"true" toml:"no_project" flag:"--no-project" meaning:"ignore the project's settings and hooks"`
 }
 

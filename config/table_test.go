@@ -55,6 +55,8 @@ func TestVariablesAndOptionsAgree(t *testing.T) {
 			switch o.Key {
 			case "config":
 				text = writeFile(t, 0o600, "", home, "my.toml")
+			case "profile":
+				writeFile(t, 0o600, "[profile."+text+"]\n", home, ".config", "artoo", "config.toml")
 			case "provider":
 				text = "openai"
 			case "shell_timeout_max":

@@ -89,7 +89,9 @@ func (l commandLine) commands() *cobra.Command {
 var noSettings = []string{}
 
 // common are the settings that most subcommands take as flags, beside others.
-func common(keys ...string) []string { return append(keys, "ui", "color", "quiet", "debug", "config") }
+func common(keys ...string) []string {
+	return append(keys, "ui", "color", "quiet", "debug", "config", "profile")
+}
 
 // command is one with the settings of these keys as flags, all of them for nil. Words are
 // refused unless its Args are set.

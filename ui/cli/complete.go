@@ -144,6 +144,10 @@ func (l commandLine) known(key string) (words []candidate) {
 		for _, name := range slices.Compact(names) {
 			words = append(words, candidate{word: name})
 		}
+	case "profile":
+		for _, name := range cfg.Profiles {
+			words = append(words, candidate{word: name})
+		}
 	case "model":
 		words = knownModels(cfg, names)
 	case "resume":

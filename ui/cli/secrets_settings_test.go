@@ -38,7 +38,7 @@ var texts = map[string]string{
 	"base_url": "http://me:¤@ADDRESS/v1?api_key=¤&tag=¤", "models_url": "http://me:¤@ADDRESS/¤0a1b2c3d/list?sig=¤", "searxng_url": "http://me:¤@ADDRESS/?key=¤",
 	"mcp_client_metadata": "https://me:¤@h.example/client.json?key=¤",
 	"until":               "true --token ¤", "ask_program": "", "status": "true --password=¤", "notify": "TOKEN=¤ true", "pager": "cat --api-key ¤",
-	"append_system": "", "system": "", "model": "", "provider": "", "api_key_file": "", "ca_file": "", "log": "", "config": "", "schema": "", "resume": "", "colors": "",
+	"append_system": "", "system": "", "model": "", "provider": "", "api_key_file": "", "ca_file": "", "log": "", "config": "", "profile": "", "schema": "", "resume": "", "colors": "",
 	"allow": "bash(curl -H 'Authorization: Bearer ¤':*)", "ask": "bash(deploy --token ¤)", "deny": "bash(deploy --secret=¤ now)",
 	"fallback": "", "only": "", "hide": "", "show": "", "tools": "", "mcp": "", "add_dirs": "", "writable": "", "git_dirs": "", "toolchains": "", "loopback": "", "hosts": "", "pass_env": "", "skill_dirs": "",
 }

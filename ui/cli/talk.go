@@ -159,7 +159,11 @@ func (a *app) notes() []string {
 		tracked = "hidden, and tracked by git: " + text.UpTo(3, files) +
 			"; what was staged or committed of them can be read"
 	}
-	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.workspace.unconfinedNote(), tracked}
+	profile := ""
+	if a.cfg.Profile != "" {
+		profile = "profile " + a.cfg.Profile + " (" + a.cfg.Origin("profile") + ")"
+	}
+	notes := []string{profile, a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.workspace.unconfinedNote(), tracked}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 
