@@ -22,11 +22,8 @@ func configurationDoc(t *testing.T) string {
 	for _, o := range config.Options() {
 		if o.Group != group {
 			group = o.Group
-			parts.Settings += fmt.Sprintf("\n### %s\n\n", group)
-			if !o.NoFile {
-				parts.Settings += fmt.Sprintf("Keys under `[%s]`.\n\n", o.Section)
-			}
-			parts.Settings += "| flag, variable | default | meaning |\n|---|---|---|\n"
+			parts.Settings += fmt.Sprintf(
+				"\n### %s\n\n| flag, variable; key in `[%s]` | default | meaning |\n|---|---|---|\n", group, o.Section)
 		}
 		parts.Settings += docRow(o)
 	}

@@ -40,7 +40,7 @@ func output() []object {
 		{"accepted", queued + "a message or a command is in the queue. One `turn_end` names it, in `id` or in `joined`.", acceptedEvent{},
 			[]string{"", "the line's own id, or a number that artoo gave it"}},
 		{"text", "A piece of the reply, or of the model's reasoning.", textEvent{}, []string{"or `reasoning`", "the piece"}},
-		{"tool_input", "The model is writing the arguments of a call. At most four of these come in a second for each call.", inputEvent{},
+		{"tool_input", "The model is writing the arguments of a call. At most four of these come a second for each call.", inputEvent{},
 			[]string{"", "`\"\"` while it is not known", "", "bytes of arguments so far", "", ""}},
 		{"tool_call", "The model calls a tool.", callEvent{},
 			[]string{"", callID, "", "`null` when the model wrote no JSON", "", "", "number of calls in the reply", "", ""}},
@@ -60,7 +60,7 @@ func output() []object {
 		{"tool_result", "A call has ended.", callResultEvent{}, []string{"", callID, "", "`ok`, `failed`, `denied`, `unanswered`, `interrupted`",
 			"the result as the model gets it", "file with all of it, if `text` was cut", "milliseconds it ran", ""}},
 		{"retry", "A request failed, and artoo sends it again.", retryEvent{}, []string{"", "number of the next try", "number of tries in all",
-			"milliseconds until then", "drop this many of the last `text` and `reasoning` lines once a new `text` or `usage` line comes", "why"}},
+			"milliseconds until then", "drop this many of the last `text` and `reasoning` lines when a new `text` or `usage` line comes", "why"}},
 		{"notice", "Kind `step`: a coding CLI did something, and the text before it was not the answer. `compacted`: a summary replaced old messages. " +
 			"`model`: another model answers. `command`: the output of a command of the input.", noticeEvent{},
 			[]string{"", "`info`, `warning`, `cap`, `model`, …", "one sentence, or the command's lines"}},
@@ -78,7 +78,7 @@ func output() []object {
 			result.Result{}, results},
 		{"denied", "An item of `denied`.", agent.Denial{}, []string{"", "", "why", "the rule that would have allowed it, or `\"\"`",
 			"true: no one could answer", "code of the reason; `artoo trust --run` allows `own-programs`",
-			"discarded changes of a command on a layer: rows such as `deleted: old.txt`; more than 60 by directory"}},
+			"discarded changes of a command: rows such as `deleted: old.txt`; more than 60 by directory"}},
 		{"effects", "The field `effects`.", agent.Reach{}, effects},
 		{"answered", "An item of `answered`.", agent.HookAnswer{}, []string{"", "", "the answer", "its reason", "the hook or the program"}},
 		{"error", "The field `error`.", result.Error{}, []string{"see [exit codes](headless.md#exit-codes), or `signal`", "the failure in a line", "what to do, or `\"\"`"}},
@@ -100,7 +100,7 @@ var results = []string{"", "", "the answer, or after an error the part that arri
 
 // effects are the meanings of the fields of agent.Reach.
 var effects = []string{"files that are new, by the undo journal; 0 without one", "files that changed", "files that are gone",
-	"calls that ran outside the sandbox, each once", "hosts that web tools tried to reach and lines in the sandbox reached, each once",
+	"calls that ran outside the sandbox, each once", "hosts that web tools tried to reach or lines in the sandbox reached, each once",
 	"calls that ran in the sandbox with the network, each once: tools of MCP servers, " +
 		"and commands where the system cannot keep them from it"}
 
@@ -128,13 +128,13 @@ var commonFields = [][2]string{
 	{"sandbox", "what confines commands: `namespaces`, `landlock`, `sandbox-exec` or `none`"},
 	{"unconfined", "why nothing confines commands"},
 	{"exit_code", "see [exit codes](headless.md#exit-codes); 128 and the signal's number if a signal ended the run"},
-	{"error", "`null`, or see `error`"},
+	{"error", "`null`, or an [error](#error)"},
 }
 
 func inputs() []object {
 	id := "comes back in `accepted` and `turn_end`; the default is a number"
 	return []object{
-		{"user", "A message to the model. `/`, `!`, `#` and `@` mean nothing in it.", userInput{}, []string{"", "the message", id,
+		{"user", "A message to the model, in which `/`, `!`, `#` and `@` mean nothing.", userInput{}, []string{"", "the message", id,
 			"files of the project to attach, under the rules of `@FILE`",
 			"`next` (the default): at the end of the queue; `now`: at the next step of the running turn, or else as the next message"}},
 		{"answer", "The answer to a waiting question. A late answer is ignored.", answerInput{}, []string{"", "the question's id", "one of the question's `answers`",
@@ -143,7 +143,7 @@ func inputs() []object {
 		{"interrupt", "Ends the running turn. The queue continues.", bareInput{}, []string{""}},
 		{"set", "Sets something for the lines after it in the queue.", setInput{}, []string{"", "approval mode: `ask`, `edits`, `auto`, `plan`", "a model, or PROVIDER/MODEL", "`off`, `low`, `medium`, `high`, `max`"}},
 		{"command", "A slash command, or a skill or command of the user.", commandInput{}, []string{"", "the line, with its slash", id}},
-		{"end", "Ends the input, as the end of the stream does. artoo then finishes the queue as a headless run does.", bareInput{}, []string{""}},
+		{"end", "Ends the input, as the end of the stream does. artoo finishes the queue as a headless run does.", bareInput{}, []string{""}},
 	}
 }
 
@@ -184,7 +184,7 @@ func kindsOfQuestion(t *testing.T) (all []agent.QuestionKind) {
 	return all
 }
 
-// rows is an object as a table. Each field of the struct has a meaning, and no meaning is without a field.
+// rows is an object as a list. Each field of the struct has a meaning, and no meaning is without a field.
 func (o object) rows(t *testing.T, b *strings.Builder) {
 	t.Helper()
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", o.name, o.about)
@@ -193,7 +193,7 @@ func (o object) rows(t *testing.T, b *strings.Builder) {
 		t.Fatalf("%s has %d fields, and %d have a meaning", o.name, len(fields), len(o.fields))
 	}
 	var common []string
-	var table strings.Builder
+	var list strings.Builder
 	for i, f := range fields {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
 		field, meaning := "`"+name+"`", o.fields[i]
@@ -211,14 +211,14 @@ func (o object) rows(t *testing.T, b *strings.Builder) {
 			if name == "type" {
 				meaning = "`" + o.name + "` " + meaning
 			}
-			fmt.Fprintf(&table, "| %s | %s |\n", field, meaning)
+			fmt.Fprintf(&list, "- %s: %s\n", field, meaning)
 		}
 	}
 	if common != nil {
 		fmt.Fprintf(b, "Common fields: %s.\n", strings.Join(common, ", "))
 	}
-	if table.Len() > 0 {
-		b.WriteString("\n| field | |\n|---|---|\n" + table.String())
+	if list.Len() > 0 {
+		b.WriteString("\n" + list.String())
 	}
 }
 
@@ -232,7 +232,7 @@ func TestEventsDoc(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(eventsHead)
 	for _, c := range commonFields {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", c[0], c[1])
+		fmt.Fprintf(&b, "- `%s`: %s\n", c[0], c[1])
 	}
 	b.WriteString("\n## Output\n")
 	for _, o := range output() {
@@ -252,7 +252,7 @@ func TestEventsDoc(t *testing.T) {
 		for _, v := range (agent.Question{Kind: kind, Rule: "bash(make)", Call: agent.Call{Access: tool.Access{}}}).Verdicts() {
 			answers = append(answers, "`"+v.String()+"`")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", kind, strings.Join(answers, ", "), kinds[kind])
+		fmt.Fprintf(&b, "- `%s` (%s): %s\n", kind, strings.Join(answers, ", "), kinds[kind])
 	}
 	const page = "../../docs/events.md"
 	if *update {
@@ -283,15 +283,13 @@ This page lists the JSON objects that ` + "`-o jsonl`" + ` writes and ` + "`--in
 ` + "```" + `
 
 [A program in place of the user](headless.md#a-program-in-place-of-the-user) has a longer example. Types and fields may be added within a version:
-ignore those you do not know. Control characters and invisible ones are written as ` + "`\\u`" + ` escapes. The text and
-reasoning of a sub-agent are not reported; its ` + "`usage`" + ` comes with the result of the call that started it.
+ignore those you do not know. Control characters and invisible ones are ` + "`\\u`" + ` escapes. The text and reasoning
+of a sub-agent are not reported; its ` + "`usage`" + ` comes with the result of the call that started it.
 
-Each heading below is a ` + "`type`" + `, or a part of one. Fields with a ? are left out if they have no value.
+Each heading below is a ` + "`type`" + `, or a part of one. Fields with a ? may be missing.
 
 ## Common fields
 
-| field | |
-|---|---|
 `
 
 const inputHead = `
@@ -303,9 +301,7 @@ Lines of up to 32 MiB. An unknown type or field is an error. ` + "`user`, `set` 
 const kindsHead = `
 ## Questions
 
-` + "`ARTOO_ASK_PROGRAM`" + ` gets the same objects. Any answer except the words in the table decides nothing. A question about a
-definition that an MCP server changed has no ` + "`session` or `forever`" + `.
+` + "`ARTOO_ASK_PROGRAM`" + ` gets the same objects. Any answer except these words decides nothing. A question about a definition that an MCP
+server changed has no ` + "`session` or `forever`" + `.
 
-| kind | answers | |
-|---|---|---|
 `
