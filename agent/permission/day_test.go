@@ -41,12 +41,20 @@ func TestADayAsksLittleBeforehand(t *testing.T) {
 	for _, row := range []struct {
 		mode   Mode
 		trusts bool
+		hosts  string
 		most   int
 	}{
-		{ModeAsk, true, 8}, {ModeEdits, true, 8}, {ModeAuto, true, 8},
-		{ModeAsk, false, 9}, {ModeEdits, false, 9}, {ModeAuto, false, 9},
+		{ModeAsk, true, "", 8}, {ModeEdits, true, "", 8}, {ModeAuto, true, "", 8},
+		{ModeAsk, false, "", 9}, {ModeEdits, false, "", 9}, {ModeAuto, false, "", 9},
+		{ModeAsk, true, "@npm @pypi", 6}, {ModeEdits, true, "@npm @pypi", 6}, {ModeAuto, true, "@npm @pypi", 6},
+		{ModeAsk, false, "@npm @pypi", 7}, {ModeEdits, false, "@npm @pypi", 7}, {ModeAuto, false, "@npm @pypi", 7},
 	} {
 		p := dayPolicy(t, row.mode, row.trusts)
+		p.Confinement.Proxy = true
+		p.Fetches = func(set string) (Fetches, error) { return Fetches{Hosts: []Host{{Name: set + ".example"}}}, nil }
+		for set := range strings.FieldsSeq(row.hosts) {
+			p.AllowRules = append(p.AllowRules, Rule{Tool: hostsTool, Arg: set, HasArg: true})
+		}
 		var asked []string
 		own := 0
 		for _, line := range lines {
@@ -64,7 +72,7 @@ func TestADayAsksLittleBeforehand(t *testing.T) {
 		t.Logf("%s, trusted %v: %d questions, %d lines run own programs; the others:\n%s",
 			row.mode, row.trusts, questions, own, strings.Join(asked, "\n"))
 		if questions > row.most {
-			t.Errorf("%s, trusted %v: %d questions, more than %d", row.mode, row.trusts, questions, row.most)
+			t.Errorf("%s, trusted %v, hosts %q: %d questions, more than %d", row.mode, row.trusts, row.hosts, questions, row.most)
 		}
 		if row.trusts && own > 0 {
 			t.Errorf("%s: %d lines ask about own programs that are trusted", row.mode, own)
