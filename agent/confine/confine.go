@@ -568,21 +568,13 @@ func certificatesOf(kv string, each func(path string) string) string {
 	return name + "=" + strings.Join(paths, string(filepath.ListSeparator))
 }
 
-// realPath is a path without links, which may lead nowhere in the sandbox; one that is not there stays.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
-}
-
 // certificates are the files and directories of root certificates that the user's variables name. One that holds the
 // home or the project is none.
 func (c Config) certificates() (list []string) {
 	for _, kv := range c.Environ {
 		certificatesOf(kv, func(path string) string {
-			real := realPath(path)
-			if !names.Within(real, realPath(c.Home)) && !names.Within(real, c.Root) {
+			real := names.Real(path)
+			if !names.Within(real, names.Real(c.Home)) && !names.Within(real, c.Root) {
 				list = append(list, real)
 			}
 			return path
@@ -600,7 +592,7 @@ func (c Config) environ(variables []string) []string {
 		return environ.IsSocket(name) && !slices.Contains(c.Pass, name)
 	})
 	for i, kv := range variables {
-		variables[i] = certificatesOf(kv, realPath)
+		variables[i] = certificatesOf(kv, names.Real)
 	}
 	return append(slices.Clip(variables),
 		"GIT_CONFIG_GLOBAL="+c.gitConfig(), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",

@@ -72,7 +72,8 @@ func TestADayAsksLittleBeforehand(t *testing.T) {
 		t.Logf("%s, trusted %v: %d questions, %d lines run own programs; the others:\n%s",
 			row.mode, row.trusts, questions, own, strings.Join(asked, "\n"))
 		if questions > row.most {
-			t.Errorf("%s, trusted %v, hosts %q: %d questions, more than %d", row.mode, row.trusts, row.hosts, questions, row.most)
+			t.Errorf("%s, trusted %v, hosts %q: %d questions, more than %d",
+				row.mode, row.trusts, row.hosts, questions, row.most)
 		}
 		if row.trusts && own > 0 {
 			t.Errorf("%s: %d lines ask about own programs that are trusted", row.mode, own)

@@ -135,6 +135,15 @@ func (p *Policy) HostsOf(names []string) (list []Host, err error) {
 		}
 		o.add(from.Hosts...)
 	}
+	for _, h := range o.hosts {
+		denies := findRule(p.DenyRules, func(r Rule) bool {
+			_, of := r.listed()
+			return r.Tool == hostsTool && of == nil && r.lists(h.String(), true)
+		})
+		if denies != nil {
+			return nil, fmt.Errorf("the rule %s denies %s", denies, h)
+		}
+	}
 	return o.hosts, nil
 }
 

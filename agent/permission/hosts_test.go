@@ -230,7 +230,12 @@ func TestHostsOfAServer(t *testing.T) {
 		hosts[0].Own || !hosts[1].Own || hosts[2].Own {
 		t.Errorf("%v, %v", hosts, err)
 	}
-	for _, names := range [][]string{{"@nosuch"}, {"http://x/y"}, {"@crates"}, {"@go"}} {
+	p.DenyRules = []Rule{hostRule("denied.example"), hostRule("npm.example for npm ci")}
+	if _, err := p.HostsOf([]string{"npm.example"}); err != nil {
+		t.Error(err)
+	}
+	for _, names := range [][]string{{"@nosuch"}, {"http://x/y"}, {"@crates"}, {"@go"},
+		{"denied.example"}, {"sub.denied.example"}, {"*.example"}} {
 		if hosts, err := p.HostsOf(names); err == nil {
 			t.Errorf("%v opens %v", names, hosts)
 		}

@@ -218,12 +218,21 @@ func (p *places) tempSteps(config Config) error {
 	if config.Home == "" || config.Home == "/" {
 		return nil
 	}
-	p.home = config.Home
-	if real, err := filepath.EvalSymlinks(config.Home); err == nil {
-		p.home = real
-	}
+	p.home = names.Real(config.Home)
 	p.add(launcher.OpDir, "", p.home, "")
+	p.linkSteps(config.Home)
 	return nil
+}
+
+// linkSteps show the links by which a path leads to what it names, where nothing shows them yet.
+func (p *places) linkSteps(path string) {
+	for ; path != "/" && path != "."; path = filepath.Dir(path) {
+		to, at := names.Real(path), filepath.Join(names.Real(filepath.Dir(path)), filepath.Base(path))
+		shown := func(s launcher.Step) bool { return s.To == at }
+		if to != at && !within(at, system) && !slices.ContainsFunc(p.steps, shown) {
+			p.add(launcher.OpLink, to, at, "")
+		}
+	}
 }
 
 // cacheSteps show the caches.
@@ -233,10 +242,7 @@ func (s *Sandbox) cacheSteps(p *places) error {
 		if err != nil {
 			return fmt.Errorf("cache %s: %w", cache.Path, err)
 		}
-		path := cache.Path
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
+		path := names.Real(cache.Path)
 		if within(path, p.write) || slices.ContainsFunc(p.read, func(dir string) bool { return within(dir, []string{path}) }) {
 			continue // the project has it
 		}

@@ -149,6 +149,28 @@ func TestCachesAndTemporaryFilesMayBeBehindALink(t *testing.T) {
 	}
 }
 
+// HOME names the home as the user wrote it: itself a link, or behind one.
+func TestAHomeMayBeBehindALink(t *testing.T) {
+	for _, home := range []string{"link", "to/home"} {
+		s, _ := open(t, func(c *Config) {
+			base := filepath.Dir(c.Root)
+			for _, err := range []error{os.MkdirAll(filepath.Join(base, "real", "home"), 0o700),
+				os.Symlink(filepath.Join(base, "real", "home"), filepath.Join(base, "link")),
+				os.Symlink("real", filepath.Join(base, "to"))} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.Home = filepath.Join(base, home)
+			c.Caches = []Cache{{Path: filepath.Join(c.Home, "new", "cache"), Own: filepath.Join(base, "own")}}
+		})
+		out, exit, _ := run(t, s, Options{}, "echo mine > ~/a && cd ~ && cat a && touch new/cache/b && ls -A . new")
+		if out != "mine\n.:\na\nnew\n\nnew:\ncache\n" {
+			t.Errorf("%s: it printed %q and ended with %+v", home, out, exit)
+		}
+	}
+}
+
 // Denied names are gone wherever a command runs, from the first command on.
 func TestDeniedNamesAreGoneInEveryPlace(t *testing.T) {
 	for _, options := range []Options{{}, {Layer: true}, {ReadOnly: true}} {

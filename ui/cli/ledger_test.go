@@ -202,8 +202,8 @@ const securityHead = `<!-- Made by TestSecurityDoc from testdata/security_rows.t
 
 Each promise below is held by the tests named with it. Words in italics say where it ends.
 
-` + "`go test ./ui/cli -run TestScript/hosts_npm`" + ` plays an attack: npm installs a package whose script reads ` + "`~/.npmrc` and `~/.netrc`" + `, looks for
-keys, writes ` + "`~/.bashrc`" + `, a git hook and a link to ` + "`/etc/passwd`" + `, connects past the proxy, and asks the proxy for another host. It finds no file and no
-key, gets ` + "`ECONNREFUSED`" + ` and 403, and nothing that it wrote lands. The result says
-` + "`[network: 127.0.0.1:4873, 2 requests; refused: telemetry.example is not among the hosts of this line]`" + `.
+` + "`go test ./ui/cli -run TestScript/hosts_npm`" + ` plays an attack: npm installs a package whose script reads
+` + "`~/.npmrc` and `~/.netrc`, looks for keys, writes `~/.bashrc`, a git hook and a link to `/etc/passwd`" + `, connects
+past the proxy, and asks the proxy for another host. It finds no file and no key, gets ` + "`ECONNREFUSED`" + ` and 403, and
+nothing that it wrote lands. The result names the host: ` + "`[network: 127.0.0.1:4873, 2 requests; refused: telemetry.example …]`" + `.
 `
