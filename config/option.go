@@ -228,7 +228,7 @@ func (o *Option) inRange(n float64, text string) error {
 
 // examples are right values of settings whose kind does not say enough.
 var examples = map[string]string{"searxng_url": "http://localhost:8888", "models_url": "https://models.dev/api.json",
-	"base_url": "http://localhost:8080/v1", "colors": "error=31:add=32", "mcp": "none"}
+	"base_url": "http://localhost:8080/v1", "colors": "light:error=31", "mcp": "none"}
 
 // example is a value that is right, as text.
 func (o *Option) example(wrong string) string {

@@ -113,7 +113,7 @@ type Settings struct {
 	UI     string `split_words:"true" toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
 	Color  string `split_words:"true" toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`
 	// Colors is as it was written, see Styles.
-	Colors  string `split_words:"true" toml:"colors" meaning:"styles as SGR numbers by name, like error=31:add=32; the names are you, ask, path, done, error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff wins over the defaults"`
+	Colors  string `split_words:"true" toml:"colors" meaning:"a palette: default, light (for light backgrounds) or colorblind; or styles as SGR numbers by name, like light:error=31; the names are you, ask, path, done, error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff wins over the defaults"`
 	Status  string `split_words:"true" toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command that reads the turn's numbers as JSON and prints a line within 2 s"`
 	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"how to notify you when a question waits or a turn over 10 s ends: off, bell, osc9, osc777, osc99, or a command that gets the text as its last argument"`
 	History Switch `split_words:"true" toml:"history" preset:"on" meaning:"keep typed lines for the next session"`

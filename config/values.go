@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,14 +39,30 @@ func (c *Config) show(o *Option) string {
 // colorNames are the styles that ARTOO_COLORS can change.
 var colorNames = []string{"you", "ask", "path", "done", "error", "add", "remove", "meta", "frag", "context", "code", "dim"}
 
+// palettes are whole sets of styles by name: those without settings, colours that read on white, and colours that
+// the colour-blind can tell apart. A test measures them.
+var palettes = []struct{ name, colors string }{
+	{"default", ""},
+	{"light", "you=34:ask=35:path=34:done=34:add=34"},
+	{"colorblind", "done=94:error=91:add=94:remove=91"},
+}
+
+// Palettes are the names of palettes that Colors takes.
+func Palettes() (names []string) {
+	for _, p := range palettes {
+		names = append(names, p.name)
+	}
+	return names
+}
+
 // Styles are the styles of Colors by name.
 func (c *Config) Styles() map[string]string {
 	styles, _ := parseColors(c.Colors) // reading it has refused errors
 	return styles
 }
 
-// parseColors takes NAME=STYLE:NAME=STYLE apart. A style is SGR parameters; an empty one
-// is no style.
+// parseColors takes PALETTE:NAME=STYLE:NAME=STYLE apart; of two styles for a name the last one counts. A style is SGR
+// parameters; an empty one is no style.
 func parseColors(text string) (map[string]string, error) {
 	styles := map[string]string{}
 	for part := range strings.SplitSeq(text, ":") {
@@ -53,9 +70,18 @@ func parseColors(text string) (map[string]string, error) {
 			continue
 		}
 		name, style, ok := strings.Cut(part, "=")
+		named := slices.Index(Palettes(), name)
 		switch {
+		case !ok && named < 0:
+			return nil, fmt.Errorf("%s is neither a palette (%s) nor a style, like error=31",
+				asWritten(part), orList(Palettes()))
 		case !ok:
-			return nil, fmt.Errorf("%s is not a name and a style, like error=31", asWritten(part))
+			palette, err := parseColors(palettes[named].colors)
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(styles, palette)
+			continue
 		case !slices.Contains(colorNames, name):
 			return nil, fmt.Errorf("%s is not one of %s", asWritten(name), strings.Join(colorNames, ", "))
 		}

@@ -99,7 +99,7 @@ func commands() []slashCommand {
 		{name: "paste", aliases: []string{"multiline-mode"}, instead: block},
 		{name: "vim", aliases: []string{"vi", "editor-mode"}, instead: "start artoo with ARTOO_EDIT_MODE=vi"},
 		{name: "theme", aliases: []string{"colors", "color", "output-style"},
-			instead: "set ARTOO_COLORS, such as error=31:add=32, or --color; --ui rich, plain or spoken chooses the form"},
+			instead: "set ARTOO_COLORS to default, light, colorblind or styles such as error=31; --color and --ui choose the form"},
 		{name: "statusline", instead: "set ARTOO_STATUS to full, short, off or a command whose first line is shown"},
 		{name: "agents", aliases: []string{"agent", "subagents"},
 			instead: "name one in a message; [agents.NAME] in config.toml or .artoo/agents/NAME.md makes one (artoo help sub-agents)"},

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/config"
 	"artoo/conversation"
 	"artoo/provider"
 )
@@ -280,6 +281,9 @@ func TestCommandsShow(t *testing.T) {
 		"/cost":        {"no requests yet"},
 		"/doctor":      {"warn  locale", "not UTF-8", "try:", "LANG=C.UTF-8"},
 		"/debug on":    {"debug: on"},
+		"/theme":       {"set ARTOO_COLORS to " + strings.Join(config.Palettes(), ", ") + " or styles"},
+		"/statusline":  {"set ARTOO_STATUS to full, short, off or a command"},
+		"/agents":      {".artoo/agents/NAME.md makes one"},
 		"/debug maybe": {"neither on nor off"},
 	} {
 		a, earlier := busyAgent(t, now)
