@@ -242,7 +242,7 @@ func TestOutsideDoc(t *testing.T) {
 const outsideHead = `<!-- Made by TestOutsideDoc from the table of agent/permission. -->
 # Commands outside the sandbox
 
-A command that needs your keys, your home directory, the network or another program's service runs outside the sandbox, with your rights. So does
+A command that needs your keys, your home directory, the network or another program's service runs outside the sandbox, with your rights, and so does
 the rest of its line. artoo asks first. ` + "`artoo rules explain 'LINE'`" + ` says what a line needs.
 
 ## How long an answer lasts

@@ -80,14 +80,13 @@ const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permis
 
 # Lists that decide what runs and what asks
 
-[Permissions](permissions.md) describes how these lists are used.
+[Permissions](permissions.md) says how these lists are used.
 
 ## Read-only commands
 
-On a machine with layers, every command runs on one, and this list matters only for [build output](#build-output). Without layers, a line of these
-commands runs without a question in every mode, if it has none of the excluded options and names no hidden file and none outside the project. No
-pattern or variable may turn into an option. Output may be redirected only to /dev/null or between descriptors. git runs only while the
-repository's own configuration names no programs.
+On a machine with layers this list matters only for [build output](#build-output). Without layers, a line of these commands runs without a question
+in every mode, if it has none of the excluded options and names no hidden file and none outside the project. No pattern or variable may turn into an
+option. Output may be redirected only to /dev/null or between descriptors. git runs only while the repository's own configuration names no programs.
 
 `
 
@@ -95,7 +94,7 @@ const readingResults = `
 ## Build output
 
 Files here that git ignores are kept without a question, if the line consists of read-only commands and the project's own programs. Any line
-may delete them without a question, if this session made them and nothing has changed them since:
+may delete them, if this session made them and nothing has changed them since:
 
 `
 

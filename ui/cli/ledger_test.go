@@ -179,10 +179,16 @@ const providersHead = `<!-- Made by TestProvidersDoc from testdata/fault_rows.tx
 header the key goes, at which path, and with what more in each request. docs/configuration.md has an example.
 ` + "`ANTHROPIC_AUTH_TOKEN`" + ` is sent as a bearer token, where ` + "`ANTHROPIC_API_KEY`" + ` is not set.
 
+What enforces a ` + "`--schema`" + `: OpenAI, Azure and OpenRouter, if the root is an object and all properties are
+required; Anthropic, for Claude 4 and later, if the root is an object and no part contains itself; Gemini, from
+Gemini 3 on or without tools, if no part contains itself; Ollama and compatible servers, for runs without tools
+and for the second answer. Otherwise, or where a server rejects the schema (` + "`allOf`, `if`" + ` and so on), it
+is an instruction, and stderr says so.
+
 What may pass (429, 5xx, 408, 409, a broken connection, silence) is tried up to five times, after 0.5 s doubled up to 8 s, or as long as the
 server asks, all within ` + "`ARTOO_MAX_RETRY_TIME`" + `; each try is shown, and a longer wait ends the request and says when to come back. A
 server that is not there (refused, no such host) is tried three times within 5 s, and a timeout of a local server is final: it most likely still computes.
-Quotas, credit, keys, settings and requests that do not fit are final. No other provider or model is ever taken in place of the chosen one.
+Quotas, credit, keys, settings and requests that do not fit are final. Another model answers only if ` + "`ARTOO_FALLBACK`" + ` names one.
 
 What arrives from real servers, proxies and tools, and what artoo does:
 `
