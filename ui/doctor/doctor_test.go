@@ -128,6 +128,7 @@ var troubles = []struct {
 	{"proxy", CheckProxy(environ.Vars{"HTTPS_PROXY=http://me:hunter22@proxy:3128", "http_proxy=proxy:80",
 		"no_proxy=localhost"}, false),
 		[]string{"ok proxy: HTTPS_PROXY: proxy:3128, with a user and password |", "ok proxy: http_proxy: proxy:80 |",
+			"ok proxy: installs: the proxy resolves their hosts, so that artoo checks no address of them |",
 			"ok proxy: no_proxy: not for localhost |"}},
 	{"no proxy's address", CheckProxy(environ.Vars{"HTTPS_PROXY=http://me:hunter22@ho st"}, false),
 		[]string{"fail proxy: HTTPS_PROXY is no address of a proxy | HTTPS_PROXY=http://host:port"}},

@@ -372,7 +372,10 @@ func CheckProxy(vars environ.Vars, offline bool) Check {
 		}
 		if all == nil {
 			all = append(all, ok(topic, "none"))
-		} else if name, text := either(vars, "NO_PROXY"); text != "" {
+		} else {
+			all = append(all, ok(topic, "installs: the proxy resolves their hosts, so that artoo checks no address of them"))
+		}
+		if name, text := either(vars, "NO_PROXY"); text != "" {
 			all = append(all, ok(topic, "%s: not for %s", name, text))
 		}
 		if offline {
