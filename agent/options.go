@@ -51,7 +51,7 @@ type Options struct {
 	Hooks Hooks
 	// Checks look at files after a tool changed them; they need Sandbox and a layer.
 	Checks []Check
-	// Until decides whether the model is done; nil takes its word. It needs Sandbox and a layer.
+	// Until decides whether the model is done; nil takes its word. It needs Sandbox and a layer. SetUntil changes it.
 	Until *Until
 	// Schema is that of each turn's answer; nil takes any text. An answer that does not fit is requested once more.
 	// Tools may be called before it, and sub-agents answer in words.
@@ -251,12 +251,15 @@ type Schema struct {
 	resolved *jsonschema.Resolved
 }
 
-// Until is a command of the user's that decides whether an agent that works on a layer is done. It runs whenever the
-// model finishes, confined, on a layer that is thrown away; its output when it fails is the model's next message.
+// Until is a command of the user's that decides whether an agent is done. It runs whenever the model finishes, confined,
+// on a layer that is thrown away; its output when it fails is the model's next message.
 type Until struct {
-	Command string // a shell line
-	// State identifies the changes so far by any text: an equal one means that nothing changed.
-	State func(ctx context.Context) (string, error)
+	// Option set the command, for messages: "--until", "/until". Command is a shell line.
+	Option, Command string
+	// State identifies the changes so far by any text: an equal one means that nothing changed. Where it is nil, Rounds
+	// is how often in a turn the model goes on at most.
+	State  func(ctx context.Context) (string, error)
+	Rounds int
 }
 
 // EffectCaps bound the changes of a run, from its start on. The zero value bounds nothing.

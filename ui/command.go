@@ -61,6 +61,7 @@ func commands() []slashCommand {
 		{name: "approval", args: "[MODE]", help: "ask edits auto plan",
 			run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next"), program: true},
 		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: oneOf("off"), program: true},
+		{name: "until", args: "CMD [N]", help: "go on until CMD passes", run: runUntil, complete: oneOf("off"), program: true},
 		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "list or drop rules",
 			run: runPermissions, complete: completeRules, program: true},
 
@@ -306,7 +307,7 @@ func runHelp(_ context.Context, t *Terminal, topic string) error {
 // helpPages are the topics of help, each with its usual commands and with those that stand on its own page only.
 func helpPages() [][3]string {
 	return [][3]string{
-		{"ask", "btw edit queue", " run init"},
+		{"ask", "btw edit queue", " run init until"},
 		{"changes", "diff review undo redo rewind out copy"},
 		{"approvals", "approval plan permissions"},
 		{"session", "clear resume sessions rename fork export compact quit", " uncompact help"},

@@ -217,6 +217,9 @@ func runStatus(_ context.Context, t *Terminal, _ string) error {
 		{"cost", costText(a.Cost())},
 		{"limits", limits(a.Limits())},
 	}
+	if until := a.Until(); until != "" {
+		rows = append(rows, []string{"until", until})
+	}
 	if policy := t.opt.Program.Policy(); policy != "" {
 		rows = append(rows, []string{"policy", policy})
 	}

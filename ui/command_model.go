@@ -13,6 +13,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/ui/prompt"
+	"artoo/ui/screen"
 )
 
 func runApproval(_ context.Context, t *Terminal, arg string) error {
@@ -88,6 +89,35 @@ func runPlan(_ context.Context, t *Terminal, arg string) error {
 		return nil
 	}
 	return t.shownMode(t.setMode(t.opt.Agent.BeforePlan()))
+}
+
+// untilRounds is how often in a turn the model goes on where the user names no number.
+const untilRounds = 5
+
+// runUntil sets the command that has the model go on until it succeeds, shows it, or drops it.
+func runUntil(_ context.Context, t *Terminal, arg string) error {
+	a, rounds := t.opt.Agent, untilRounds
+	switch before := a.Until(); {
+	case arg == "" && before == "":
+		t.screen.Note("no command; /until CMD has the model go on until CMD succeeds, such as /until make test")
+		return nil
+	case arg == "":
+		t.screen.Note("until " + oneLine(before) + "; /until off ends it")
+		return nil
+	case arg == "off":
+		return a.SetUntil("", 0)
+	}
+	if i := strings.LastIndexByte(arg, ' '); i > 0 {
+		if n, err := strconv.Atoi(arg[i+1:]); err == nil && n > 0 {
+			arg, rounds = strings.TrimSpace(arg[:i]), n
+		}
+	}
+	if err := a.SetUntil(arg, rounds); err != nil {
+		return err
+	}
+	t.screen.Note("after each turn " + oneLine(arg) + " runs; while it fails the model goes on, at most " +
+		screen.Count(rounds, "round") + "; /until off ends it")
+	return nil
 }
 
 func runPermissions(_ context.Context, t *Terminal, arg string) error {

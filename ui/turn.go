@@ -184,7 +184,10 @@ func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, part
 // access has the reach of the present session's file tools.
 func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent, true) }
 
-func (t *Terminal) you() string { return screen.YouIn(t.opt.Agent.Policy().Mode) }
+func (t *Terminal) you() string {
+	a := t.opt.Agent
+	return screen.YouIn(a.Policy().Mode, oneLine(a.Until()))
+}
 
 // echo shows a queued message where it now stands in the conversation.
 func (t *Terminal) echo(l prompt.Line) {

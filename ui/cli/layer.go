@@ -142,7 +142,7 @@ func (w *workspace) until() *agent.Until {
 	if w.layer == nil || w.cfg.Until == "" {
 		return nil
 	}
-	return &agent.Until{Command: w.cfg.Until, State: func(context.Context) (string, error) {
+	return &agent.Until{Option: "--until", Command: w.cfg.Until, State: func(context.Context) (string, error) {
 		answer, err := w.layer.ask(request{Do: doState})
 		return answer.State, err
 	}}

@@ -215,12 +215,14 @@ func TestTheUsersOwnLineAndTheQuestionStandOut(t *testing.T) {
 	r := newRig(nil)
 	q := r.Question(ask(runCall("1", "make"), 1, 1))
 	for prompt, want := range map[string]string{
-		q:                              "\x1b[33m? |\x1b[1mapprove: run \"make\"?|",
-		You:                            "\x1b[36myou: |",
-		YouIn(permission.ModeEdits):    "\x1b[36myou [|\x1b[33medits|\x1b[36m]: |",
-		YouIn(permission.ModeAuto):     "\x1b[36myou [|\x1b[31mauto|\x1b[36m]: |",
-		YouIn(permission.ModePlan):     "\x1b[36myou [|\x1b[36mplan|\x1b[36m]: |",
-		"number or part of the name: ": "",
+		q:                                      "\x1b[33m? |\x1b[1mapprove: run \"make\"?|",
+		You:                                    "\x1b[36myou: |",
+		YouIn(permission.ModeEdits, ""):        "\x1b[36myou [|\x1b[33medits|\x1b[36m]: |",
+		YouIn(permission.ModeAuto, ""):         "\x1b[36myou [|\x1b[31mauto|\x1b[36m]: |",
+		YouIn(permission.ModeAsk, "make test"): "\x1b[36myou [|\x1b[36muntil make test|\x1b[36m]: |",
+		YouIn(permission.ModeEdits, "go test [a] ./... -v"): "\x1b[36myou [|\x1b[33medits|\x1b[36m, until go test [a] ....]: |",
+		YouIn(permission.ModePlan, ""):                      "\x1b[36myou [|\x1b[36mplan|\x1b[36m]: |",
+		"number or part of the name: ":                      "",
 	} {
 		got, rest := "", prompt
 		r.Looks(prompt, func(n int, sgr string) { got, rest = got+sgr+rest[:n]+"|", rest[n:] })
@@ -232,7 +234,7 @@ func TestTheUsersOwnLineAndTheQuestionStandOut(t *testing.T) {
 	if !strings.Contains(r.err.String(), "\x1b[36myou: \x1b[") {
 		t.Errorf("%q", r.err.String())
 	}
-	for _, start := range []string{You, YouIn(permission.ModePlan), approve, answering} {
+	for _, start := range []string{You, YouIn(permission.ModePlan, ""), approve, answering} {
 		if lastOfOwn(start) == 0 {
 			t.Errorf("%q is not guarded", start)
 		}

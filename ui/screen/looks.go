@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,11 +114,12 @@ func (lay *layout) looks(prompt string) (looks []look) {
 	label := strings.TrimPrefix(prompt, lay.asks())
 	switch {
 	case isYou(prompt):
-		mode, _, named := strings.Cut(strings.TrimPrefix(prompt, youIn), "]")
+		in, named := strings.CutSuffix(strings.TrimPrefix(prompt, youIn), "]: ")
 		if !named {
 			return []look{{len(prompt), youStyle}}
 		}
-		return []look{{len(youIn), youStyle}, {len(mode), modeStyle(mode)}, {len("]: "), youStyle}}
+		mode, _, _ := strings.Cut(in, ", ")
+		return []look{{len(youIn), youStyle}, {len(mode), cmp.Or(modeStyle(mode), youStyle)}, {len(in) - len(mode) + len("]: "), youStyle}}
 	case !strings.HasPrefix(label, approve) && !strings.HasPrefix(label, answering):
 		return nil
 	case end == 0 || lay.opt.Profile == Spoken:

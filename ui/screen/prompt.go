@@ -3,6 +3,8 @@ package screen
 import (
 	"strings"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/ui/sanitize"
@@ -17,12 +19,22 @@ const (
 	answering = "answer: " // a question of the model: a yes to it permits nothing
 )
 
-// YouIn is the prompt for a message. It names every mode except the default.
-func YouIn(mode permission.Mode) string {
-	if mode == permission.ModeAsk {
+// mostUntil bounds the command of /until in the prompt, in cells.
+const mostUntil = 16
+
+// YouIn is the prompt for a message. It names every mode except the default, and the command of /until, "" for none.
+func YouIn(mode permission.Mode, until string) string {
+	var in []string
+	if mode != permission.ModeAsk {
+		in = append(in, string(mode))
+	}
+	if until != "" {
+		in = append(in, "until "+displaywidth.TruncateString(until, mostUntil, "..."))
+	}
+	if in == nil {
 		return You
 	}
-	return youIn + string(mode) + "]: "
+	return youIn + strings.Join(in, ", ") + "]: "
 }
 
 func isYou(prompt string) bool {
