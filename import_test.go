@@ -67,7 +67,7 @@ var allowed = []struct {
 	{"artoo/agent/permission/line", nil},
 	{"artoo/agent/permission", []string{"artoo/agent/permission/line", "artoo/tool", "artoo/tool/files", "artoo/tool/project", "artoo/tool/proxy",
 		"artoo/tool/sandbox", "artoo/tool/spelling", "artoo/tool/web"}},
-	{"artoo/agent/instructions", []string{"artoo/tool/files"}},
+	{"artoo/agent/instructions", []string{"artoo/tool/files", "artoo/tool/frontmatter"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/provider/telemetry", "artoo/tool", "artoo/tool/*",
 		"artoo/agent/confine", "artoo/agent/instructions", "artoo/agent/ledger", "artoo/agent/permission"}},
 	{"artoo/ui/cli", []string{"*"}},

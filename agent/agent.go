@@ -458,7 +458,7 @@ func (a *Agent) Context() ContextUse {
 	a.session.takeFound()
 	c := a.session.conv
 	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.session.model.Info.Context,
-		Messages: c.MessageCount(), Files: slices.Concat(a.notes.found, a.notes.nested)}
+		Messages: c.MessageCount(), Files: a.notes.files()}
 	sizes, sum := a.contextSizes(), 0
 	for _, n := range sizes {
 		sum += n

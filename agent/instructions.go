@@ -40,7 +40,7 @@ func instructionsChanged(before, after []instruction) string {
 func (w *Workspace) instructionPlaces(seen *files.Files) instructions.Places {
 	p := instructions.Places{Config: w.ConfigDir, Home: w.Home}
 	if !w.NoProject {
-		p.Root, p.Dir, p.Files = w.Project.Root, w.Project.Dir, seen
+		p.Root, p.Dir, p.Files, p.Rules = w.Project.Root, w.Project.Dir, seen, w.Rules
 	}
 	return p
 }
@@ -110,7 +110,7 @@ func (w *Workspace) guide(seen *files.Files, known []instruction, report func([]
 		for _, path := range touched {
 			found := nested.Touch(path)
 			for _, f := range inForce(found) {
-				fmt.Fprintf(&b, "\n(Instructions from %s hold for files in its directory:\n%s)", f.Path, w.masked(strings.TrimSpace(f.Text)))
+				fmt.Fprintf(&b, "\n(Instructions from %s hold for %s:\n%s)", f.Path, f.Scope(), w.masked(strings.TrimSpace(f.Text)))
 			}
 			report(found)
 		}

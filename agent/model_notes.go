@@ -12,6 +12,7 @@ import (
 	"text/template"
 	"time"
 
+	"artoo/agent/instructions"
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool/builtin"
@@ -60,6 +61,14 @@ func (n *modelNotes) begin(s *session, now settings, found []instruction, resume
 	s.guide = w.guide(s.opt.Env.Files, n.instructions, func(nested []instruction) {
 		n.nested = append(n.nested, nested...)
 		s.report(slices.Concat(n.found, n.nested))
+	})
+}
+
+// files are those that were found. A rule that waited at the beginning is listed once.
+func (n *modelNotes) files() []instruction {
+	return slices.DeleteFunc(slices.Concat(n.found, n.nested), func(f instruction) bool {
+		sent := func(nested instruction) bool { return nested.Path == f.Path }
+		return f.Why == instructions.Waiting && slices.ContainsFunc(n.nested, sent)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"artoo/agent/confine"
+	"artoo/agent/instructions"
 	"artoo/agent/ledger"
 	"artoo/agent/permission"
 	"artoo/conversation"
@@ -337,8 +338,10 @@ type Limits struct {
 // Workspace is the project an agent works in, and the other places it may reach.
 type Workspace struct {
 	Project   repository.Project
-	ConfigDir string    // the user's own AGENTS.md is here; may be ""
-	Home      string    // where ~ leads in an import of an instruction file; may be ""
+	ConfigDir string // the user's own AGENTS.md is here; may be ""
+	Home      string // where ~ leads in an import of an instruction file; may be ""
+	// Rules are the project's; nil for none.
+	Rules     *instructions.Rules
 	Memory    string    // the user's file of lines about the project, absolute; "" keeps none
 	NoProject bool      // read no instructions of the project
 	Replace   string    // the user's own system prompt; "" for artoo's

@@ -109,7 +109,8 @@ func runConfig(_ context.Context, t *Terminal, arg string) error {
 }
 
 func runContext(_ context.Context, t *Terminal, _ string) error {
-	c := t.opt.Agent.Context()
+	a := t.opt.Agent
+	c := a.Context()
 	t.screen.Note(contextText(c))
 	var rows [][]string
 	for _, p := range c.Parts {
@@ -125,7 +126,11 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 	t.columns(rows)
 	rows = nil
 	for _, f := range c.Files {
-		rows = append(rows, []string{oneLine(f.Name), oneLine(f.Said)})
+		tokens := ""
+		if f.Used {
+			tokens = conversation.Tokens(a.Conversation().TextTokens(f.Text)) + " tokens"
+		}
+		rows = append(rows, []string{oneLine(f.Name), tokens, oneLine(f.Said)})
 	}
 	t.columns(rows)
 	return nil

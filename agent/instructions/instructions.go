@@ -46,6 +46,10 @@ const (
 	Unreadable Why = "unreadable" // the system does not let artoo read it
 	Foreign    Why = "foreign"    // it is another agent's
 	Spelling   Why = "spelling"   // its name is that of an instruction file in other letters
+	// Waiting is of a rule that is for certain files, before one of them is touched.
+	Waiting Why = "waiting"
+	// Malformed is of a rule that does not say for which files it is.
+	Malformed Why = "malformed"
 )
 
 // File is one instruction file that was found. Its texts are unsanitised.
@@ -66,12 +70,14 @@ type File struct {
 	linked bool   // the text of By is the path of this file, as git writes a link where there are none
 	// maybe marks an import that need not be a path, such as @scope/name.
 	maybe bool
+	// rule is nil for a file outside directories of rules.
+	rule *Rule
 }
 
 // Wrong reports whether its author most likely believes that a file is in force which is not, or not as it is written.
 func (f File) Wrong() bool {
 	switch f.Why {
-	case Used, Empty, Pointer, Copy, Cycle, Foreign:
+	case Used, Empty, Pointer, Copy, Cycle, Foreign, Waiting:
 		return false
 	}
 	return !f.maybe
@@ -83,6 +89,8 @@ type Places struct {
 	Home      string       // where ~ leads; "" for nowhere
 	Root, Dir string       // the project, and the working directory in it; "" reads none of its files
 	Files     *files.Files // the project's files as the model may read them; nil where Root is ""
+	// Rules are those of the project; nil for none.
+	Rules *Rules
 }
 
 // own are the names of instruction files. Each file of a directory is read, in this order.
@@ -124,6 +132,7 @@ func Read(p Places) []File {
 	for _, dir := range dirs {
 		r.directory(dir)
 	}
+	r.rules()
 	for _, dir := range dirs {
 		r.list(dir, misspelled(), Spelling)
 		r.list(dir, foreign(), Foreign)
@@ -186,6 +195,9 @@ type Nested struct {
 func NewNested(p Places, known []File) *Nested {
 	n := &Nested{newReader(p), map[string]Why{}}
 	for _, f := range known {
+		if f.Why == Waiting {
+			continue
+		}
 		n.real[f.Path], n.told[f.Path] = f.Path, f.Why
 		if real, err := filepath.EvalSymlinks(f.Path); err == nil {
 			n.real[real] = f.Path
@@ -204,6 +216,7 @@ func (n *Nested) Touch(path string) (found []File) {
 	for _, dir := range downTo(n.Root, path) { // The last may be a file, which has none below it.
 		n.directory(dir)
 	}
+	n.rulesFor(path)
 	for _, f := range n.found {
 		if f.Used || n.told[f.Path] != f.Why {
 			found = append(found, f)
@@ -329,6 +342,12 @@ func (r *reader) give(f *File, text string, alone bool) {
 
 // load returns the content of a file, up to mostRead, and its path without links; or why it is not read.
 func (r *reader) load(f *File) (data []byte, real string, why Why) {
+	for _, rule := range r.Rules.all() {
+		if rule.path == f.Path {
+			f.Size = int64(len(rule.body))
+			return []byte(rule.body), f.Path, ""
+		}
+	}
 	find := r.ofProject
 	if r.users(f.Path) {
 		find = r.ofUser

@@ -71,6 +71,13 @@ func (r *reader) words(f File) (said, try string) {
 	case Spelling:
 		said, try = "not used: the case of its name is not that of "+strings.ToUpper(strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path)))+".md",
 			"rename it"
+	case Waiting:
+		said = "not used yet: it is for " + f.rule.String()
+	case Malformed:
+		said, try = "not used: "+f.rule.wrong, "correct its front matter"
+	}
+	if f.rule != nil && f.rule.touched != "" {
+		said += "; for " + f.rule.String() + ", which " + r.name(f.rule.touched) + " matches"
 	}
 	if f.By != "" {
 		said += "; imported by " + r.name(f.By)

@@ -22,10 +22,10 @@ type Head map[string]any
 // Table stands for a value that is a table.
 type Table struct{}
 
-// plain finds values without quotes that YAML may refuse: people write a colon in a description, and
-// [ISSUE] [PRIORITY] as the hint for arguments. A list or table is no such value.
+// plain finds values without quotes that YAML may refuse: people write a colon in a description,
+// [ISSUE] [PRIORITY] as the hint for arguments, and {src,lib}/*.go as a path. A list or table is no such value.
 var plain = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[ \t]*([^"'\[{|>\s]|\[[^\]\n]*\][ \t]*[^\s#])`)
+	return regexp.MustCompile(`^[ \t]*([^"'\[{|>\s]|\[[^\]\n]*\][ \t]*[^\s#]|\{[^}\n]*\}[^\s#])`)
 })
 
 // Split returns the body of a Markdown file and the values of its front matter that have these keys.

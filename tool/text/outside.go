@@ -2,9 +2,10 @@ package text
 
 import "strings"
 
-// Outside splits a text at newlines, and at separators that stand outside parentheses; nil for no element.
+// Outside splits a text at newlines, and at separators that stand outside parentheses and outside the braces of globs;
+// nil for no element.
 func Outside(text, separators string) (elems []string) {
-	depth, start := 0, 0
+	depth, braces, start := 0, 0, 0
 	add := func(end int) {
 		if e := strings.TrimSpace(text[start:end]); e != "" {
 			elems = append(elems, e)
@@ -17,10 +18,14 @@ func Outside(text, separators string) (elems []string) {
 			depth++
 		case c == ')' && depth > 0:
 			depth--
+		case c == '{' && depth == 0:
+			braces++
+		case c == '}' && braces > 0 && depth == 0:
+			braces--
 		case c == '\n':
-			depth = 0
+			depth, braces = 0, 0
 			add(i)
-		case depth == 0 && strings.IndexByte(separators, c) >= 0:
+		case depth == 0 && braces == 0 && strings.IndexByte(separators, c) >= 0:
 			add(i)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"artoo/agent/instructions"
 	"artoo/config/bundle"
 	"artoo/tool/skill"
 )
@@ -15,6 +16,7 @@ type extensions struct {
 	repoSettings repoSettings
 	skills       *skill.Library // skills, commands and agents
 	rules        ruleSet
+	forPaths     instructions.Rules
 	bundled      []bundle.Bundle
 	bundlesOnce  sync.Once  // guards bundled
 	answering    sync.Mutex // guards repoSettings.approvals once servers may start

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/agent/instructions"
 	"artoo/agent/permission"
 	"artoo/config"
 	"artoo/config/bundle"
@@ -34,6 +35,35 @@ func splitShared(name string) (dir, rel string, ok bool) {
 		return "", "", false
 	}
 	return strings.Join(parts[:at+2], "/"), strings.Join(parts[at+2:], "/"), true
+}
+
+// isShared reports whether artoo obeys a file, by its name, that other programs obey too.
+func isShared(name string) bool {
+	_, _, shared := splitShared(name)
+	_, rule := ofRules(name)
+	return shared || rule
+}
+
+// ofRules is the directory that a file of rules for the model is for, by its name below the project's root.
+func ofRules(name string) (dir string, ok bool) {
+	for _, holder := range []string{"/.artoo/rules/", "/.claude/rules/"} {
+		if before, _, ok := strings.Cut("/"+name, holder); ok && path.Ext(name) == ".md" {
+			return strings.TrimPrefix(before, "/"), true
+		}
+	}
+	return "", false
+}
+
+// pathRules are the rules of the repository as the user trusts them. A dangling link has no data.
+func (x *extensions) pathRules() (rules []instructions.Rule) {
+	abs := func(name string) string { return filepath.Join(x.project.Root, filepath.FromSlash(name)) }
+	for _, f := range x.repoSettings.Files {
+		dir, ok := ofRules(f.Name)
+		if ok && f.Data != nil {
+			rules = append(rules, instructions.NewRule(abs(f.Name), abs(dir), f.Data))
+		}
+	}
+	return rules
 }
 
 // skillPlaces are the places of skills, commands and agents, and names that the user hides: those of

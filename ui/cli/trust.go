@@ -110,6 +110,7 @@ func (x *extensions) applyTrust() error {
 	if !x.repoSettings.trusted() {
 		return nil
 	}
+	x.forPaths.List = x.pathRules()
 	if data := x.repoSettings.Data(config.ProjectFile); data != nil {
 		if err := x.cfg.ApplyProject(x.project.Root, data); err != nil {
 			return err
@@ -135,9 +136,8 @@ func (x *extensions) matters() []trust.File {
 		had[f.Name] = true
 	}
 	for _, f := range x.repoSettings.Files {
-		_, _, shared := splitShared(f.Name)
 		servers := f.Name == repositoryServers && hasServers(f.Data)
-		if (shared || restricts(f) || servers) && !had[f.Name] {
+		if (isShared(f.Name) || restricts(f) || servers) && !had[f.Name] {
 			obeyed = append(obeyed, f)
 		}
 	}
@@ -236,7 +236,7 @@ func obeys(f trust.File) string {
 			return "artoo"
 		}
 		if programs := cli.SettingsOf(part); programs != "" {
-			if _, _, shared := splitShared(f.Name); shared {
+			if isShared(f.Name) {
 				return "artoo, " + programs
 			}
 			return programs

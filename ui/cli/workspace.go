@@ -135,7 +135,7 @@ func (w *workspace) forAgent() *agent.Workspace {
 		Replace: w.cfg.System, Append: w.cfg.AppendSystem,
 		Headless: w.extensions.unanswered(), Once: w.streams.headless && !w.fromProgram(), Began: w.began, AddDirs: added, Home: home,
 		Hide: w.extensions.rules.hide, Show: w.extensions.rules.show, Guarded: permission.NewGuard(w.project).Guards,
-		External: w.cfg.Sandbox == "external",
+		External: w.cfg.Sandbox == "external", Rules: &w.extensions.forPaths,
 	}
 	if dir, err := w.cfg.Paths.ConfigDir(); err == nil {
 		made.ConfigDir = dir
