@@ -26,7 +26,7 @@ func (c *calls) ask(ctx context.Context, d decided, again bool) (a approved, edi
 		return a, nil, d.interrupted(cause)
 	}
 	if c.session.beside && (!d.reads || d.decision.Verdict == permission.Ask) {
-		return a, nil, c.deny(d, "a question beside the session (/btw) only reads, and nobody is asked", false)
+		return a, nil, c.deny(d, "a side question (/btw) only reads and asks nothing", false)
 	}
 	if d.decision.Verdict == permission.Refuse {
 		over := c.deny(d, d.decision.Reason(), false)

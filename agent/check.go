@@ -41,7 +41,7 @@ func (c *calls) check(ctx context.Context, r *ran) {
 		}
 		if c.session.opt.Sandbox == nil || !c.session.opt.Policy.Confinement.Layer {
 			c.unchecked.Do(func() {
-				c.cb.notice(NoticeWarning, "the commands of [check] do not run: they need a layer, which is not to be had here")
+				c.cb.notice(NoticeWarning, "the commands of [check] do not run: they need layers, which this machine lacks")
 			})
 			return
 		}

@@ -107,7 +107,7 @@ func noSummary(err error) string { return "no summary (" + strings.TrimSuffix(er
 
 // The choices of the question at a full budget. The word before the colon is an answer too.
 const (
-	chooseSummary = "summarise: the model sums it up now, which costs a request"
+	chooseSummary = "summarise: the model summarises it now, which costs a request"
 	chooseTrim    = "trim: the oldest is shortened and left out"
 	chooseAlways  = "always: summarise, now and whenever it is full in this session"
 	chooseNever   = "never: trim, now and whenever it is full in this session"
@@ -115,7 +115,7 @@ const (
 
 func (r *requests) askCompact(ctx context.Context) (Compaction, error) {
 	answer, err := r.cb.Ask(ctx, Question{Kind: QuestionCompact, Number: 1, Of: 1, Dir: r.session.opt.Env.Dir,
-		Text: fmt.Sprintf("the context is full: about %s of %s tokens. What becomes of its old part?",
+		Text: fmt.Sprintf("the context is full: about %s of %s tokens. What should happen to the old part?",
 			conversation.Tokens(r.session.conv.EstimatedTokens()), conversation.Tokens(r.session.conv.Budget())),
 		Choices: []string{chooseSummary, chooseTrim, chooseAlways, chooseNever}})
 	switch {

@@ -297,7 +297,7 @@ func TestTheUserChoosesAtAFullBudget(t *testing.T) {
 	t.Parallel()
 	answer := func(text string) []agent.Answer { return []agent.Answer{{Verdict: agent.Yes, Text: text}} }
 	choice := func(n int) []agent.Answer {
-		return answer([]string{"summarise: the model sums it up now, which costs a request",
+		return answer([]string{"summarise: the model summarises it now, which costs a request",
 			"trim: the oldest is shortened and left out", "always: summarise, now and whenever it is full in this session",
 			"never: trim, now and whenever it is full in this session"}[n])
 	}

@@ -374,7 +374,7 @@ func (h *hooks) besides(f func(ctx context.Context)) {
 // read-only, as a background command does.
 func (s *session) startConfined(cmd *exec.Cmd) (confine.Confined, error) {
 	if s.opt.Sandbox == nil {
-		return nil, errors.New("it runs only in the sandbox, which is not to be had here")
+		return nil, errors.New("it runs only in the sandbox, which this machine lacks")
 	}
 	place := permission.PlaceBackground
 	if s.opt.Policy.Confinement.Layer {

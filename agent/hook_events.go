@@ -79,7 +79,7 @@ func (t *turn) resumed(ctx context.Context, reply provider.Done) (again bool, er
 		case answer.Decision != permission.Refuse && (answer.Stop == nil || *answer.Stop):
 			continue
 		case t.resumes >= mostResumed:
-			t.cb.notice(NoticeWarning, fmt.Sprintf("the hook %s has had the model go on %d times: the turn ends now", k.called(), mostResumed))
+			t.cb.notice(NoticeWarning, fmt.Sprintf("the hook %s has kept the model going %d times; the turn ends now", k.called(), mostResumed))
 			return false, nil
 		}
 		t.resumes++

@@ -98,7 +98,7 @@ func (t *turn) unmet(ctx context.Context) (again bool, err error) {
 			"say more in the prompt, or choose another model with --model")
 	}
 	t.requests.answer.Reset()
-	t.cb.notice(NoticeStep, until.Command+": "+how+"; the model goes on")
+	t.cb.notice(NoticeStep, until.Command+": "+how+"; the model continues")
 	words := fmt.Sprintf("The work is not done: `%s` failed (%s).", until.Command, how)
 	return true, t.tell(words, string(end.Output), hidden)
 }

@@ -123,7 +123,7 @@ func (e *expander) word(w atWord) {
 	// A decorator, a name or a package is text; a word with a dot was probably
 	// meant as a path.
 	if last := paths[len(paths)-1]; strings.Contains(strings.Trim(filepath.Base(last), "."), ".") {
-		e.note("@%s: there is no such file; it is sent as text", last)
+		e.note("@%s: no such file; sent as text", last)
 	}
 }
 
@@ -196,7 +196,7 @@ func (e *expander) path(path, typed string, own bool) bool {
 	}
 	e.seen[place.Abs] = true
 	if len(e.out.Parts) == maxAttached {
-		e.note("%s is not attached: %d files in one message are the most", typed, maxAttached)
+		e.note("%s is not attached: one message takes at most %d files", typed, maxAttached)
 		return true
 	}
 	if elsewhere {

@@ -144,10 +144,10 @@ func TestAMissingFileIsSaid(t *testing.T) {
 	t.Parallel()
 	a := reaching(t, map[string]string{"week.go": "x\n"})
 	for text, want := range map[string]string{
-		"look at @nofile.x, please":    "@nofile.x: there is no such file; it is sent as text",
-		"@src/none.go and @week.go":    "@src/none.go: there is no such file; it is sent as text",
-		`@"a b.txt"`:                   "@a b.txt: there is no such file; it is sent as text",
-		"@../gone.md.":                 "@../gone.md: there is no such file; it is sent as text",
+		"look at @nofile.x, please":    "@nofile.x: no such file; sent as text",
+		"@src/none.go and @week.go":    "@src/none.go: no such file; sent as text",
+		`@"a b.txt"`:                   "@a b.txt: no such file; sent as text",
+		"@../gone.md.":                 "@../gone.md: no such file; sent as text",
 		"@" + strings.Repeat("y", 300): "",
 	} {
 		e := a.expand(t.Context(), text, nil)
@@ -183,7 +183,7 @@ func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
 		"../id_rsa":             "@../id_rsa is not attached: id_rsa is or holds a private key",
 		"../link/out.txt":       "outside the project",
 		elsewhere + "/out.txt":  "outside the project",
-		elsewhere + "/none.txt": "there is no such file",
+		elsewhere + "/none.txt": "no such file",
 		"../logo.png":           "@../logo.png is not attached: logo.png: is an image (image/png, 8 bytes) that cannot be shown",
 	} {
 		e := a.expand(t.Context(), "@"+word, nil)
@@ -210,7 +210,7 @@ func TestExpandHasLimits(t *testing.T) {
 	a := reaching(t, tree)
 	e := a.expand(t.Context(), strings.Join(small, " "), nil)
 	if last := e.Notes[len(e.Notes)-1]; len(e.Parts) != maxAttached ||
-		last != "@small20 is not attached: 20 files in one message are the most" {
+		last != "@small20 is not attached: one message takes at most 20 files" {
 		t.Errorf("%d parts, %q", len(e.Parts), e.Notes)
 	}
 	e = a.expand(t.Context(), strings.Join(large, " "), nil)

@@ -92,8 +92,8 @@ func TestTheListToChooseFromIsNumbered(t *testing.T) {
 	c := someChoices("claude-opus-5", "claude-sonnet-5", "evil\x1b[2J-sonnet")
 	_, shown, _ := answering(t, c, "sonnet", "claude-opsu-5", "zzz", "")
 	for _, want := range []string{"the models:\n", "  1   claude-opus-5 ", "  *2  claude-sonnet-5 ", "^[[2J-sonnet",
-		"2 match \"sonnet\":\n  *2  claude-sonnet-5", "nothing here is named \"claude-opsu-5\"; the nearest is claude-opus-5",
-		"nothing here is named \"zzz\"\n"} {
+		"2 match \"sonnet\":\n  *2  claude-sonnet-5", "no match for \"claude-opsu-5\"; the nearest is claude-opus-5",
+		"no match for \"zzz\"\n"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in\n%s", want, shown)
 		}

@@ -68,7 +68,7 @@ func commands() []slashCommand {
 		{name: "undo", aliases: []string{"restore"}, args: "[N]", help: "undo N turns",
 			run: runUndo, complete: completeCount},
 		{name: "rewind", args: "[N]", help: "back to a message", run: runRewind, complete: completeRewind},
-		{name: "btw", args: "TEXT", help: "ask beside it", run: runAside, program: true},
+		{name: "btw", args: "TEXT", help: "a side question", run: runAside, program: true},
 		{name: "redo", args: "[N]", help: "redo undone turns", run: runRedo},
 		{name: "diff", args: "[TURN]", help: "the changes", run: runDiff, complete: completeTurns, program: true},
 		{name: "review", args: "[RANGE|--staged] [-- PATH]", help: "look for problems", run: runReview, complete: oneOf("--staged", "-- "),
@@ -108,7 +108,7 @@ func commands() []slashCommand {
 			instead: "the plan of a long task is shown as it changes; /status lists background commands"},
 		{name: "terminal-setup", aliases: []string{"keybindings"}, instead: `/help keys lists them; """ begins a message of several lines`},
 		{name: "bug", aliases: []string{"feedback"}, instead: "run artoo doctor --report in another terminal"},
-		{name: "upgrade", aliases: []string{"update"}, instead: "install a newer artoo as you installed this one; artoo never looks for one"},
+		{name: "upgrade", aliases: []string{"update"}, instead: "install a newer artoo as you installed this one; artoo never checks for one"},
 		{name: "release-notes", aliases: []string{"version", "about"}, instead: "run artoo version; CHANGELOG.md comes with the program"},
 		{name: "plugin", aliases: []string{"plugins", "extensions", "marketplace", "bundle"}, instead: "run artoo bundle add URL in another terminal"},
 		{name: "trust", instead: "run artoo trust in another terminal"},
@@ -178,7 +178,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	}
 	switch {
 	case t.program != nil && (!ok || !c.program):
-		return fmt.Errorf("/%s is no command that a program can send", name)
+		return fmt.Errorf("/%s cannot be sent by a program", name)
 	case !ok:
 		mean := "."
 		if near := cmp.Or(nearestCommand(strings.ToLower(name)), NearestOwn(t.opt.Agent.Skills(), name)); near != "" {
@@ -345,7 +345,7 @@ func runSkills(_ context.Context, t *Terminal, _ string) error {
 		}
 	}
 	if rows == nil {
-		t.screen.Note("no skills and no commands; /help names their places")
+		t.screen.Note("no skills or commands; artoo help skills says where they go")
 	}
 	t.columns(rows)
 	for _, kind := range skill.Kinds() {
@@ -410,7 +410,7 @@ func helpKeys() [][]string {
 		{"Esc, Ctrl-C", "stop the turn; Ctrl-C clears, twice leaves"},
 		{"Esc Esc", "clear the line; if empty, same as /rewind"},
 		{"Ctrl-D", "leave, on an empty line"},
-		{"Ctrl-Z", "suspend; fg comes back"},
+		{"Ctrl-Z", "suspend; fg resumes"},
 		{"Tab", "complete a /command, its arguments, an @file"},
 		{"Shift-Tab", "the next approval mode, as /approval next"},
 		{"Ctrl-O", "last call's output (/out); while it runs, the output so far"},
@@ -421,7 +421,7 @@ func helpKeys() [][]string {
 		{"Alt-B, Alt-F, Ctrl-arrows", "by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K", "delete a word, to the start, to the end"},
 		{"Ctrl-Y, Alt-.", "restore deleted text; an older last word"},
-		{"Ctrl-L", "a clear screen; the scrollback stays"},
+		{"Ctrl-L", "clear the screen; the scrollback stays"},
 		{"ARTOO_EDIT_MODE=vi", "vi's keys: Esc for its commands, i to type again"},
 	}
 }

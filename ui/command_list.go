@@ -81,7 +81,7 @@ func runTools(_ context.Context, t *Terminal, _ string) error {
 func runHooks(_ context.Context, t *Terminal, _ string) error {
 	rows := t.opt.Program.Hooks()
 	if rows == nil {
-		t.screen.Note("no hooks; [[hooks]] in config.toml makes some")
+		t.screen.Note("no hooks; add [[hooks]] to config.toml (artoo help hooks)")
 	}
 	for _, row := range rows {
 		t.screen.Text(oneLine(row))
@@ -213,7 +213,7 @@ func runStatus(_ context.Context, t *Terminal, _ string) error {
 		name += ", answered by " + by
 	}
 	rows := [][]string{
-		{"model", name + ", effort " + cmp.Or(string(model.Defaults.Effort), "the model's own")},
+		{"model", name + ", effort " + cmp.Or(string(model.Defaults.Effort), "the model's default")},
 		{"directory", dir},
 		{"approval", approvalText(a)},
 		{"sandbox", strings.TrimPrefix(t.opt.Program.Confined()[0], "sandbox: ")},
@@ -298,26 +298,26 @@ func approvalText(a *agent.Agent) string {
 
 // rightsText describes the rights of edits and commands, in a line.
 func rightsText(r permission.Rights) string {
-	fates := map[permission.Fate]string{permission.Unasked: " unasked", permission.Asked: " after a question",
-		permission.Refused: " refused"}
+	fates := map[permission.Fate]string{permission.Unasked: "%s without asking", permission.Asked: "asks before %s",
+		permission.Refused: "%s are refused"}
 	if r.Edits == permission.Refused && r.Commands == permission.Refused {
-		return "only reading; everything else is refused"
+		return "read-only; everything else is refused"
 	}
-	text := "edits" + fates[r.Edits] + ", other commands" + fates[r.Commands]
+	text, commands := fmt.Sprintf(fates[r.Edits], "edits"), "; other commands run in a copy"
 	switch {
 	case r.Commands != permission.Unasked:
-		return text
+		return text + "; " + fmt.Sprintf(fates[r.Commands], "other commands")
 	case r.Lands >= permission.Content:
-		text += ", on a copy whose changes land except for losses and files that programs run"
+		text += commands + ", whose changes are kept except losses and files that programs run"
 	case r.Beyond == permission.Discarded:
-		text += ", on a copy that is discarded"
+		text += commands + " that is thrown away"
 	case r.Confinement.Layer:
-		text += ", on a copy whose changes are asked about"
+		text += commands + ", and artoo asks before it keeps their changes"
 	case r.Confinement.Sandbox:
-		text += ", in the sandbox"
+		text += "; other commands run in the sandbox"
 	}
 	if r.Own != permission.Unasked {
-		text += "; the project's own programs" + fates[r.Own]
+		text += "; " + fmt.Sprintf(fates[r.Own], "the project's own programs")
 	}
 	return text
 }

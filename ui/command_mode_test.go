@@ -26,9 +26,9 @@ func shownRows(shown string) []string {
 
 func TestModesAreChangedAndPrinted(t *testing.T) {
 	t.Parallel()
-	const ask, edits, plan = "approval: ask: edits after a question, other commands after a question",
-		"approval: edits: edits unasked, other commands after a question",
-		"approval: plan: only reading; everything else is refused"
+	const ask, edits, plan = "approval: ask: asks before edits; asks before other commands",
+		"approval: edits: edits without asking; asks before other commands",
+		"approval: plan: read-only; everything else is refused"
 	for typed, wants := range map[string][]string{
 		"/approval edits":  {edits},
 		"/approval prompt": {ask},
@@ -55,7 +55,7 @@ func TestAModeThatCannotHoldHereIsRefused(t *testing.T) {
 	t.Parallel()
 	shown, _ := say(t, func(o *Options) { o.Agent.Policy().NoProject = "this is the home directory" }, "/approval edits", "/approval next")
 	want := []string{"/approval: this is the home directory, so every write and run is asked",
-		"approval: plan: only reading; everything else is refused"}
+		"approval: plan: read-only; everything else is refused"}
 	if diff := cmp.Diff(want, shownRows(shown)); diff != "" {
 		t.Error(diff)
 	}

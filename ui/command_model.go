@@ -115,7 +115,7 @@ func runUntil(_ context.Context, t *Terminal, arg string) error {
 	if err := a.SetUntil(arg, rounds); err != nil {
 		return err
 	}
-	t.screen.Note("after each turn " + oneLine(arg) + " runs; while it fails the model goes on, at most " +
+	t.screen.Note("after each turn " + oneLine(arg) + " runs; while it fails the model continues, at most " +
 		screen.Count(rounds, "round") + "; /until off ends it")
 	return nil
 }
@@ -217,7 +217,7 @@ func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) 
 	}
 	show := func() (string, bool) {
 		t.screen.Note(oneLine(text))
-		return "switch to " + oneLine(found.Model) + " all the same? [y,n] (n) ", false
+		return "switch to " + oneLine(found.Model) + " anyway? [y,n] (n) ", false
 	}
 	yes, err := yesNo(dialogue[bool]{show: show,
 		help: func() {
@@ -245,7 +245,7 @@ func chooseModel(ctx context.Context, t *Terminal) error {
 			return err
 		}
 	}
-	c := choices{title: oneLine("model: " + now.String() + "; known of " + now.Name + ":")}
+	c := choices{title: oneLine("model: " + now.String() + "; models of " + now.Name + ":")}
 	for _, m := range list {
 		c.list = append(c.list, listed{name: m.ID, cells: []string{m.ID, m.About()}, now: m.ID == now.Defaults.Model})
 	}
@@ -313,7 +313,7 @@ func runProvider(ctx context.Context, t *Terminal, name string) error {
 	t.screen.Note("now " + oneLine(t.opt.Agent.Model().String()) +
 		"; /provider NAME changes to one of these, with its default model:")
 	if len(list) == 0 {
-		t.screen.Note("none is at hand")
+		t.screen.Note("no provider has a key")
 	}
 	var rows [][]string
 	for _, c := range list {
@@ -351,7 +351,7 @@ func runEffort(_ context.Context, t *Terminal, arg string) error {
 		t.screen.Note("effort: " + arg)
 		return nil
 	}
-	now := cmp.Or(string(t.opt.Agent.Model().Defaults.Effort), "not set, it is the model's own")
+	now := cmp.Or(string(t.opt.Agent.Model().Defaults.Effort), "not set: the model's default")
 	t.screen.Note("effort: " + now + " (" + strings.Join(efforts(), ", ") + ")")
 	return nil
 }

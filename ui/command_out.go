@@ -70,7 +70,7 @@ func (c callbacks) OnToolResult(call agent.Call, r agent.CallResult) {
 func runOut(_ context.Context, t *Terminal, arg string) error {
 	list := t.outputs.all()
 	if len(list) == 0 {
-		return errors.New("no tool was called yet")
+		return errors.New("no tool calls yet")
 	}
 	if arg == "list" {
 		var rows [][]string
@@ -148,7 +148,7 @@ func runCopy(ctx context.Context, t *Terminal, arg string) error {
 	text := t.opt.Agent.Answer(n)
 	switch {
 	case text == "" && n == 1:
-		return errors.New("there is no answer yet")
+		return errors.New("no answer yet")
 	case text == "":
 		return fmt.Errorf("there is no answer %d turns back", n)
 	case terminal:
@@ -173,7 +173,7 @@ func (t *Terminal) copyByTerminal(text string) error {
 		return fmt.Errorf("%s is too much for a terminal clipboard (limit %s)", sizes.Bytes(int64(len(text))),
 			sizes.Bytes(screen.MaxClipboard))
 	}
-	t.screen.Note(fmt.Sprintf("handed %s to the terminal; it does not say whether it took the text", sizes.Bytes(int64(len(text)))))
+	t.screen.Note(fmt.Sprintf("handed %s to the terminal, which does not confirm it", sizes.Bytes(int64(len(text)))))
 	return nil
 }
 

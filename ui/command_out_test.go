@@ -64,7 +64,7 @@ func TestOutShowsWholeOutputs(t *testing.T) {
 			t.Errorf("%s: shown %q", test.typed, shown)
 		}
 	}
-	if shown, _ := say(t, nil, "/out"); !strings.Contains(shown, "no tool was called yet") {
+	if shown, _ := say(t, nil, "/out"); !strings.Contains(shown, "no tool calls yet") {
 		t.Errorf("shown %q", shown)
 	}
 }

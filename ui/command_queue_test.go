@@ -170,7 +170,7 @@ func TestQueuedCommandsRunInTheirTurn(t *testing.T) {
 	}
 	goOn <- struct{}{}
 	k.expect("exit status 0")
-	k.expect("no tool was called yet")
+	k.expect("no tool calls yet")
 	goOn <- struct{}{}
 	k.await(k.answer, 0, "answer to two\n")
 	k.wasSent("one", "two")

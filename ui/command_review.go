@@ -47,7 +47,7 @@ func readScope(arg string) (s changes.Scope, err error) {
 		case strings.HasPrefix(word, "-"):
 			return s, fmt.Errorf("no such option %s: use --staged, or -- before paths", word)
 		case s.Range != "":
-			return s, errors.New("one range only: /review A..B; paths stand behind --")
+			return s, errors.New("one range only: /review A..B; paths come after --")
 		default:
 			s.Range = word
 		}
@@ -68,7 +68,7 @@ func (t *Terminal) showReview(set *changes.Set, r *agent.Review, whole bool) {
 	}
 	switch {
 	case len(r.Findings) > 0:
-		t.screen.Note("the findings go along with your next message, such as: fix the second")
+		t.screen.Note("the findings are sent with your next message, such as: fix the second")
 	case whole:
 		t.screen.Note("reviewed " + text.Count(r.Files, "file") + ": nothing found")
 	}

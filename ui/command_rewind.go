@@ -30,7 +30,7 @@ func runRewind(ctx context.Context, t *Terminal, arg string) error {
 	a := t.opt.Agent
 	switch {
 	case a.TurnNumber() == 0:
-		return errors.New("nothing was said yet, so there is nothing to go back to")
+		return errors.New("no messages yet, so there is nothing to go back to")
 	case n > a.TurnNumber():
 		return fmt.Errorf("this session has only %s", text.Count(a.TurnNumber(), "message"))
 	case n == 0:
@@ -67,7 +67,7 @@ func runRewind(ctx context.Context, t *Terminal, arg string) error {
 		a.Undid(report, false)
 		return fmt.Errorf("the conversation stays as it was; /redo brings the files back: %w", err)
 	}
-	t.screen.Note(fmt.Sprintf("now in session %s, which goes on before that message; /resume %s returns to the original", oneLine(now), oneLine(old)))
+	t.screen.Note(fmt.Sprintf("now in session %s, which continues from before that message; /resume %s returns to the original", oneLine(now), oneLine(old)))
 	return nil
 }
 
@@ -117,9 +117,9 @@ func (t *Terminal) rewindQuestion(u Undo, p journal.Plan, n int, half string) sc
 	q.Verb, q.Object = "rewind", fmt.Sprintf(`to before "%s"`, said)
 	row := "the conversation stays as it is"
 	if half != rewindFiles {
-		row = "the conversation loses your last " + text.Counted(n, "message", "messages") + " and all that followed; this session keeps them"
+		row = "your last " + text.Counted(n, "message", "messages") + " and everything after them are dropped; this session keeps them"
 		if n == 1 {
-			row = "the conversation loses your last message and all that followed; this session keeps them"
+			row = "your last message and everything after it are dropped; this session keeps them"
 		}
 	}
 	q.Rows = slices.Insert(q.Rows, 0, screen.UndoRow{Text: row})
@@ -129,7 +129,7 @@ func (t *Terminal) rewindQuestion(u Undo, p journal.Plan, n int, half string) sc
 // chooseMessage lists the user's messages, the last one first, and asks which one; 0 for none.
 func (t *Terminal) chooseMessage(ctx context.Context) (n int, err error) {
 	a := t.opt.Agent
-	c := choices{title: "go back to before which message?", prompt: "number or part of the message (Enter: stay here): "}
+	c := choices{title: "rewind to before which message?", prompt: "number or part of the message (Enter: stay here): "}
 	for turn := a.TurnNumber(); turn > 0; turn-- {
 		said := text.Clip(text.FirstLine(a.Turn(turn)), 60)
 		c.list = append(c.list, listed{name: said, cells: []string{said}})

@@ -127,7 +127,7 @@ func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
 		"/undo 2":          "/undo: this session keeps no undo journal",
-		"/rewind":          "/rewind: nothing was said yet",
+		"/rewind":          "/rewind: no messages yet",
 		"/rewind 0":        "is not a number of messages",
 		"/rewind 1 half":   "is followed by talk, files or nothing",
 		"/btw":             "follow it with a question",
@@ -274,7 +274,7 @@ func TestCommandsShow(t *testing.T) {
 		"/config all":      {"effort  high  (ARTOO_EFFORT)", "model   demo  (default)"},
 		"/config some":     {`/config: "some" is not all`},
 		"/tools":           {"read  read  Show a file: text", "bash  run   runs commands"},
-		"/permissions": {"approval: ask: edits", "sandbox: none, commands are not confined", "1  deny   bash(rm:*)  (settings)",
+		"/permissions": {"approval: ask: asks before edits", "sandbox: none, commands are not confined", "1  deny   bash(rm:*)  (settings)",
 			"2  allow  bash(ls)    (this session)", "/permissions rm N"},
 		"/context": {"tokens in 0 messages, 0% of the budget of 150k (the model takes", "200k)",
 			"system prompt", "tools"},

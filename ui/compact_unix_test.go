@@ -38,7 +38,7 @@ func TestTheUserIsAskedAtAFullBudget(t *testing.T) {
 	k.expect("you: ")
 	k.enter("go on")
 	k.expect("the context is full: about ")
-	k.expect("summarise: the model sums it up now")
+	k.expect("summarise: the model summarises it now")
 	k.expect("answer: [1-4] (trim) ")
 	k.answerWith("5")
 	k.expect("please answer with a number from 1 to 4 (Enter trims)")

@@ -280,7 +280,7 @@ func (c choices) dialogue(s *screen.Screen) dialogue[int] {
 					*c.command = typed
 					return nothingChosen, declines, ""
 				}
-				why := "nothing here is named " + strconv.Quote(oneLine(typed))
+				why := "no match for " + strconv.Quote(oneLine(typed))
 				if near := c.nearest(typed); near != "" {
 					why += "; the nearest is " + oneLine(near)
 				}

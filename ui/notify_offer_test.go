@@ -52,7 +52,7 @@ func TestNotificationsAreOfferedOnce(t *testing.T) {
 		k.enter("short")
 		k.expect(pasteOn + "you: ")
 		k.enter("long")
-		k.expect("Shall artoo notify you")
+		k.expect("Do you want to be notified")
 		for _, answer := range c.answers {
 			k.expect("answer: which ")
 			k.expect(" ")
@@ -62,7 +62,7 @@ func TestNotificationsAreOfferedOnce(t *testing.T) {
 		k.expect(pasteOn + "you: ")
 		k.enter("long again")
 		k.expect(pasteOn + "you: ")
-		if shown := k.status.String(); !slices.Equal(*taken, []string{c.want}) || strings.Count(shown, "Shall artoo") != 1 {
+		if shown := k.status.String(); !slices.Equal(*taken, []string{c.want}) || strings.Count(shown, "Do you want") != 1 {
 			t.Errorf("%q: taken %q; the terminal shows %q", c.answers, *taken, shown)
 		}
 	}
@@ -77,7 +77,7 @@ func TestTheOfferIsNotInTheWay(t *testing.T) {
 	k.expect("answer: which one? [1-4] (no) ")
 	k.clock.advance(quiet)
 	k.send("now the tests\r")
-	k.expect("that was no answer")
+	k.expect("not an answer, so nothing is saved")
 	k.expect("you: now the tests")
 	k.send("\r")
 	k.expect("you: ")

@@ -139,7 +139,7 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 	ask := dialogue[answer]{
 		show: func() (string, bool) {
 			if !retry {
-				line = t.screen.Offer("That took more than 30 seconds. Shall artoo notify you when a long turn ends or a question waits?", choices)
+				line = t.screen.Offer("That took more than 30 seconds. Do you want to be notified when a long turn ends or a question waits?", choices)
 			}
 			retry = false
 			return line, false
@@ -160,7 +160,7 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 			return // the end of the input ends the conversation at its prompt
 		case a.text != "":
 			t.initial = prompt.Draft{Text: a.text}
-			t.screen.Note("that was no answer: nothing is kept, and your line is back")
+			t.screen.Note("not an answer, so nothing is saved; your line is back")
 			return
 		case a.how == "":
 			if a.how, err = notifyCommand(t.opt.Environ).ask(ctx, at); err != nil {

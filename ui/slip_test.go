@@ -91,7 +91,7 @@ func TestAModelThatIsNotListedIsAskedAbout(t *testing.T) {
 		}
 		return f, nil
 	}
-	const ask = "all the same? [y,n] (n)"
+	const ask = "anyway? [y,n] (n)"
 	for _, test := range []struct {
 		typed, answer string
 		shown         []string
@@ -159,7 +159,7 @@ func TestModelAloneLetsOneBeChosen(t *testing.T) {
 			t.Errorf("%q: now %s, want %s", answer, now, want)
 		}
 		shown := k.status.String()
-		for _, row := range []string{"model: anthropic/claude-opus-5-5; known of anthropic:", "  1  claude-opus-5 ", "200k window", "claude-haiku^[[2J"} {
+		for _, row := range []string{"model: anthropic/claude-opus-5-5; models of anthropic:", "  1  claude-opus-5 ", "200k window", "claude-haiku^[[2J"} {
 			if !strings.Contains(shown, row) {
 				t.Errorf("no %q in\n%s", row, shown)
 			}

@@ -62,7 +62,7 @@ func (u Undo) Question(p journal.Plan) screen.UndoQuestion {
 		q.Head = screen.Count(len(p.Restore), "path")
 	}
 	if p.Busy != "" {
-		q.Rows = append(q.Rows, screen.UndoRow{Text: "a " + p.Busy + " is in progress in this repository: its files change under it"})
+		q.Rows = append(q.Rows, screen.UndoRow{Text: "a " + p.Busy + " is in progress in this repository and changes its files"})
 	}
 	if p.HeadMoved {
 		q.Rows = append(q.Rows, screen.UndoRow{Text: "HEAD has moved since then, so artoo asks twice"})
@@ -243,7 +243,7 @@ func (u Undo) Done(p journal.Plan, r journal.Report) {
 		text = "nothing was changed"
 	}
 	if p.Already() {
-		text += ": each path is already as it would be"
+		text += ": every path is already in that state"
 	}
 	u.Screen.TookBack(text)
 	u.lacking("left alone: ", slices.Concat(p.Left, r.Left))

@@ -454,13 +454,13 @@ func (d Decision) part(s *part, mode Mode) Part {
 	verdict, why := Ask, "no rule covers it"
 	switch {
 	case s.denies != nil:
-		verdict, why, rule = Refuse, "a deny rule speaks of it", *s.denies
+		verdict, why, rule = Refuse, "a deny rule covers it", *s.denies
 	case s.reads:
 		verdict, why = Run, "it only reads"
 	case mode == ModePlan && d.Verdict != Run:
 		verdict, why = Refuse, "plan mode only reads, whatever the rules"
 	case s.asks != nil && d.Verdict != Run:
-		why, rule = "an ask rule speaks of it", *s.asks
+		why, rule = "an ask rule covers it", *s.asks
 	case s.destroys != "" && d.Verdict != Run:
 		why = Reason{Code: AlwaysAsked, Object: s.destroys}.String()
 	case s.allows != nil:

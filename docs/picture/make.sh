@@ -31,7 +31,7 @@ printf 'package warm\n\nimport "testing"\n\nfunc TestWarm(*testing.T) {}\n' >"$w
 # play NAME PROGRAM BACKGROUND FOREGROUND
 play() {
 	: >"$work/log"
-	xterm -geometry 80x84 -fa 'DejaVu Sans Mono' -fs 10 -bg "$3" -fg "$4" -b 12 +sb -lc -tn xterm-256color -l -lf "$work/log" -e "$2" demo &
+	xterm -geometry 80x90 -fa 'DejaVu Sans Mono' -fs 10 -bg "$3" -fg "$4" -b 12 +sb -lc -tn xterm-256color -l -lf "$work/log" -e "$2" demo &
 	local answered=0
 	until [ "$(shown 'context')" -gt 0 ]; do
 		sleep 0.2

@@ -101,8 +101,8 @@ func (s *session) state() sessionResponse {
 
 func (s *session) modes() (modes []mode) {
 	for _, m := range []mode{
-		{string(permission.ModeAsk), "Ask", "Changes and commands are asked about"},
-		{string(permission.ModeEdits), "Edits", "Edits in the project run unasked; other changes are asked about"},
+		{string(permission.ModeAsk), "Ask", "artoo asks about changes and commands"},
+		{string(permission.ModeEdits), "Edits", "Edits in the project run unasked; artoo asks about other changes"},
 		{string(permission.ModeAuto), "Auto", "Also commands run unasked, in the sandbox"},
 		{string(permission.ModePlan), "Plan", "Read-only; everything else is refused"},
 	} {

@@ -23,7 +23,7 @@ func configurationDoc(t *testing.T) string {
 		if o.Group != group {
 			group = o.Group
 			parts.Settings += fmt.Sprintf(
-				"\n### %s\n\n| flag, variable; key in `[%s]` | default | meaning |\n|---|---|---|\n", group, o.Section)
+				"\n### %s\n\nKeys in `[%s]`:\n\n", group, o.Section)
 		}
 		parts.Settings += docRow(o)
 	}
@@ -85,7 +85,10 @@ func docRow(o config.Option) string {
 		}
 		meaning += ": " + strings.Join(words, ", ")
 	}
-	return fmt.Sprintf("| %s | %s | %s |\n", cell(strings.Join(names, ", ")), cell(o.Shown()), cell(meaning))
+	if shown := o.Shown(); shown != "" {
+		meaning += ". Default: " + shown
+	}
+	return fmt.Sprintf("- %s: %s\n", strings.Join(names, ", "), meaning)
 }
 
 // cell keeps a text inside its cell of a Markdown table.

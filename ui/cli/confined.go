@@ -100,8 +100,8 @@ func (w *workspace) unconfinedNote() string {
 		return "commands run unconfined: " + w.cfg.Origin("sandbox") + " says that this machine is the sandbox"
 	}
 	if w.project.None != "" {
-		return w.project.None + ", no project: every change and every command is asked, nothing confines " +
-			"commands, and undo takes back only what artoo's own tools changed; try: cd into a project's directory"
+		return w.project.None + ", not a project: artoo asks before every change and command, nothing confines " +
+			"commands, and undo covers only artoo's own tools; try: cd into a project's directory"
 	}
 	if w.cfg.Sandbox == "off" || len(w.facts.Missing) == 0 {
 		return ""

@@ -106,7 +106,7 @@ func (c loginCommand) logout(ctx context.Context, name string) error {
 	if where == "" {
 		c.app.screen.Note("no key of " + name + " is stored")
 	} else {
-		c.app.screen.Note("the key of " + name + " is removed from " + where + "; it holds until the provider revokes it")
+		c.app.screen.Note("the key of " + name + " is removed from " + where + "; it stays valid until the provider revokes it")
 	}
 	places, err := c.app.cfg.KeyPlaces(name)
 	if err == nil && len(places) > 0 {
@@ -126,7 +126,7 @@ func (c loginCommand) keyOwner(ctx context.Context, name, command string) (strin
 	case name != "" && !c.app.cfg.IsProvider(name) && cloud != nil:
 		return "", usage(command, "no provider "+name+" is set up", cloud.Setting(name)+"; artoo help clouds shows all of it")
 	case name != "" && !c.app.cfg.IsProvider(name):
-		return "", fail(agent.KindUsage, command, fmt.Errorf("there is no provider %q", name),
+		return "", fail(agent.KindUsage, command, fmt.Errorf("no such provider: %q", name),
 			"artoo "+command+" with one of "+strings.Join(names, ", ")+"; artoo -- "+command+" "+name+" sends the words")
 	case name != "" && c.app.cfg.Form(name).Keyless():
 		return "", usage(command, name+" has no key to store: its credentials come from "+cloud.Credentials,
@@ -142,7 +142,7 @@ func (c loginCommand) keyOwner(ctx context.Context, name, command string) (strin
 	case c.app.cfg.Provider != "" && c.app.cfg.NeedsKey(c.app.cfg.Provider):
 		return c.app.cfg.Provider, nil
 	case c.app.streams.in && c.app.streams.err:
-		return ui.Choose(ctx, c.app.process.In, c.app.screen, "Whose API key?", slices.DeleteFunc(names, isLocalServer))
+		return ui.Choose(ctx, c.app.process.In, c.app.screen, "Which provider's API key?", slices.DeleteFunc(names, isLocalServer))
 	}
 	if command == "login" {
 		command += " --stdin"
@@ -211,7 +211,7 @@ func (c loginCommand) tryKey(ctx context.Context, name string, key config.Secret
 		return err
 	}
 	if server.Base() == "" {
-		c.app.warn("the key could not be tried, and is stored all the same: no server is set up for " + name)
+		c.app.warn("the key is stored, but could not be tried: no server is set up for " + name)
 		return nil
 	}
 	answer := doctor.Ask(ctx, c.app.models.http, *server)
@@ -220,7 +220,7 @@ func (c loginCommand) tryKey(ctx context.Context, name string, key config.Secret
 		return fail(agent.KindAuth, "login", fmt.Errorf("%s; nothing is stored", answer.Finding.Text),
 			"copy the key again; --no-check stores it untried")
 	case doctor.Unknown:
-		c.app.warn("the key could not be tried, and is stored all the same: " + answer.Finding.Text)
+		c.app.warn("the key is stored, but could not be tried: " + answer.Finding.Text)
 	case doctor.Accepted:
 		if answer.Finding.Level != doctor.OK {
 			c.app.warn(answer.Finding.Text)

@@ -315,3 +315,16 @@ func TestThereAreFewPages(t *testing.T) {
 		t.Errorf("%d pages, more than 25: %v", len(users), err)
 	}
 }
+
+// TestThePagesAreShort bounds the words of all pages for users, as wc -w counts them.
+func TestThePagesAreShort(t *testing.T) {
+	words := 0
+	for _, path := range pages(t) {
+		if filepath.Base(filepath.Dir(path)) == "docs" {
+			words += len(strings.Fields(pageText(t, path)))
+		}
+	}
+	if words > 30000 || words < 10000 {
+		t.Errorf("the pages in docs have %d words; say each thing once, and link: 30000 is the limit", words)
+	}
+}

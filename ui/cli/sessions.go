@@ -240,7 +240,7 @@ func (c *sessionsCommand) remove(ids []string) error {
 		c.app.warn("some undo journals could not be read: " + err.Error())
 	}
 	for _, o := range orphans {
-		list = append(list, conversation.Info{ID: o.ID, Path: o.Dir, Updated: o.Time, First: "(an undo journal alone)"})
+		list = append(list, conversation.Info{ID: o.ID, Path: o.Dir, Updated: o.Time, First: "(only an undo journal)"})
 	}
 	for _, info := range list {
 		if c.age > 0 && time.Since(info.Updated) > c.age {
@@ -263,7 +263,7 @@ func (c *sessionsCommand) remove(ids []string) error {
 		return "deleted: " + sessionLine(info)
 	}))
 	if len(ids) == 0 {
-		c.app.screen.Note("no session is as old as that")
+		c.app.screen.Note("no session is that old")
 	}
 	return err
 }

@@ -154,7 +154,7 @@ func (x *extensions) ignored() string {
 	files := x.matters()
 	kept, rest := "", ""
 	if x.rules.withheld != nil {
-		kept = "the rules you keep for it are out of force: " + text.UpTo(3, x.rules.withheld)
+		kept = "your rules for it do not apply: " + text.UpTo(3, x.rules.withheld)
 		rest = "; " + kept
 	}
 	why := "repository not trusted"

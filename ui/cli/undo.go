@@ -226,9 +226,9 @@ func (c undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 	case err == nil && !done:
 		err = exitStatus(1)
 	case err == nil && p.Already() && !p.Redo:
-		err = fail(agent.KindInternal, "undo", errors.New("no path had to be changed"), fmt.Sprintf("artoo undo -n %d, for the turn before too", n+1))
+		err = fail(agent.KindInternal, "undo", errors.New("nothing to undo: every path is already as before"), fmt.Sprintf("artoo undo -n %d, for the turn before too", n+1))
 	case err == nil && len(report.Done) == 0:
-		err = fail(agent.KindInternal, "undo", errors.New("no path could be changed"), list)
+		err = fail(agent.KindInternal, "undo", errors.New("nothing was undone"), list)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func TestAllIsWell(t *testing.T) {
 	for _, want := range []string{
 		"ok terminal: TERM=xterm-256color, 100 columns, rich, colour, UTF-8 |", "ok shell: /bin/bash runs commands |",
 		"ok git: git version 2.47.1 |",
-		"ok project: /p |", "ok config: ~/.config/artoo/config.toml |", "ok keys: none is set |", "ok proxy: none |",
+		"ok project: /p |", "ok config: ~/.config/artoo/config.toml |", "ok keys: none set |", "ok proxy: none |",
 		"ok claude: 2.1.0 (Claude Code) |", "ok codex: not installed (optional) |",
 		"ok sandbox: none here: nothing confines commands but your answers and rules |",
 	} {
@@ -91,7 +91,7 @@ var troubles = []struct {
 }{
 	{"no TERM, no UTF-8, narrow", CheckTerminal(Terminal{Input: true, Output: true, Columns: 30}, programs),
 		[]string{"warn terminal: TERM is not set | TERM=", "warn terminal: the locale is not UTF-8", "LANG=C.UTF-8",
-			"warn terminal: 30 columns"}},
+			"warn terminal: only 30 columns"}},
 	{"plain for a reason",
 		CheckTerminal(Terminal{Environ: environ.Vars{"TERM=dumb"}, Input: true, Output: true, Profile: "plain", Why: "TERM=dumb", Color: true, UTF8: true,
 			Columns: 100}, programs),
@@ -107,9 +107,9 @@ var troubles = []struct {
 	{"only sh", CheckShell("/bin/sh"),
 		[]string{"warn shell: /bin/sh runs commands, since there is no bash | install bash"}},
 	{"no git", CheckGit(func(context.Context, string, ...string) (string, string, error) { return "", "", exec.ErrNotFound }),
-		[]string{"warn git: there is no git | install git"}},
+		[]string{"warn git: git is not installed | install git"}},
 	{"home", CheckProject("/home/me", "the home directory"),
-		[]string{"warn project: the home directory: every change"}},
+		[]string{"warn project: the home directory: artoo asks before every change"}},
 	{"settings", CheckConfig("", nil, hinted{"fix line 3"}),
 		[]string{"fail config: it is broken | fix line 3"}},
 	{"warnings", CheckConfig("", []string{"ARTOO_MODLE: unknown"}, nil),
@@ -144,15 +144,15 @@ var troubles = []struct {
 		[]string{"warn claude: claude does not work: exit status 1 | run claude --version"}},
 	{"a CLI that is too old", CheckCLIs("", false, programs, func(name, version string) (string, string) {
 		return name + " 3.0", "npm install " + name + " of " + version
-	}), []string{"warn claude: 2.1.0 (Claude Code) is too old as a provider: claude 3.0 or newer is needed | " +
+	}), []string{"warn claude: 2.1.0 (Claude Code) is too old: claude 3.0 or newer is needed | " +
 		"npm install claude of 2.1.0 (Claude Code)"}},
 	{"a chosen CLI that is too old", CheckCLIs("claude", false, programs,
 		func(string, string) (string, string) { return "3.0", "npm" }),
-		[]string{"fail claude: 2.1.0 (Claude Code) is too old as a provider: 3.0 or newer is needed | npm"}},
+		[]string{"fail claude: 2.1.0 (Claude Code) is too old: 3.0 or newer is needed | npm"}},
 	{"a CLI that is new enough", CheckCLIs("claude", false, programs, upToDate),
 		[]string{"ok claude: 2.1.0 (Claude Code) |"}},
 	{"a chosen CLI and no network allowed", CheckCLIs("claude", true, programs, upToDate),
-		[]string{"fail claude: it connects to its vendor, and ARTOO_OFFLINE forbids that | unset ARTOO_OFFLINE"}},
+		[]string{"fail claude: it connects to its vendor, which ARTOO_OFFLINE forbids | unset ARTOO_OFFLINE"}},
 	{"a server that ARTOO_OFFLINE keeps from being found", CheckServer(&Server{Server: provider.Server{Name: "openai"}, Model: "m",
 		Offline: true, Key: func(context.Context) (string, string, error) { return "k", "you", nil }}, nil,
 		&http.Client{Transport: failing{&net.DNSError{Err: "no such host", Name: "api.openai.com"}}}),

@@ -57,7 +57,7 @@ func (t Terminal) check() []Finding {
 			"the locale is not UTF-8: letters outside ASCII show as codes"))
 	}
 	if t.Columns > 0 && t.Columns < 40 {
-		found = append(found, warn(topic, "make the window wider", "%d columns are few", t.Columns))
+		found = append(found, warn(topic, "make the window wider", "only %d columns", t.Columns))
 	}
 	return found
 }
@@ -88,7 +88,7 @@ func CheckShell(path string) Check {
 	switch {
 	case path == "":
 		return found(fail("shell", "install bash, or put it on PATH",
-			"neither bash nor sh is there: the tool bash cannot work"))
+			"neither bash nor sh is installed: the tool bash cannot work"))
 	case !strings.Contains(path, "bash"):
 		return found(warn("shell", "install bash, which models write for", "%s runs commands, since there is no bash",
 			path))
@@ -102,7 +102,7 @@ func CheckGit(run Exec) Check {
 	return func(ctx context.Context) []Finding {
 		switch path, out, err := run.limited(ctx, "git", "--version"); {
 		case path == "":
-			return []Finding{warn("git", without, "there is no git")}
+			return []Finding{warn("git", without, "git is not installed")}
 		case err != nil:
 			return []Finding{warn("git", without, "git --version: %v", err)}
 		default:
@@ -116,7 +116,7 @@ func CheckProject(root, problem string) Check {
 	switch {
 	case problem != "":
 		return found(warn("project", "start artoo in a project's directory",
-			"%s: every change and every command is asked about", problem))
+			"%s: artoo asks before every change and command", problem))
 	case root != "":
 		return found(ok("project", "%s", root))
 	}
@@ -154,7 +154,7 @@ func CheckCLIs(chosen string, offline bool, run Exec, tooOld func(name, said str
 				version := cmp.Or(text.FirstLine(out), "no version")
 				least, update := tooOld(name, version)
 				broken := warn(name, "run "+path+" --version by hand", "%s does not work: %v", path, err)
-				old := warn(name, update, "%s is too old as a provider: %s or newer is needed", version, least)
+				old := warn(name, update, "%s is too old: %s or newer is needed", version, least)
 				if name == chosen {
 					broken.Level, old.Level = Fail, Fail
 				}
@@ -167,7 +167,7 @@ func CheckCLIs(chosen string, offline bool, run Exec, tooOld func(name, said str
 				case err != nil:
 					all[i] = broken
 				case name == chosen && offline:
-					all[i] = fail(name, unsetOffline, "it connects to its vendor, and ARTOO_OFFLINE forbids that")
+					all[i] = fail(name, unsetOffline, "it connects to its vendor, which ARTOO_OFFLINE forbids")
 				case least != "":
 					all[i] = old
 				default:
@@ -187,7 +187,7 @@ func SandboxText(facts sandbox.Facts, setting string) string {
 	case setting == "off":
 		return "off, as ARTOO_SANDBOX says: nothing confines commands but your answers and rules"
 	case setting == "external" && unconfined(facts):
-		return "external, as ARTOO_SANDBOX says: this machine is the sandbox; commands reach its network, and files hidden elsewhere"
+		return "external, as ARTOO_SANDBOX says: this machine is the sandbox; commands reach its network and hidden files"
 	case unconfined(facts):
 		return "none here: nothing confines commands but your answers and rules"
 	}
@@ -229,7 +229,7 @@ func CheckConfig(file string, warnings []string, err error) Check {
 	if err != nil {
 		return found(failure(topic, err))
 	}
-	all := []Finding{ok(topic, "%s", cmp.Or(file, "no config file, and none is needed"))}
+	all := []Finding{ok(topic, "%s", cmp.Or(file, "no config file (optional)"))}
 	for _, line := range warnings {
 		all = append(all, warn(topic, "fix the setting that it names", "%s", line))
 	}
@@ -340,7 +340,7 @@ func CheckKeys(keys []Keys) Check {
 		}
 	}
 	if all == nil {
-		all = []Finding{ok(topic, "none is set")}
+		all = []Finding{ok(topic, "none set")}
 	}
 	return found(all...)
 }

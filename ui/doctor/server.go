@@ -146,7 +146,7 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 	switch {
 	case page && status != 404:
 		return Unknown, fail(topic, "check "+s.setting()+" and HTTPS_PROXY; a network with a login page needs that first",
-			"%s: a web page came from %s, and no answer (%d)", s.Name, host, status)
+			"%s: %s sent a web page instead of an answer (%d)", s.Name, host, status)
 	case status/100 == 2:
 		with := ""
 		if s.Keyless() {
@@ -350,7 +350,7 @@ func (o *LocalServer) window(ctx context.Context) Finding {
 	switch {
 	case limit > 0 && limit < smallWindow:
 		return warn(topic, "a model with a larger window",
-			"%s takes %d tokens at most, which a long task does not fit into",
+			"%s takes at most %d tokens, too few for a long task",
 			o.Model, limit)
 	case set > 0 && set < smallWindow:
 		return warn(topic, table, "%s has a window of %d tokens from %s, of %s", o.Model, set, by, orUnknown(limit))

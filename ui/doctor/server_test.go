@@ -58,7 +58,7 @@ func TestServerAnswers(t *testing.T) {
 		{"openai", 503, "", "warn provider: openai: HOST fails (503) |", Unknown},
 		{"openai", 418, "", "warn provider: openai: HOST answers with status 418 |", Unknown},
 		{"openai", 200, "text/html; charset=utf-8",
-			"fail provider: openai: a web page came from HOST, and no answer (200) |", Unknown},
+			"fail provider: openai: HOST sent a web page instead of an answer (200) |", Unknown},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", test.kind)
@@ -239,7 +239,7 @@ func TestLocalServer(t *testing.T) {
 	o.Window = 32768
 	check("ok ollama: qwen3:8b has a window of 32768 tokens from your settings, of 40960 |")
 	o.Window, h.most, h.set = 0, 2048, 0
-	check("warn ollama: qwen3:8b takes 2048 tokens at most")
+	check("warn ollama: qwen3:8b takes at most 2048 tokens")
 	h.most = 131072
 	check("ok ollama: qwen3:8b takes 131072 tokens; artoo asks for the size it needs |")
 	h.missing = &provider.Error{Provider: "ollama", Status: 404, Message: "model 'qwen3:8b' not found"}

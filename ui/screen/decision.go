@@ -48,7 +48,7 @@ func (q Approval) keys() [][2]string {
 	lasting := [][2]string{
 		{"a", "always in this session: " + q.Rule},
 		{"", wider},
-		{"A", "the same for good, for this project: kept in your config file"},
+		{"A", "always, for this project: saved in your config file"},
 	}
 	if outside(q) {
 		always := "always in this session, until a file that it obeys changes: "

@@ -109,7 +109,7 @@ func (b *asking) held(q Approval) string {
 	}
 	switch q.Place {
 	case permission.PlaceBackground:
-		text += "; it works on the project itself"
+		text += "; it works directly on the project"
 	case permission.PlaceSandbox:
 		text += "; its changes to the project stay"
 	}
@@ -137,9 +137,9 @@ func held(q Approval) string {
 	}
 	switch q.Place {
 	case permission.PlaceLayer:
-		return sandbox + "; artoo judges its changes afterwards"
+		return sandbox + "; artoo checks its changes afterwards"
 	case permission.PlaceBackground:
-		return sandbox + "; it works on the project itself"
+		return sandbox + "; it works directly on the project"
 	case permission.PlaceSandbox:
 		return sandbox + "; its changes to the project stay"
 	}
@@ -279,7 +279,7 @@ func (b *asking) server(q Approval) {
 	b.remark("server " + b.oneRow(a.Server) + ": " + b.oneRow(a.Address))
 	b.rows(b.input(q.Call.Input))
 	if a.Claims != "" {
-		b.remark(`the server says "` + b.oneRow(a.Claims) + `"; that decides nothing`)
+		b.remark(`the server says "` + b.oneRow(a.Claims) + `"; artoo does not rely on that`)
 	}
 	if a.Changed != "" {
 		b.remark("its definition is not the accepted one")

@@ -55,8 +55,8 @@ func (r *rig) ownQuestions() {
 	r.Decided(memory, agent.Answer{Reason: "not here"})
 	r.OnToolResult(memory.Call, ok("not added: not here"))
 	full := agent.Question{Kind: agent.QuestionCompact,
-		Text: "the context is full: about 181,234 of 180,000 tokens. What becomes of its old part?",
-		Choices: []string{"summarise: the model sums it up now, which costs a request",
+		Text: "the context is full: about 181,234 of 180,000 tokens. What should happen to the old part?",
+		Choices: []string{"summarise: the model summarises it now, which costs a request",
 			"trim: the oldest is shortened and left out", "always: summarise, now and whenever it is full in this session",
 			"never: trim, now and whenever it is full in this session"}}
 	r.typed(r.Choice(full), "1")

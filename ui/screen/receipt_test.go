@@ -89,7 +89,7 @@ func TestTheSandboxIsExplainedOnce(t *testing.T) {
 		r.Question(q)
 		return strings.Join(strings.Fields(r.err.String()), " ")
 	}
-	const full = "runs in the sandbox: no network except loopback, no keys, no home; artoo judges its changes afterwards"
+	const full = "runs in the sandbox: no network except loopback, no keys, no home; artoo checks its changes afterwards"
 	for range 2 {
 		if got := shown(question("1")); !strings.Contains(got, full+" it runs the project's own programs: go test") {
 			t.Errorf("the first question: %q", got)

@@ -36,7 +36,7 @@ func (q TrustQuestion) show(b *asking) {
 		b.trust("since you trusted it:", q.Changes)
 	}
 	if q.Rules != nil {
-		b.trust("the rules you keep for this project are out of force until it is trusted:", q.Rules)
+		b.trust("your rules for this project do not apply until you trust it:", q.Rules)
 	}
 }
 
@@ -57,7 +57,7 @@ func (q TrustQuestion) keys() [][2]string {
 		}
 	}
 	return [][2]string{
-		{"y", "trust it as it is now; a change asks again"},
+		{"y", "trust it as it is now; artoo asks again after a change"},
 		{"n", "leave it out; artoo trust asks again"},
 		{"p", "show every file in the pager"},
 	}
@@ -101,7 +101,7 @@ func (q ExtensionsQuestion) show(b *asking) {
 		all.WriteString(e.All)
 	}
 	b.trust("this repository supplies:", lines)
-	b.remark("they run in the sandbox on the project; hooks can only deny, ask and add context, and each call of a server's tools is asked about")
+	b.remark("they run in the sandbox on the project; hooks can only deny, ask and add context, and artoo asks about each call of a server's tools")
 	b.files("the files that they name", all.String())
 }
 
@@ -137,7 +137,7 @@ type ExtensionQuestion struct {
 func (q ExtensionQuestion) show(b *asking) {
 	about := "it runs in the sandbox on the project, and can only deny, ask and add context"
 	if q.Kind == "server" {
-		about = "it runs in the sandbox on the project; each call of its tools is asked about"
+		about = "it runs in the sandbox on the project; artoo asks about each call of its tools"
 	}
 	b.trust("this repository supplies the "+q.Kind+" "+line(q.Name)+":", append([]string{q.Command}, q.Details...))
 	b.remark(about)
