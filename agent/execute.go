@@ -182,7 +182,7 @@ func (c *calls) startIn(cmd *exec.Cmd, r *ran) (shell.Started, error) {
 func (c *calls) startConfined(cmd *exec.Cmd, r *ran) (confine.Confined, error) {
 	place := r.decision.Place
 	line := confine.Line{Place: place, Exec: c.runsOwn(r.approved), Hosts: r.decision.Hosts,
-		Variables: r.decision.Variables}
+		Files: r.decision.Files}
 	var writes []string
 	if place == permission.PlaceBackground {
 		line.Outputs, line.Whole = c.outputDirs(), r.whole

@@ -41,8 +41,8 @@ type Line struct {
 	Whole   bool
 	// Hosts are those that it may reach, through the proxy of Config; nil for no network.
 	Hosts []proxy.Host
-	// Variables, as NAME=VALUE, tell package managers of registries of the user's.
-	Variables []string
+	// Files are texts of files in the home, by their paths, that tell package managers of registries of the user's.
+	Files map[string]string
 }
 
 // Confined is a command that runs confined. The methods below hold once it has ended.
@@ -116,15 +116,11 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
-	for _, kv := range line.Variables {
-		name, value, _ := strings.Cut(kv, "=")
-		cmd.Env = environ.Vars(cmd.Env).With(name, value)
-	}
 	return withHint(c.run(cmd, line.Hosts, sandbox.Options{
 		Layer:    line.Place == sandbox.PlaceLayer || line.Place == sandbox.PlaceDiscarded,
 		ReadOnly: line.Place == sandbox.PlaceReadOnly,
 		Job:      line.Place == sandbox.PlaceBackground, Outputs: line.Outputs, Whole: line.Whole,
-		Exec: line.Exec, Grace: background,
+		Exec: line.Exec, Grace: background, Files: line.Files,
 	}))
 }
 
@@ -204,7 +200,9 @@ func (c *Confiner) run(cmd *exec.Cmd, hosts []proxy.Host, options sandbox.Option
 	var line *proxy.Line
 	if len(hosts) > 0 && c.config.Proxy != nil && c.sandbox.ServedAt() != 0 {
 		line = c.config.Proxy.Open(hosts)
-		cmd.Env = throughProxy(cmd.Env, line.URL(c.sandbox.ServedAt()), hosts)
+		address := line.URL(c.sandbox.ServedAt())
+		cmd.Env = throughProxy(cmd.Env, address, hosts)
+		options.Files = withMaven(options.Files, c.config.Home, address)
 	}
 	process, err := c.sandbox.Start(cmd, options)
 	if err != nil {
@@ -454,9 +452,11 @@ var userCaches = []struct{ name, home, moved, below, variable string }{
 	{"npm", ".npm", "npm_config_cache", "_cacache", ""},
 	{"npx", ".npm", "npm_config_cache", "_npx", ""},
 	{"yarn", ".cache", "XDG_CACHE_HOME", "yarn", "YARN_CACHE_FOLDER"},
-	{"pnpm", ".local/share", "XDG_DATA_HOME", "pnpm/store", ""},
+	{"pnpm", ".local/share", "XDG_DATA_HOME", "pnpm/store", "pnpm_config_store_dir"},
+	{"bun", ".bun", "BUN_INSTALL", "install/cache", "BUN_INSTALL_CACHE_DIR"},
 	{"pip", ".cache", "XDG_CACHE_HOME", "pip", "PIP_CACHE_DIR"},
 	{"uv", ".cache", "XDG_CACHE_HOME", "uv", "UV_CACHE_DIR"},
+	{"bundle", ".bundle", "BUNDLE_USER_HOME", "cache", "BUNDLE_USER_CACHE"},
 	{"ccache", ".cache", "XDG_CACHE_HOME", "ccache", "CCACHE_DIR"},
 	{"sccache", ".cache", "XDG_CACHE_HOME", "sccache", "SCCACHE_DIR"},
 	{"gradle", ".gradle", "GRADLE_USER_HOME", "caches", ""},

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"encoding/xml"
 	"io"
 	"net"
 	"net/http"
@@ -205,9 +206,30 @@ func TestAServerReachesItsHostsAlone(t *testing.T) {
 // The options that a user gives Java stay.
 func TestTheProxyIsAddedToJavasOptions(t *testing.T) {
 	t.Parallel()
-	got := throughProxy(environ.Vars{"MAVEN_OPTS=-Xmx1g", "no_proxy=*", "https_proxy=http://other"}, "http://artoo:x@127.0.0.1:5", nil)
-	if opts := got.Get("MAVEN_OPTS"); !strings.HasPrefix(opts, "-Xmx1g -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=5 ") ||
+	got := throughProxy(environ.Vars{"GRADLE_OPTS=-Xmx1g", "no_proxy=*", "https_proxy=http://other"},
+		"http://artoo:x@127.0.0.1:5", nil)
+	if opts := got.Get("GRADLE_OPTS"); !strings.HasPrefix(opts,
+		"-Xmx1g -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=5 ") ||
 		got.Get("https_proxy") != "http://artoo:x@127.0.0.1:5" || got.Get("no_proxy") != "localhost,127.0.0.1,::1" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestMavensSettingsGetTheProxy(t *testing.T) {
+	t.Parallel()
+	const at = "/home/.m2/settings.xml"
+	for _, own := range []string{"", "<settings><mirrors></mirrors></settings>"} {
+		text := withMaven(map[string]string{at: own}, "/home", "http://artoo:x@127.0.0.1:5")[at]
+		var settings struct {
+			Proxies []struct {
+				Host     string `xml:"host"`
+				Password string `xml:"password"`
+			} `xml:"proxies>proxy"`
+		}
+		if err := xml.Unmarshal([]byte(text), &settings); err != nil || len(settings.Proxies) != 2 ||
+			settings.Proxies[0].Host != "127.0.0.1" || settings.Proxies[0].Password != "x" ||
+			strings.Contains(text, "<mirrors>") != (own != "") {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

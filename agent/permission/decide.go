@@ -122,7 +122,7 @@ func (p *Policy) place(l parsed, access tool.Access) (d Decision, hosts opened) 
 	case can.Layer:
 		d.Place = PlaceLayer
 		if hosts = p.opens(needs, l); can.Proxy {
-			d.Hosts, d.Variables, d.Installs = hosts.hosts, hosts.variables, installs(l)
+			d.Hosts, d.Files, d.Installs = hosts.hosts, hosts.files, installs(l)
 		}
 	case l.reads:
 		d.Place = PlaceReadOnly
@@ -357,9 +357,10 @@ func (p *Policy) WithHosts(d Decision, name string, access tool.Access,
 	if len(needs) == 0 || hosts.denies != nil || len(hosts.lacks) == 0 && len(refused) > 0 {
 		return d, false
 	}
+	hosts.tell(d.Files)
 	all := opened{hosts: slices.Clone(d.Hosts)}
 	all.add(hosts.hosts...)
-	d.Hosts, d.Variables = all.hosts, append(slices.Clip(d.Variables), hosts.variables...)
+	d.Hosts, d.Files = all.hosts, hosts.files
 	return p.decideHosts(d.because(Run), l, hosts), true
 }
 

@@ -3,6 +3,7 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,14 +16,14 @@ import (
 type hostNeed struct {
 	name, words string
 	hosts       []Host
-	variables   []string
+	files       map[string]string
 }
 
 // opened is what rules open of the needs of a line, and what is lacking.
 type opened struct {
-	hosts     []Host
-	variables []string
-	lacks     []hostNeed
+	hosts []Host
+	files map[string]string
+	lacks []hostNeed
 	// exact says that a rule for this very line lists hosts for it.
 	exact bool
 	// denies refuses a host that the line needs, asks asks about one; nil for none.
@@ -87,7 +88,7 @@ func (p *Policy) fetching(s *part) (needs []hostNeed, ok bool, why string) {
 // needsOf are the needs of a command that a set serves.
 func needsOf(set string, from Fetches) []hostNeed {
 	names := line.Each(from.Hosts, Host.String)
-	needs := []hostNeed{{"@" + set, "@" + set + " (" + strings.Join(names, ", ") + ")", from.Hosts, from.Variables}}
+	needs := []hostNeed{{"@" + set, "@" + set + " (" + strings.Join(names, ", ") + ")", from.Hosts, from.Files}}
 	for _, other := range from.Named {
 		if name := other.Host.String(); !slices.Contains(names, name) {
 			needs = append(needs, hostNeed{name: name, words: name + " (named by " + other.File + ")", hosts: []Host{other.Host}})
@@ -195,7 +196,8 @@ func (p *Policy) opens(needs []hostNeed, l parsed) (o opened) {
 	}
 	o.lacks = needs
 	for _, need := range needs {
-		o.hosts, o.variables = append(o.hosts, need.hosts...), append(o.variables, need.variables...)
+		o.hosts = append(o.hosts, need.hosts...)
+		o.tell(need.files)
 	}
 	// Those of a line whose words do not show that it needs them.
 	sets := slices.DeleteFunc(setsOf(l), func(set string) bool {
@@ -215,7 +217,7 @@ func (p *Policy) opens(needs []hostNeed, l parsed) (o opened) {
 			}
 			if from, err := p.Fetches(set); err == nil && from.Key == "" {
 				o.add(from.Hosts...)
-				o.variables = append(o.variables, from.Variables...)
+				o.tell(from.Files)
 			}
 		}
 	}
@@ -236,6 +238,14 @@ func (o *opened) add(hosts ...Host) {
 			o.hosts = append(o.hosts, h)
 		}
 	}
+}
+
+// tell adds files that name registries.
+func (o *opened) tell(files map[string]string) {
+	if o.files == nil {
+		o.files = map[string]string{}
+	}
+	maps.Copy(o.files, files)
 }
 
 // open adds the hosts of a rule that speaks of one line or program. Only one that the user wrote opens an address of

@@ -267,9 +267,10 @@ type Decision struct {
 	Needs   []line.Need // why it has to run on the host; nil elsewhere
 	Own     []string    // the project's own programs that the line runs
 	Hosts   []Host      // that a line in the sandbox may reach; nil for no network
-	// Variables, as NAME=VALUE, tell the line's package managers of registries of the user's.
-	Variables []string
-	Covers    Class // the strictest effects that rules have approved beforehand
+	// Files are texts of files in the home, by their paths, that tell the line's package managers of registries of the
+	// user's.
+	Files  map[string]string
+	Covers Class // the strictest effects that rules have approved beforehand
 	// Builds means that ignored files of the line are output: it only builds and reads.
 	Builds bool
 	// Installs are the directories into which the line installs packages, where it does nothing else: what git ignores

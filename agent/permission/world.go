@@ -39,8 +39,8 @@ type Fetches struct {
 	Hosts []Host
 	// Key says why that needs a key of the user's, which no line in the sandbox has; "" where it does not.
 	Key string
-	// Variables, as NAME=VALUE, tell the package managers of a registry of the user's.
-	Variables []string
+	// Files are texts of files in the home, by their paths, that tell the package managers of a registry of the user's.
+	Files map[string]string
 	// Named are hosts that files of the project name besides.
 	Named []NamedHost
 }

@@ -15,20 +15,25 @@ import (
 
 // cargo is what files of cargo say of registries.
 type cargo struct {
-	Source map[string]struct {
-		ReplaceWith string `toml:"replace-with"`
-		Registry    string
-	}
-	Registries map[string]struct {
-		Index, Token string
-		Provider     any `toml:"credential-provider"`
-	}
+	Source     map[string]cargoSource   `toml:"source"`
+	Registries map[string]cargoRegistry `toml:"registries"`
+}
+
+type cargoSource struct {
+	ReplaceWith string `toml:"replace-with,omitempty"`
+	Registry    string `toml:"registry,omitempty"`
+}
+
+type cargoRegistry struct {
+	Index    string `toml:"index,omitempty"`
+	Token    string `toml:"token,omitempty"`
+	Provider any    `toml:"credential-provider,omitempty"`
 }
 
 var cargoVariable = regexp.MustCompile(`^(CARGO_REGISTRIES_(\w+)_(INDEX|TOKEN|CREDENTIAL_PROVIDER))=(.+)`)
 
 // crates reads cargo's files: no command of a stable cargo prints them.
-func crates(_ context.Context, u user) ([]source, error) {
+func crates(_ context.Context, u user) ([]source, map[string]string, error) {
 	home := u.short(cmp.Or(u.own.Get("CARGO_HOME"), "~/.cargo"))
 	replaced, registries := map[string]string{}, map[string]source{}
 	files := []string{"config.toml", "config", "credentials.toml", "credentials"}
@@ -37,14 +42,16 @@ func crates(_ context.Context, u user) ([]source, error) {
 	}
 	contents, err := u.read(files...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	told := cargo{map[string]cargoSource{}, map[string]cargoRegistry{}}
 	for i, file := range files {
 		var says cargo
 		if err := toml.Unmarshal([]byte(contents[i]), &says); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
 		}
 		for name, of := range says.Source {
+			told.Source[name] = of
 			replaced[name] = of.ReplaceWith
 			if of.Registry != "" {
 				registries[variable(name)] = source{url: of.Registry}
@@ -57,6 +64,7 @@ func crates(_ context.Context, u user) ([]source, error) {
 				known.key = file
 			}
 			registries[variable(name)] = known
+			told.Registries[name] = cargoRegistry{Index: known.url}
 		}
 	}
 	for _, kv := range u.own {
@@ -70,7 +78,8 @@ func crates(_ context.Context, u user) ([]source, error) {
 			registries[set[2]] = known
 		}
 	}
-	return cratesFrom(replaced, registries), nil
+	text, err := toml.Marshal(told)
+	return cratesFrom(replaced, registries), map[string]string{files[0]: string(text)}, err
 }
 
 // variable is the name of a registry within that of a variable.

@@ -8,20 +8,21 @@ import (
 	"strings"
 )
 
-// golang asks the go command. What GOPRIVATE names comes from hosts of its own, which are no registry.
-func golang(ctx context.Context, u user) ([]source, error) {
+// golang asks the go command, whose file of settings commands in the sandbox see. What GOPRIVATE names comes from
+// hosts of its own, which are no registry.
+func golang(ctx context.Context, u user) ([]source, map[string]string, error) {
 	// The version that the user's variables name may have to be fetched first.
 	u.own = u.own.With("GOTOOLCHAIN", "local")
 	printed, err := u.run(ctx, "go", "env", "-json", "GOPROXY", "GOSUMDB", "GOAUTH")
 	if errors.Is(err, exec.ErrNotFound) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var env struct{ GOPROXY, GOSUMDB, GOAUTH string }
 	if err := json.Unmarshal([]byte(printed), &env); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	key, netrc := "", false
 	for method := range strings.SplitSeq(env.GOAUTH, ";") {
@@ -40,7 +41,8 @@ func golang(ctx context.Context, u user) ([]source, error) {
 		address = "https://" + name
 	}
 	if sources = append(sources, sourcesOf(address, key)...); !netrc {
-		return sources, nil
+		return sources, nil, nil
 	}
-	return u.netrc(sources)
+	sources, err = u.netrc(sources)
+	return sources, nil, err
 }

@@ -87,7 +87,12 @@ func NamedBy(root, set string) ([]Named, error) {
 			for _, address := range form.FindAllSubmatch(content, -1) {
 				host, _ := hostOf(string(address[1]))
 				known := slices.ContainsFunc(found, func(n Named) bool { return n.Host == host })
-				if host.Name != "" && !known && string(address[1]) != cratesIndex && len(found) < mostNamed {
+				// Files name the public registry also where the user's package manager asks another one in its place.
+				public := slices.ContainsFunc(public(set), func(row []string) bool {
+					return slices.Contains(row,
+						host.Name)
+				})
+				if host.Name != "" && !known && !public && string(address[1]) != cratesIndex && len(found) < mostNamed {
 					found = append(found, Named{host, file})
 				}
 			}

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"artoo/tool/names"
@@ -14,28 +16,58 @@ import (
 
 // pypi reads the files of pip and uv. pip would take a second to say the same, and that of a virtual environment in the
 // project may not be run.
-func pypi(_ context.Context, u user) ([]source, error) {
+func pypi(_ context.Context, u user) ([]source, map[string]string, error) {
 	uvFiles := []string{u.config("uv/uv.toml"), "/etc/uv/uv.toml"}
 	if named := u.own.Get("UV_CONFIG_FILE"); named != "" {
 		uvFiles = []string{named}
 	}
 	pip, err := u.read(u.pipFiles()...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	uv, err := u.read(uvFiles...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all indexes
-	all.add(u.settings("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_KEYRING_PROVIDER"), pip...)
-	all.add(u.settings("UV_DEFAULT_INDEX", "UV_INDEX", "UV_KEYRING_PROVIDER")+
+	var ofPip, ofUv, ofPipenv indexes
+	ofPip.add(u.settings("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_KEYRING_PROVIDER"), pip...)
+	ofUv.add(u.settings("UV_DEFAULT_INDEX", "UV_INDEX", "UV_KEYRING_PROVIDER")+
 		u.settings("UV_INDEX_URL", "UV_EXTRA_INDEX_URL", ""), uv...)
-	all.add(u.settings("PIPENV_PYPI_MIRROR", "", ""))
-	if !all.main {
-		all.sources = slices.Insert(all.sources, 0, source{})
+	ofPipenv.add(u.settings("PIPENV_PYPI_MIRROR", "", ""))
+	sources := slices.Concat(ofPip.sources, ofUv.sources, ofPipenv.sources)
+	if !ofPip.main && !ofUv.main && !ofPipenv.main {
+		sources = slices.Insert(sources, 0, source{})
 	}
-	return u.netrc(all.sources)
+	sources, err = u.netrc(sources)
+	return sources, map[string]string{u.config("pip/pip.conf"): ofPip.pipConf(), uvFiles[0]: ofUv.uvToml()}, err
+}
+
+// pipConf is a pip.conf that names the sources. Without the last setting pip takes no packages by plain HTTP.
+func (i indexes) pipConf() string {
+	values := map[string][]string{}
+	for _, from := range i.sources {
+		host, _ := hostOf(from.url)
+		values[from.name] = append(values[from.name], from.url)
+		values["trusted-host"] = append(values["trusted-host"], host.String())
+	}
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text += name + " = " + strings.Join(values[name], "\n  ") + "\n"
+	}
+	return "[global]\n" + text
+}
+
+// uvToml is a uv.toml that names the sources.
+func (i indexes) uvToml() (text string) {
+	links := []string{}
+	for _, from := range i.sources {
+		if from.name == "find-links" {
+			links = append(links, strconv.Quote(from.url))
+			continue
+		}
+		text += fmt.Sprintf("[[index]]\nurl = %q\ndefault = %t\n", from.url, from.name == "index-url")
+	}
+	return "find-links = [" + strings.Join(links, ", ") + "]\n" + text
 }
 
 // settings are variables as a file would have them.
@@ -93,16 +125,24 @@ func (i *indexes) add(variables string, files ...string) {
 		content = pythonComment.ReplaceAllString(content+"\n", "")
 		for _, setting := range pythonSetting.FindAllStringSubmatch(content, -1) {
 			value := strings.Trim(setting[2], " \t\"'")
-			switch name := strings.ToLower(setting[1]); {
+			name := strings.ReplaceAll(strings.ToLower(setting[1]), "_", "-")
+			if name == "url" {
+				name = "extra-index-url"
+			}
+			switch {
 			case strings.HasPrefix(name, "keyring"):
 				key = cmp.Or(key, value)
 			case name == "default":
-				main = main || value == "true"
-			case !strings.HasPrefix(name, "index"):
-				sources = append(sources, sourcesOf(value, "")...)
-			case !before:
+				if main = main || value == "true"; value == "true" && len(sources) > 0 {
+					sources[len(sources)-1].name = "index-url"
+				}
+			case strings.HasPrefix(name, "index") && before:
+			default:
 				found := sourcesOf(value, "")
-				sources, main = append(sources, found...), main || len(found) > 0
+				for at := range found {
+					found[at].name = name
+				}
+				sources, main = append(sources, found...), main || name == "index-url" && len(found) > 0
 			}
 		}
 	}

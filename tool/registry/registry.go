@@ -26,8 +26,8 @@ import (
 //go:embed hosts.txt
 var hostsFile string
 
-// asking has for each set who knows its sources. nil sources stand for the public registry.
-var asking = map[string]func(context.Context, user) ([]source, error){
+// asking has for each set who knows its sources, with files that name them. nil sources stand for the public registry.
+var asking = map[string]func(context.Context, user) ([]source, map[string]string, error){
 	"npm": npm, "pypi": pypi, "go": golang, "crates": crates, "rubygems": rubygems, "maven": maven,
 }
 
@@ -42,15 +42,10 @@ type Place struct {
 	// Key says why one of Hosts needs a key of the user's, as "registry.corp.example takes the key of ~/.npmrc"; "" if
 	// none does. A public registry needs none: its keys are for publishing.
 	Key string
-	// Variables, as NAME=VALUE, tell the package managers of a registry that is no public one, where the files that say so
-	// are not seen.
-	Variables []string
-}
-
-// telling has, for each set, the variables by which its package managers learn of a registry. go needs none: commands in
-// the sandbox see its own file of settings.
-var telling = map[string][]string{
-	"npm": {"npm_config_registry", "YARN_NPM_REGISTRY_SERVER"}, "pypi": {"PIP_INDEX_URL", "UV_DEFAULT_INDEX"}, "go": {},
+	// Files are texts of files in the home, by their paths, that tell the package managers of a registry that is no
+	// public
+	// one, and nothing else: the user's own may hold keys.
+	Files map[string]string
 }
 
 // source is where packages come from, as a package manager is set to it. Without a URL it is the public registry.
@@ -58,6 +53,8 @@ type source struct {
 	url string
 	// key names where a key for it is kept, "" for none.
 	key string
+	// name is the setting that names it, where a file that has it may have others.
+	name string
 }
 
 // Of asks the package managers of a set where packages come from. own are the user's variables; PWD of them is in the
@@ -70,37 +67,31 @@ func Of(ctx context.Context, set string, own environ.Vars, dir string) (Place, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, 9*time.Second)
 	defer cancel()
-	sources, err := ask(ctx, user{outside(own), dir})
+	u := user{outside(own), dir}
+	sources, files, err := ask(ctx, u)
 	if err != nil {
 		return Place{}, err
 	}
 	if sources == nil {
 		sources = []source{{}}
 	}
-	return placeOf(sources, public(set)).told(set, sources), nil
+	place := placeOf(sources, public(set))
+	if place.Key == "" && slices.ContainsFunc(place.Hosts, func(h proxy.Host) bool { return h.Own }) {
+		place.Files = u.inHome(files)
+	}
+	return place, nil
 }
 
-// told adds the variables for a registry of the user's. Where no variable can name it, as that of a scope, it counts as
-// one that needs a key: the file of the home that names it is not seen.
-func (p Place) told(set string, sources []source) Place {
-	own := func(from source) bool {
-		host, _ := hostOf(from.url)
-		return slices.ContainsFunc(p.Hosts, func(h proxy.Host) bool { return h.Own && h.Name == host.Name && h.Port == host.Port })
-	}
-	names, told := telling[set]
-	for i, from := range sources {
-		switch {
-		case !own(from), p.Key != "":
-		case told && i == 0:
-			for _, name := range names {
-				p.Variables = append(p.Variables, name+"="+from.url)
-			}
-		case set != "go" && (!told || from.url != sources[0].url):
-			host, _ := hostOf(from.url)
-			p.Key = host.Name + " is named by your settings, which the sandbox does not show"
+// inHome are the texts that files have, of those in the home, by their absolute paths.
+func (u user) inHome(files map[string]string) map[string]string {
+	found := map[string]string{}
+	for file, text := range files {
+		path := names.Abs(u.dir, names.InHome(file, u.own.Home()))
+		if text != "" && path != u.own.Home() && names.Within(u.own.Home(), path) {
+			found[path] = text
 		}
 	}
-	return p
+	return found
 }
 
 // placeOf makes a Place of sources. known are rows of public registries.
@@ -122,7 +113,7 @@ func placeOf(sources []source, known [][]string) (place Place) {
 		if keyed {
 			from.key = cmp.Or(from.key, "its URL")
 		}
-		if host.Own && from.key != "" && place.Key == "" {
+		if (host.Own || keyed) && from.key != "" && place.Key == "" {
 			place.Key = host.Name + " takes the key of " + from.key
 		}
 	}
@@ -249,7 +240,7 @@ func (u user) netrc(sources []source) ([]source, error) {
 // sourcesOf are the URLs in a text as sources with that key.
 func sourcesOf(text, key string) (sources []source) {
 	for _, found := range urlForm.FindAllString(text, -1) {
-		sources = append(sources, source{found, key})
+		sources = append(sources, source{url: found, key: key})
 	}
 	return sources
 }

@@ -266,6 +266,25 @@ func TestProgramsAskTheHostsThatOfSays(t *testing.T) {
 					t.Errorf("asked %s", got)
 				}
 			}
+			// In a home with the files alone that tell of it, it is asked, too.
+			for name := range e.files {
+				told := place.Files[filepath.Join(dir, name)]
+				if strings.HasPrefix(name, "project/") || e.set == "go" {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(told), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Maven remembers what it did not find.
+			if err := os.RemoveAll(filepath.Join(dir, ".m2/repository")); err != nil {
+				t.Fatal(err)
+			}
+			cmd = own.Command(t.Context(), command[0], command[1:]...)
+			cmd.Dir = filepath.Join(dir, "project")
+			if out, err := cmd.CombinedOutput(); err == nil || len(asked) == 0 {
+				t.Errorf("told alone: %v: %s", err, out)
+			}
 		})
 	}
 }

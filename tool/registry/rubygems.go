@@ -17,18 +17,21 @@ var (
 
 // rubygems reads the files of bundler and gem, which would take a second each to say the same. In names of bundler's
 // settings __ is a dot and ___ a hyphen.
-func rubygems(_ context.Context, u user) ([]source, error) {
+func rubygems(_ context.Context, u user) ([]source, map[string]string, error) {
 	bundle := filepath.Join(cmp.Or(u.own.Get("BUNDLE_USER_HOME"), "~/.bundle"), "config")
 	bundle = cmp.Or(u.own.Get("BUNDLE_USER_CONFIG"), bundle)
 	gems := append([]string{"/etc/gemrc", "~/.gemrc", u.config("gem/gemrc")}, filepath.SplitList(u.own.Get("GEMRC"))...)
 	texts, err := u.read(append(gems, bundle)...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var sources []source
-	settings := map[string]string{}
+	settings, told := map[string]string{}, map[string]string{}
 	for _, set := range bundleSetting.FindAllStringSubmatch(texts[len(gems)]+"\n"+strings.Join(u.own, "\n"), -1) {
 		settings[strings.NewReplacer("___", "-", "__", ".").Replace(strings.ToLower(set[1]))] = set[2]
+		if strings.HasPrefix(set[1], "MIRROR__") {
+			told[bundle] += "BUNDLE_" + set[1] + ": \"" + set[2] + "\"\n"
+		}
 	}
 	main := false
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
@@ -38,8 +41,9 @@ func rubygems(_ context.Context, u user) ([]source, error) {
 			main = main || len(found) > 0 && (of == "all" || strings.Contains(of, "//rubygems.org"))
 		}
 	}
-	for _, text := range texts[:len(gems)] {
+	for i, text := range texts[:len(gems)] {
 		for _, found := range gemSources.FindAllStringSubmatch(text, -1) {
+			told[gems[i]] = found[0] + "\n"
 			sources, main = append(sources, sourcesOf(found[1], "")...), true
 		}
 	}
@@ -51,5 +55,5 @@ func rubygems(_ context.Context, u user) ([]source, error) {
 			sources[i].key = u.short(bundle)
 		}
 	}
-	return sources, nil
+	return sources, told, nil
 }

@@ -124,6 +124,8 @@ type Options struct {
 	Whole   bool
 	Outputs []string
 	Exec    bool // programs on the layer may be executed: the user answered for them
+	// Files are texts of files in the home, by their paths, which the command sees, on Linux with namespaces.
+	Files map[string]string
 	// Grace is how long processes left in the background may still write.
 	Grace time.Duration
 }

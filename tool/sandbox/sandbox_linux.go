@@ -320,7 +320,7 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 		Layer: options.Layer, ReadOnly: options.ReadOnly, Job: options.Job && !options.Whole, Exec: options.Exec,
 		Overlay: s.facts.Layer && s.where != "", Writable: s.places.write, Outputs: options.Outputs, Readable: s.places.granted,
 		Processes: int64(s.config.Limits.Processes), Memory: s.config.Limits.Memory, Entries: s.config.Limits.Entries,
-		Grace: options.Grace.Milliseconds(),
+		Grace: options.Grace.Milliseconds(), Files: s.inHome(options.Files),
 	}
 	if options.Layer || options.ReadOnly {
 		line.Writable = s.places.layered

@@ -48,7 +48,7 @@ func (w *workspace) fetches() func(set string) (permission.Fetches, error) {
 		if !known {
 			var place registry.Place
 			place, a.err = registry.Of(context.Background(), set, w.process.Environ, w.process.Environ.Home())
-			a.from.Hosts, a.from.Key, a.from.Variables = place.Hosts, place.Key, place.Variables
+			a.from.Hosts, a.from.Key, a.from.Files = place.Hosts, place.Key, place.Files
 			answers[set] = a
 		}
 		named, err := registry.NamedBy(w.project.Root, set)

@@ -136,6 +136,11 @@ func (j *job) own() error {
 			return failed("show the cache "+c.to, err)
 		}
 	}
+	for _, f := range j.Files {
+		if err := makeFile(f.Path, f.Text, 0o600); err != nil {
+			return failed("show "+f.Path, err)
+		}
+	}
 	return nil
 }
 

@@ -205,7 +205,9 @@ func (j *job) reached(u usage) string {
 }
 
 // unnoticed are directories of the home in which programs keep files that no one misses.
-var unnoticed = []string{"/.cache", "/.config/go/telemetry", "/.npm/_logs", "/.npm/_update-notifier-last-checked", "/.cargo/.global-cache"}
+var unnoticed = []string{"/.cache", "/.config/go/telemetry", "/.npm/_logs",
+	"/.npm/_update-notifier-last-checked", "/.cargo/.global-cache",
+	"/.local/share/gem/specs"}
 
 // maxNamed is how many paths of a denial are named.
 const maxNamed = 10
@@ -221,7 +223,9 @@ func (j *job) homeFiles(dir string, list []string) []string {
 		path := dir + "/" + name
 		var st unix.Stat_t
 		mounted := slices.ContainsFunc(j.setup.Steps, func(s Step) bool { return s.To == j.setup.Home+path })
-		if len(list) >= maxNamed || mounted || slices.Contains(unnoticed, path) || unix.Lstat(at+"/"+name, &st) != nil {
+		given := slices.ContainsFunc(j.Files, func(f File) bool { return f.Path == j.setup.Home+path })
+		if len(list) >= maxNamed || mounted || given || slices.Contains(unnoticed, path) ||
+			unix.Lstat(at+"/"+name, &st) != nil {
 			continue
 		}
 		if isDir(st.Mode) {

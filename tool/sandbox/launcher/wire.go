@@ -154,16 +154,22 @@ type Line struct {
 	Exec     bool // programs that it writes may be executed
 	Overlay  bool // denied names below Writable are gone from a layer or a read-only tree, not covered
 
-	Writable          []string
-	Kept              []string // one directory in Setup.Kept for each of Writable, or ""
-	Shown             []string // one directory in Setup.Shown for each of Writable, or "": its files are seen in place of others
-	Outputs           []string
+	Writable []string
+	Kept     []string // one directory in Setup.Kept for each of Writable, or ""
+	Shown    []string // one directory in Setup.Shown for each of Writable, or "": its files are seen in place of others
+	Outputs  []string
+	// Files are in the home, and not missed afterwards.
+	Files []File
+
 	Denied, Protected []string
 	Readable          []string // Landlock grants reading these.
 
 	Processes, Memory, Size, Free, Entries int64 // limits; Free are bytes of the disk that stay free
 	Grace                                  int64 // milliseconds
 }
+
+// File is a file with its text.
+type File struct{ Path, Text string }
 
 // Order is a later frame to a command's launcher: a signal, or the paths to cover by now.
 type Order struct {
