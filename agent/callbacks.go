@@ -133,7 +133,8 @@ const (
 	// whole project writable except files that programs run automatically. No yes lasts; Rule allows it unasked.
 	QuestionWhole QuestionKind = "whole"
 	// QuestionPlan asks whether the model's Plan is approved: Yes sets the mode Then,
-	// YesForSession the mode edits. With No the reason goes to the model.
+	// YesForSession the mode edits, YesFresh sets Then and leaves out the history except for what was read. With No the
+	// reason goes to the model.
 	QuestionPlan QuestionKind = "plan"
 	// QuestionMemory asks whether the line that is the call's object is added to the project's memory.
 	QuestionMemory QuestionKind = "memory"
@@ -192,6 +193,7 @@ const (
 	Yes           Verdict = "yes"
 	YesForSession Verdict = "session" // and Answer.Rule holds until the session ends
 	YesForever    Verdict = "forever" // and Answer.Rule is written to the user's file
+	YesFresh      Verdict = "fresh"   // to QuestionPlan
 	StopTurn      Verdict = "stop"    // no, and the turn ends
 	Cancel        Verdict = "cancel"  // QuestionForm ends without an answer
 )

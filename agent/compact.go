@@ -146,14 +146,76 @@ func (r *requests) compact(ctx context.Context, old conversation.Old, keep strin
 	if err != nil {
 		return err
 	}
+	return r.replace(old, text, made)
+}
+
+// replace puts a text, for which the requests after the first n were made, in the place of old.
+func (r *requests) replace(old conversation.Old, text string, n int) error {
 	did, err := r.session.conv.Summarize(old, r.session.masked(text))
 	if err != nil {
 		return err
 	}
+	price := ""
+	if n < len(r.response.Requests) {
+		price = r.priceOf(n)
+	}
 	r.session.cached = 0
-	r.cb.OnNotice(Notice{Kind: NoticeCompacted, Text: did.String() + r.priceOf(made),
+	r.cb.OnNotice(Notice{Kind: NoticeCompacted, Text: did.String() + price,
 		Hint: "/compact show shows it, /uncompact takes it back"})
 	return r.session.remind(r.inform)
+}
+
+// startFresh leaves out all before the last step, except for the user's messages and the files that the model read.
+func (r *requests) startFresh(ctx context.Context) error {
+	old := r.session.conv.AllOld()
+	err := conversation.ErrNoGain
+	if len(old.Messages) > 0 && r.session.foreignRules() == "" {
+		if err := r.beforeCompact(ctx, "manual", ""); err != nil {
+			return err
+		}
+		requests := len(r.response.Requests)
+		err = r.replace(old, "The user approved the plan of your last call. "+whatWasRead(old.Messages), requests)
+	}
+	if errors.Is(err, conversation.ErrNoGain) {
+		r.cb.notice(NoticeInfo, "the context stays: there is nothing to leave out")
+		return nil
+	}
+	return err
+}
+
+// mostRead bounds the texts of read files that a fresh history begins with, in bytes.
+const mostRead = 60_000
+
+// whatWasRead are the results of the calls that read files, the latest of each call, as long as they fit.
+func whatWasRead(messages []provider.Message) string {
+	inputs, last := map[string]string{}, map[string]int{}
+	var results []provider.ToolResult
+	for _, m := range messages {
+		for _, call := range m.Calls() {
+			inputs[call.ID] = string(call.Input)
+		}
+		for _, part := range m.Parts {
+			if result, ok := part.(provider.ToolResult); ok && result.Name == "read" && !result.IsError {
+				last[inputs[result.CallID]] = len(results)
+				results = append(results, result)
+			}
+		}
+	}
+	said, names := "", ""
+	for i, result := range results {
+		input := inputs[result.CallID]
+		switch {
+		case last[input] != i:
+		case len(said)+len(result.Text) > mostRead:
+			names += " " + input
+		default:
+			said += "\n\n" + input + ":\n" + result.Text
+		}
+	}
+	if names != "" {
+		names = "\n\nAlso read, and left out here for its length:" + names
+	}
+	return "What you read before, as it was then, by the inputs of your calls of read:" + cmp.Or(said, " nothing") + names
 }
 
 // priceOf is the cost, in words, of all requests after the first n.

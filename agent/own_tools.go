@@ -181,8 +181,11 @@ func (t *turn) runExitPlan(ctx context.Context, d decided) (made produced, err e
 	case answer.Verdict == StopTurn:
 		made = stopped("The user stopped the turn. Plan mode stays on.", "not approved")
 	default:
-		if answer.Verdict == YesForSession {
+		switch answer.Verdict {
+		case YesForSession:
 			mode = permission.ModeEdits
+		case YesFresh:
+			made.stop = errFresh
 		}
 		if err := t.agent.SetMode(mode); err != nil {
 			return made, fmt.Errorf("approved, but the mode stays: %w", err)

@@ -87,7 +87,7 @@ func (q Question) outside() bool {
 func (q Question) Verdicts() []Verdict {
 	switch q.Kind {
 	case QuestionPlan:
-		return []Verdict{Yes, YesForSession, No, StopTurn}
+		return []Verdict{Yes, YesForSession, YesFresh, No, StopTurn}
 	case QuestionChanges, QuestionMemory, QuestionOutside, QuestionWhole, QuestionChoice:
 		return []Verdict{Yes, No, StopTurn}
 	case QuestionForm:

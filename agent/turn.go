@@ -316,18 +316,26 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 		if errors.Is(err, errPlan) {
 			return t.planned()
 		}
-		if over := t.calls.tally.end(); over != nil && errors.Is(err, over) && t.session.parent == nil {
-			if err := t.lastWords(ctx, "A cap on this run's changes is reached"); err != nil && ctx.Err() != nil {
-				return t.failed(ctx, err)
-			}
-		}
-		if err != nil {
+		if err := t.afterCalls(ctx, err); err != nil {
 			return t.failed(ctx, err)
 		}
 		if err := t.appendSteering(ctx, m.Steering); err != nil {
 			return t.failed(ctx, err)
 		}
 	}
+}
+
+// afterCalls does what the end of the calls of a reply asks for. Its error ends the turn.
+func (t *turn) afterCalls(ctx context.Context, err error) error {
+	if errors.Is(err, errFresh) {
+		return t.requests.startFresh(ctx)
+	}
+	if over := t.calls.tally.end(); over != nil && errors.Is(err, over) && t.session.parent == nil {
+		if err := t.lastWords(ctx, "A cap on this run's changes is reached"); err != nil && ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // endOnce judges and ends the background commands of an agent that is sent one message alone.
@@ -457,6 +465,9 @@ func (t *turn) planned() (*Response, error) {
 	t.cb.OnText(t.response.Text)
 	return t.response, t.session.conv.Sync()
 }
+
+// errFresh has the turn go on with a history that holds the plan and what was read, as the user wants.
+var errFresh = errors.New("the history begins anew")
 
 // errPlan ends a turn whose plan no one can approve: the plan is its answer.
 var errPlan = errors.New("the plan is the answer")

@@ -78,8 +78,18 @@ type Old struct {
 }
 
 // Old finds it. Between turns some of the last steps, except the very last, may be part of it.
-func (c *Conversation) Old(between bool) Old {
-	cut := c.oldUntil(between)
+func (c *Conversation) Old(between bool) Old { return c.old(c.oldUntil(between)) }
+
+// AllOld is Old with all before the last step.
+func (c *Conversation) AllOld() Old {
+	steps := stepsOf(c.items)
+	if len(steps) == 0 {
+		return Old{}
+	}
+	return c.old(steps[len(steps)-1].from)
+}
+
+func (c *Conversation) old(cut int) Old {
 	var gone size
 	for _, it := range c.items[:cut] {
 		if it.msg.Role != provider.RoleUser || it.summary {

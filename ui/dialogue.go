@@ -183,7 +183,7 @@ func keyOf(a agent.Answer, m meaning) string {
 		return "e"
 	}
 	return map[agent.Verdict]string{agent.Yes: "y", agent.No: "n", agent.YesForSession: "a",
-		agent.YesForever: "A", agent.StopTurn: "q"}[a.Verdict]
+		agent.YesForever: "A", agent.YesFresh: "f", agent.StopTurn: "q"}[a.Verdict]
 }
 
 func isAnswer(text string) bool {
@@ -213,6 +213,8 @@ func parseAnswer(text string) (agent.Answer, meaning) {
 	switch word {
 	case "y", "yes":
 		return agent.Answer{Verdict: agent.Yes}, grants
+	case "f", "fresh":
+		return agent.Answer{Verdict: agent.YesFresh}, grants
 	case "q", "quit":
 		return agent.Answer{Verdict: agent.StopTurn}, declines
 	case "e", "edit", "edits":

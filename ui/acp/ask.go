@@ -71,6 +71,8 @@ func answersOf(q agent.Question) (list []answer) {
 			add(v, "allow_once", "yes")
 		case v == agent.YesForSession && q.Kind == agent.QuestionPlan:
 			add(v, "allow_always", "yes, in mode edits")
+		case v == agent.YesFresh:
+			add(v, "allow_once", "yes, with a fresh context")
 		case v == agent.YesForSession && q.OwnPrograms():
 			add(v, "allow_always", "always in this session: the project's own programs, in the sandbox")
 		case v == agent.YesForever && q.OwnPrograms():

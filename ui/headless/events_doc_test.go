@@ -154,7 +154,7 @@ var kinds = map[agent.QuestionKind]string{
 	agent.QuestionChanges:  "A command ran on a layer. Apply its changes?",
 	agent.QuestionOutside:  "The sandbox denied the command something. Run it again outside?",
 	agent.QuestionWhole:    "A background command may not write something. Start it again with the whole project writable?",
-	agent.QuestionPlan:     "Approve the plan? `session` also sets the mode `edits`",
+	agent.QuestionPlan:     "Approve the plan? `session` also sets the mode `edits`, `fresh` begins a fresh context",
 	agent.QuestionMemory:   "Add the line to the project's memory?",
 	agent.QuestionChoice:   "The model asks. Answer `yes` with `text`",
 	agent.QuestionForm:     "An MCP server asks for values or shows an address. Answer `yes` with `input`; `no` declines, `cancel` ends it",

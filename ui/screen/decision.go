@@ -28,6 +28,7 @@ func (q Approval) keys() [][2]string {
 		return [][2]string{
 			{"y", "yes, carry it out: mode " + string(q.Then)},
 			{"e", "yes, and edits inside the project run unasked: mode edits"},
+			{"f", "yes, with a fresh context of your messages, the plan and what was read"},
 			{"n", "no, plan mode stays on; n REASON tells the model what to change"},
 			page, quit,
 		}

@@ -186,7 +186,7 @@ func answerWords(q Confirmation) string {
 	if a, ok := q.(Approval); ok && a.OwnPrograms() {
 		words["A"], words["e"] = "[A] trust", ""
 	} else if ok && a.Kind == agent.QuestionPlan {
-		words["e"] = "[e]dits"
+		words["e"], words["f"] = "[e]dits", "[f]resh"
 	}
 	var shown []string
 	for _, key := range Keys(q) {

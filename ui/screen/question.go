@@ -464,6 +464,8 @@ func planDecided(q agent.Question, a agent.Answer) string {
 		return "approved, mode " + string(q.Then)
 	case agent.YesForSession:
 		return "approved, mode edits"
+	case agent.YesFresh:
+		return "approved, mode " + string(q.Then) + ", with a fresh context"
 	case agent.StopTurn:
 		return "not approved; turn stopped"
 	}
