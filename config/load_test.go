@@ -19,7 +19,7 @@ func TestDefaults(t *testing.T) {
 		MaxRetryTime: Time(2 * time.Minute), MaxConcurrentTools: 4,
 		ShellTimeout: Time(2 * time.Minute), ShellTimeoutMax: Time(30 * time.Minute),
 		Approval: "ask", Sandbox: "auto",
-		Output: "text", UI: "auto", Color: "auto", Status: "short", Notify: "off", History: true,
+		Output: "text", UI: "auto", Color: "auto", Status: "short", Notify: "off", Title: "auto", History: true,
 		AskTimeout: Time(time.Minute), EditMode: "emacs", Input: "text", Stdin: "auto", StdinWait: Time(3 * time.Second), StdinMax: 1 << 30,
 	}, c.Settings); diff != "" {
 		t.Error(diff)

@@ -116,6 +116,7 @@ type Settings struct {
 	Colors  string `split_words:"true" toml:"colors" meaning:"a palette: default, light (for light backgrounds) or colorblind; or styles as SGR numbers by name, like light:error=31; the names are you, ask, path, done, error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff wins over the defaults"`
 	Status  string `split_words:"true" toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command that reads the turn's numbers as JSON and prints a line within 2 s"`
 	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"how to notify you when a question waits or a turn over 10 s ends: off, bell, osc9, osc777, osc99, or a command that gets the text as its last argument"`
+	Title   string `split_words:"true" toml:"title" preset:"auto" choices:"auto,on,off" meaning:"what a conversation does, in the title of the window and where known as progress; auto: where the terminal is known to take it"`
 	History Switch `split_words:"true" toml:"history" preset:"on" meaning:"keep typed lines for the next session"`
 	// Pager is "" for $PAGER, then less, unless IsSet.
 	Pager    string `split_words:"true" toml:"pager" shown:"$PAGER, then less" empty:"ok" meaning:"program that shows long texts; cat: none"`

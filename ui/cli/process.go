@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -119,8 +120,16 @@ func (s *session) guarded(f func() error) (err error) {
 // screen nor the session.
 func (a *app) crash(value any, stack []byte) {
 	a.crashing.Lock() // a second crash waits here for the end
+	a.unsign()
 	failure := a.crashed(value, stack)
 	a.process.Exit(newApp(&session{process: a.process, began: a.began}).exit(failure))
+}
+
+// unsign takes the signs of a conversation from a terminal whose screen may hang.
+func (a *app) unsign() {
+	if a.screen != nil {
+		_, _ = io.WriteString(a.process.Err, a.screen.LastSigns()) // the program ends
+	}
 }
 
 // crashed is the user's message of a panic, whose trace is kept in a file.
@@ -144,6 +153,7 @@ func (a *app) quit() {
 	stack := make([]byte, maxTrace)
 	stack = stack[:runtime.Stack(stack, true)]
 	last := &session{process: a.process}
+	a.unsign()
 	last.show(fail(agent.KindInternal, "stopped", errors.New("quit signal (Ctrl-\\)"),
 		a.traced("SIGQUIT", stack, "artoo -c to continue; if it hung, report it")))
 	last.show(fail(agent.KindInternal, "quit", prompt.DieOfQuit(), ""))

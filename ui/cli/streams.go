@@ -101,6 +101,9 @@ func (s *session) newScreen() *screen.Screen {
 		Root: s.project.Dir, Home: home,
 		Broken: func(err error) { s.broken(err) },
 	}
+	if o.Conversation && o.ErrTTY && profile == screen.Rich {
+		o.Signs = screen.SignsDecision(cfg.Title, s.env, prompt.IsModern(s.env))
+	}
 	if stdout, err := s.process.Out.Stat(); err == nil {
 		o.OutPipe = stdout.Mode()&os.ModeNamedPipe != 0
 	}

@@ -52,6 +52,7 @@ func (a *app) talk(ctx context.Context, words []string) error {
 
 func (a *app) converse(ctx context.Context, first string) error {
 	defer a.close()
+	defer a.screen.Leave()
 	if err := a.agent.StartServers(ctx); err != nil {
 		return err
 	}

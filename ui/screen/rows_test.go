@@ -44,7 +44,7 @@ func TestEachOutputHasItsOwnColour(t *testing.T) {
 	}
 }
 
-// Neither titles nor progress marks are ever sent, so none has to be taken back.
+// Neither titles nor progress marks are sent where the terminal has no Signs.
 func TestNeitherTitlesNorProgress(t *testing.T) {
 	t.Parallel()
 	osc := regexp.MustCompile(`\x1b\][^8]|\x1b\]8[^;]|\x1b[kPX^_]`)

@@ -56,6 +56,7 @@ type Options struct {
 	// Hold keeps a reply back until it is known to be the turn's last: text before tool calls
 	// goes to Err. For a run without a conversation whose Out is not a terminal.
 	Hold    bool
+	Signs   Signs
 	Links   bool // addresses of the web in answers can be clicked on, with Rich only
 	Quiet   bool // nothing but questions and failures on Err
 	Verbose bool // show the model's reasoning
@@ -103,6 +104,9 @@ type transcript struct {
 	tries   int    // how many the first retry of the request named
 	paused  bool
 	prompt  bool // the prompt is open
+	// title and state are the signs that the terminal shows; left says that they were taken away.
+	title, state string
+	left         bool
 	// queued are the rows of queued lines that wait for the end of a line.
 	queued string
 	questions
@@ -190,6 +194,7 @@ func (s *Screen) do(f func(t *transcript)) {
 	s.mu.Lock()
 	defer s.unlock()
 	f(&s.transcript)
+	s.transcript.signal()
 	s.alarm.set(s.next(), &s.opt, s.wake)
 }
 
