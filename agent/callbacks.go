@@ -124,6 +124,8 @@ const (
 	QuestionApproval QuestionKind = "approval"
 	// QuestionSteps asks, in Reason, whether a turn whose steps are used up goes on: yes or no.
 	QuestionSteps QuestionKind = "steps"
+	// QuestionLimit asks, in Reason, whether to wait for a rate limit to reset: yes or no.
+	QuestionLimit QuestionKind = "limit"
 	// QuestionChanges asks whether the effects of a command that ran on a layer land. No yes lasts.
 	QuestionChanges QuestionKind = "changes"
 	// QuestionOutside asks whether a command that the sandbox denied something, which Reason
@@ -353,6 +355,8 @@ type RequestReport struct {
 	CostUSD *float64       `json:"cost_usd"`
 	Millis  int64          `json:"ms"`
 	Tries   int            `json:"tries"`
+	// Quota is the state of the server's rate limits after it; nil where the server does not say it.
+	Quota *provider.Quota `json:"-"`
 }
 
 // Denial is a call that was refused.

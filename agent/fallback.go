@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"artoo/provider"
 )
@@ -34,6 +35,53 @@ func (r *requests) fallBack(ctx context.Context, err error) error {
 		}
 	}
 	return err
+}
+
+// awaitReset waits for the rate limit that refused a request to reset: unasked as long as Limits.WaitLimit allows it
+// for one reply, and longer if the user says so. Else the error is err.
+func (r *requests) awaitReset(ctx context.Context, err error) error {
+	e := provider.AsError(err)
+	if e == nil || e.Kind != provider.KindRateLimit || e.RetryAfter <= 0 || !e.Temporary() || ctx.Err() != nil {
+		return err
+	}
+	opt := &r.session.opt
+	clock := opt.Waits.orUsual().Clock
+	began := clock.Now()
+	at := began.Add(e.RetryAfter)
+	until := provider.Moment(at, began)
+	question := fmt.Sprintf("wait %s (until %s) for the rate limit of %s?", provider.InWords(e.RetryAfter), until,
+		e.Provider)
+	if r.attempt.waited+e.RetryAfter > opt.Limits.WaitLimit && !r.mayWait(ctx, question, at) {
+		return err
+	}
+	left := max(at.Sub(clock.Now()), 0)
+	r.cb.OnNotice(Notice{Kind: NoticeInfo,
+		Text:  fmt.Sprintf("the rate limit of %s resets at %s: waiting %s", e.Provider, until, provider.InWords(left)),
+		Retry: &provider.Retry{Try: 2, Tries: 2, Wait: left, Err: e, Discard: true}})
+	r.cb.OnThinking()
+	defer r.cb.OnThinkingDone()
+	r.attempt.waited += e.RetryAfter
+	if clock.Sleep(ctx, left) != nil {
+		return err
+	}
+	return nil
+}
+
+// mayWait asks whether to wait until a rate limit resets. A yes holds for all agents of the run.
+func (r *requests) mayWait(ctx context.Context, question string, at time.Time) bool {
+	spent := r.money.spent
+	spent.asking.Lock()
+	defer spent.asking.Unlock()
+	if at.Before(spent.waits) {
+		return true
+	}
+	answer, err := r.cb.Ask(ctx, Question{Kind: QuestionLimit, Reason: question, Number: 1, Of: 1})
+	if err != nil || answer.Verdict != Yes {
+		return false
+	}
+	// Others were refused a moment later.
+	spent.waits = at.Add(time.Minute)
+	return true
 }
 
 // passing reports whether another model may succeed where this one failed.
@@ -115,3 +163,6 @@ func (s *session) insteadOf() string {
 	}
 	return s.standIn.first
 }
+
+// Quota is the state of the rate limits that the last reply reported; nil where it reported none.
+func (a *Agent) Quota() *provider.Quota { return a.spent.seen() }

@@ -111,6 +111,8 @@ type attempt struct {
 	nudge     string        // is sent besides, and no part of the history
 	paused    bool          // ends with the reply that the server paused, as it is
 	last      bool          // may not call tools, since the server holds the model to the schema only so
+	// waited is how long it waited for limits to reset.
+	waited time.Duration
 }
 
 type counter int

@@ -24,11 +24,17 @@ const (
 type spending struct {
 	reserving sync.Mutex // one request at a time is measured against the rest of the caps
 
+	// asking lets one agent at a time ask whether to wait for a limit. The user agreed to wait until waits.
+	asking sync.Mutex
+	waits  time.Time
+
 	mu      sync.Mutex
 	usage   provider.Usage
 	cost    float64 // US dollars
 	unknown bool    // some request's price is unknown
 	warned  map[string]bool
+	// quota is of the last reply; nil where it reported none.
+	quota *provider.Quota
 	// pending is the highest cost of the requests under way: several side by side cannot
 	// spend the same rest of a cap.
 	pending  map[*session]pendingCost
@@ -50,6 +56,21 @@ func (s *spending) sum() (provider.Usage, *float64) {
 		return s.usage, nil
 	}
 	return s.usage, new(s.cost)
+}
+
+// see takes note of the rate limits that a reply reported, nil for none.
+func (m *money) see(q *provider.Quota) {
+	s := m.spent
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quota = q
+}
+
+// seen are the rate limits that the last reply reported, nil for none.
+func (s *spending) seen() *provider.Quota {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.quota
 }
 
 // usedFor is the usage that counts for a session: also the highest cost of others' requests under way.
@@ -199,7 +220,9 @@ func (m *money) settle(report RequestReport) {
 	day := s.pending[m.session].day
 	s.mu.Unlock()
 	if day != nil {
-		m.warnLedger(day.Settle(m.ledgerLine(report.Usage, report.Model, report.CostUSD)))
+		line := m.ledgerLine(report.Usage, report.Model, report.CostUSD)
+		line.Quota = report.Quota
+		m.warnLedger(day.Settle(line))
 	}
 }
 
@@ -427,4 +450,25 @@ func (m *money) warnNear() {
 		warn("time", elapsed.Seconds(), l.MaxTime.Seconds(),
 			fmt.Sprintf("%s of the run's %s are over", elapsed.Round(time.Second), l.MaxTime))
 	}
+}
+
+// without subtracts the usage of failed tries from a sum.
+func without(all, lost provider.Usage) provider.Usage {
+	all.Input -= min(all.Input, lost.Input)
+	all.CacheRead -= min(all.CacheRead, lost.CacheRead)
+	all.CacheWrite -= min(all.CacheWrite, lost.CacheWrite)
+	all.Output -= min(all.Output, lost.Output)
+	all.Reasoning -= min(all.Reasoning, lost.Reasoning)
+	if all.CostUSD != nil && lost.CostUSD != nil {
+		all.CostUSD = new(*all.CostUSD - *lost.CostUSD)
+	}
+	return all
+}
+
+// plus adds costs; an unknown one makes the sum unknown.
+func plus(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(*a + *b)
 }

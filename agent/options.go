@@ -100,10 +100,26 @@ type Waits struct {
 	Judging time.Duration
 	// Look is the time between two looks for files that a command makes, which both find before one moves: 800 ms.
 	Look time.Duration
+	// Clock is that of waits for rate limits: the machine's.
+	Clock Clock
 }
 
+// Clock gives the time and waits. The error of a wait is ctx's, where that ends first.
+type Clock interface {
+	Now() time.Time
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// machineClock is the machine's.
+type machineClock struct{}
+
+func (machineClock) Now() time.Time { return time.Now() }
+
+func (machineClock) Sleep(ctx context.Context, d time.Duration) error { return provider.Sleep(ctx, d) }
+
 func (w Waits) orUsual() Waits {
-	return Waits{cmp.Or(w.Warning, 30*time.Second), cmp.Or(w.Judging, 10*time.Second), cmp.Or(w.Look, 800*time.Millisecond)}
+	return Waits{cmp.Or(w.Warning, 30*time.Second), cmp.Or(w.Judging, 10*time.Second),
+		cmp.Or(w.Look, 800*time.Millisecond), cmp.Or[Clock](w.Clock, machineClock{})}
 }
 
 // Model is the one that answers: a provider, and the options of requests.
@@ -329,6 +345,8 @@ type Limits struct {
 	MaxCost        float64       // US dollars per run, retries included
 	MaxTotalTokens int           // tokens per run, retries included
 	MaxTime        time.Duration // per run, without waiting for the user
+	// WaitLimit is how long one reply waits unasked for rate limits that say when they reset.
+	WaitLimit time.Duration
 	// DailyCost is US dollars per local day, over all runs that share Options.Ledger.
 	DailyCost float64
 	// Effects bound the changes of the run, which are then made by file tools and on layers alone.

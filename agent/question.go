@@ -25,7 +25,7 @@ func (q Question) OwnPrograms() bool {
 func (q Question) Title() string {
 	object := strings.TrimSpace(q.Call.Access.Verb + " " + text.FirstLine(q.Call.Access.Object))
 	switch q.Kind {
-	case QuestionSteps:
+	case QuestionSteps, QuestionLimit:
 		return q.Reason
 	case QuestionChoice, QuestionCompact:
 		return q.Text
@@ -92,7 +92,7 @@ func (q Question) Verdicts() []Verdict {
 		return []Verdict{Yes, No, StopTurn}
 	case QuestionForm:
 		return []Verdict{Yes, No, Cancel, StopTurn}
-	case QuestionSteps, QuestionCompact:
+	case QuestionSteps, QuestionLimit, QuestionCompact:
 		return []Verdict{Yes, No}
 	}
 	if q.Rule == "" && !q.OwnPrograms() { // No rule would cover it.

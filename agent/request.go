@@ -100,6 +100,10 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (reply 
 			in.model = r.response.Model
 			r.cb.OnThinkingDone()
 			continue
+		case provider.Quota:
+			in.quota = &e
+			r.money.see(in.quota)
+			continue
 		case provider.Done:
 			r.cb.OnThinkingDone()
 			r.response.Stop, r.response.Detail = e.Stop, e.Detail
@@ -107,6 +111,7 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (reply 
 				e.Message.Answered = by
 			}
 			e.Message.InsteadOf = r.session.insteadOf()
+			r.money.see(in.quota)
 			return e, r.account(e, in)
 		}
 		r.cb.OnThinkingDone()
@@ -181,7 +186,7 @@ func (r *requests) nextTry(in *incoming, e provider.Retry, maxTokens int) error 
 			e.Lower(reply)
 		}
 	}
-	in.tries = e.Try
+	in.tries, in.quota = e.Try, nil
 	r.cb.OnNotice(Notice{Kind: NoticeRetry, Text: text, Retry: &e})
 	r.cb.OnThinking()
 	return nil
@@ -259,6 +264,8 @@ type incoming struct {
 	// known and lost are the usage of failed tries: as far as the server reported it, and with an estimate.
 	known, lost provider.Usage
 	report      RequestReport // how it ended; the zero value where nothing was used
+	// quota is what the current try reported; nil for nothing.
+	quota *provider.Quota
 }
 
 // say adds a piece of text and returns the text to show now. Blanks wait for a word, since a reply
@@ -331,19 +338,6 @@ func (r *requests) account(reply provider.Done, in *incoming) error {
 	return r.recordUsage(in, reply.RequestID, max(1, reply.Tries), in.lost, own)
 }
 
-// without subtracts the usage of failed tries from a sum.
-func without(all, lost provider.Usage) provider.Usage {
-	all.Input -= min(all.Input, lost.Input)
-	all.CacheRead -= min(all.CacheRead, lost.CacheRead)
-	all.CacheWrite -= min(all.CacheWrite, lost.CacheWrite)
-	all.Output -= min(all.Output, lost.Output)
-	all.Reasoning -= min(all.Reasoning, lost.Reasoning)
-	if all.CostUSD != nil && lost.CostUSD != nil {
-		all.CostUSD = new(*all.CostUSD - *lost.CostUSD)
-	}
-	return all
-}
-
 func (r *requests) accountFailure(in *incoming, err error) {
 	e := provider.AsError(err)
 	if e == nil {
@@ -360,7 +354,7 @@ func (r *requests) accountFailure(in *incoming, err error) {
 
 func (r *requests) recordUsage(in *incoming, id string, tries int, parts ...provider.Usage) error {
 	report := RequestReport{ID: id, Model: in.model, Millis: time.Since(in.began).Milliseconds(), Tries: tries}
-	report.CostUSD = new(float64)
+	report.Quota, report.CostUSD = in.quota, new(float64)
 	for _, usage := range parts {
 		if usage.Total() == 0 && usage.CostUSD == nil {
 			continue
@@ -383,14 +377,6 @@ func (r *requests) report(report RequestReport) error {
 	r.response.Requests = append(r.response.Requests, report)
 	r.cb.OnNotice(Notice{Kind: NoticeUsage, Request: &report})
 	return r.session.conv.RecordUsage(report.Model, report.Usage, report.CostUSD)
-}
-
-// plus adds costs; an unknown one makes the sum unknown.
-func plus(a, b *float64) *float64 {
-	if a == nil || b == nil {
-		return nil
-	}
-	return new(*a + *b)
 }
 
 func (r *requests) timedOut(err error) error {
@@ -487,7 +473,7 @@ var retries = []retry{
 // tryAgain reports whether to request again: the same model after a change, or else the next one.
 func (r *requests) tryAgain(ctx context.Context, end ending) (again bool, err error) {
 	if again, err = r.retry(end); err != nil {
-		err = r.fallBack(ctx, err)
+		err = r.awaitReset(ctx, r.fallBack(ctx, err))
 		again = err == nil
 	}
 	return again, err

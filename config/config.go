@@ -8,8 +8,8 @@
 // its error shows the value; it replaces plain lists and cuts them at every comma; plain booleans do not know yes and
 // on, plain durations need a unit; a nested struct adds its name to the variable, and a nil pointer to one is
 // allocated. It reads the variables of the process, too, where those of a run are given. So Settings is flat, its types
-// decode themselves, those tags are not used, each variable that is set and not empty is decoded alone, as the default of
-// a field that no variable names, and only the cause of an error is shown.
+// decode themselves, those tags are not used, each variable that is set and not empty is decoded alone, as the default
+// of a field that no variable names, and only the cause of an error is shown.
 package config
 
 import (

@@ -49,6 +49,7 @@ type Settings struct {
 	Only               Order  `split_words:"true" toml:"only" flag:"--only GLOB" unsplit:"yes" shown:"all" meaning:"paths that a run may change, relative to the project, like 'docs/**'"`
 	NoDelete           Switch `split_words:"true" toml:"no_delete" flag:"--no-delete" meaning:"the run may not remove, rename or empty what was there when it began"`
 	MaxRetryTime       Time   `split_words:"true" toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"longest total wait for retries of one request, of at most five tries"`
+	WaitLimit          Time   `split_words:"true" toml:"wait_limit" flag:"--wait-limit TIME" shown:"no wait" meaning:"longest wait for a rate limit that says when it resets; a conversation asks before a longer one"`
 	MaxConcurrentTools Whole  `split_words:"true" toml:"max_concurrent_tools" preset:"4" max:"64" meaning:"read-only tool calls that run at once"`
 	ShellTimeout       Time   `split_words:"true" toml:"shell_timeout" preset:"120s" meaning:"time limit of a shell command, unless the model sets one"`
 	ShellTimeoutMax    Time   `split_words:"true" toml:"shell_timeout_max" preset:"30m" meaning:"longest time limit that the model may set"`

@@ -121,7 +121,7 @@ func (s *retrying) try(ctx context.Context, yield func(Event, error) bool) (agai
 		return false
 	}
 	s.waited += next.Wait
-	if wait(ctx, next.Wait) != nil {
+	if Sleep(ctx, next.Wait) != nil {
 		yield(nil, s.canceled(ctx, last))
 		return false
 	}
@@ -262,7 +262,11 @@ func (s *retrying) final(e *Error) *Error {
 		if !busy && s.waited+e.RetryAfter > s.maxTime() {
 			out.Kind = KindOverloaded // whatever failed, the server's word is "try later"
 		}
-		out.Hint = fmt.Sprintf("again in %s, or choose another model with --model", inWords(e.RetryAfter))
+		waits := ""
+		if e.Kind == KindRateLimit && e.Temporary() {
+			waits = " (--wait-limit waits)"
+		}
+		out.Hint = fmt.Sprintf("again in %s%s, or choose another model with --model", InWords(e.RetryAfter), waits)
 	}
 	return &out
 }
@@ -292,7 +296,8 @@ func noServer(err error) bool {
 	return ok && dns.IsNotFound
 }
 
-func wait(ctx context.Context, d time.Duration) error {
+// Sleep waits for a time to pass. The error is ctx's, where that ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -303,8 +308,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// inWords writes a time to come back in, rounded up: "12 days", "2h10m", "5m", "40s".
-func inWords(d time.Duration) string {
+// InWords writes a time to come back in, rounded up: "12 days", "2h10m", "5m", "40s".
+func InWords(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d > 730*day:

@@ -34,7 +34,7 @@ func (c callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 			err = nil
 		}
 		return a, err
-	case agent.QuestionSteps:
+	case agent.QuestionSteps, agent.QuestionLimit:
 		d = goOn(at.Screen, q)
 	case agent.QuestionChoice, agent.QuestionCompact:
 		d = choice(at.Screen, q)
@@ -117,7 +117,7 @@ func readApproval(q agent.Question, text string) (agent.Answer, meaning, string)
 	return a, m, ""
 }
 
-// goOn asks whether a turn goes on whose steps are used up: anything except a yes is no.
+// goOn asks whether a turn goes on whose steps are used up, or which has to wait: anything except a yes is no.
 func goOn(s *screen.Screen, q agent.Question) dialogue[agent.Answer] {
 	return dialogue[agent.Answer]{
 		show: func() (string, bool) { return s.GoOn(q), false },

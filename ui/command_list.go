@@ -225,6 +225,9 @@ func runStatus(_ context.Context, t *Terminal, _ string) error {
 	if until := a.Until(); until != "" {
 		rows = append(rows, []string{"until", until})
 	}
+	if quota := a.Quota(); quota != nil {
+		rows = append(rows, []string{"quota", quota.String()})
+	}
 	if policy := t.opt.Program.Policy(); policy != "" {
 		rows = append(rows, []string{"policy", policy})
 	}

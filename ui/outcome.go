@@ -65,8 +65,8 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 }
 
 // commandHints puts a conversation's commands for the flags of a hint.
-var commandHints = strings.NewReplacer("--model", "/model", "--provider", "/provider", "or -v to see",
-	"or /debug on to see")
+var commandHints = strings.NewReplacer(" (--wait-limit waits)", "", "--model", "/model", "--provider", "/provider",
+	"or -v to see", "or /debug on to see")
 
 func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took time.Duration) {
 	a := t.opt.Agent

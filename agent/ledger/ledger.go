@@ -46,6 +46,8 @@ type Spent struct {
 	Ephemeral bool           `json:"ephemeral,omitempty"`
 	Usage     provider.Usage `json:"usage"`
 	CostUSD   *float64       `json:"cost_usd"` // nil where no price is known
+	// Quota is the state of the server's rate limits after the request; nil where the server does not say it.
+	Quota *provider.Quota `json:"quota,omitempty"`
 }
 
 // line is a line of a day's file.

@@ -138,7 +138,8 @@ func (a *app) sweep() {
 
 func (a *app) limits() agent.Limits {
 	return agent.Limits{MaxTurns: a.steps(), HighestTurns: a.cfg.Policy.HighestTurns(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
-		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost), Effects: a.effectCaps()}
+		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost),
+		WaitLimit: time.Duration(a.cfg.WaitLimit), Effects: a.effectCaps()}
 }
 
 func (a *app) checks() (checks []agent.Check) {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"artoo/agent"
+	"artoo/provider"
 	"artoo/tool/environ"
 	"artoo/tool/git"
 	"artoo/ui"
@@ -342,12 +343,12 @@ func (a *app) mode() string {
 }
 
 func (a *app) info() result.Info {
-	session := ""
+	session, quota := "", (*provider.Quota)(nil)
 	if a.agent != nil {
-		session = a.agent.SessionID()
+		session, quota = a.agent.SessionID(), a.agent.Quota()
 	}
 	confines, unconfined := a.confines()
 	return result.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: string(confines), Unconfined: unconfined,
 		Mode: a.mode(), Stdin: a.outcome.stdin, Began: a.began, Patch: a.layer.kept(),
-		Schema: a.cfg != nil && a.cfg.Schema != ""}
+		Schema: a.cfg != nil && a.cfg.Schema != "", Quota: quota}
 }

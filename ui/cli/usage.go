@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -28,6 +29,8 @@ type usedRow struct {
 	Usage    provider.Usage `json:"usage"`
 	CostUSD  *float64       `json:"cost_usd"` // the sum of the known prices, or nil
 	Unpriced int            `json:"unpriced"` // requests whose price is not
+	// Quota is the last known state of the server's rate limits, nil where it reported none.
+	Quota *provider.Quota `json:"quota,omitempty"`
 }
 
 // usageCommand is `artoo usage`.
@@ -83,7 +86,7 @@ func usedOn(date string, spent []ledger.Spent) (rows []usedRow) {
 		}
 		r := &rows[at]
 		s.Usage.CostUSD = nil // the row's own is the whole
-		r.Requests, r.Usage = r.Requests+1, r.Usage.Add(s.Usage)
+		r.Requests, r.Usage, r.Quota = r.Requests+1, r.Usage.Add(s.Usage), cmp.Or(s.Quota, r.Quota)
 		if s.CostUSD == nil {
 			r.Unpriced++
 		} else {
@@ -121,11 +124,14 @@ func (c usageCommand) table(rows []usedRow) error {
 	}
 	table := tabwriter.NewWriter(c.app.process.Out, 0, 0, 2, ' ', 0)
 	var sum usedRow
-	program := false
+	program, quotas := false, map[string]*provider.Quota{}
 	for _, r := range rows {
 		sum.Requests, sum.Usage, sum.Unpriced = sum.Requests+r.Requests, sum.Usage.Add(r.Usage), sum.Unpriced+r.Unpriced
 		if r.CostUSD != nil {
 			sum.CostUSD = new(sum.known() + *r.CostUSD)
+		}
+		if last := quotas[r.Provider]; r.Quota != nil && (last == nil || last.Seen.Before(r.Quota.Seen)) {
+			quotas[r.Provider] = r.Quota
 		}
 		program = program || isProgram(r.Provider) && r.CostUSD != nil
 		printUsed(table, r.Day, r, r.Provider+"/"+r.Model, cmp.Or(r.Dir, "(sessions that were not kept)"))
@@ -134,7 +140,11 @@ func (c usageCommand) table(rows []usedRow) error {
 	if program {
 		c.app.screen.Note("the cost of a coding CLI is its own figure; a subscription may be billed otherwise")
 	}
-	return table.Flush()
+	err, shown := table.Flush(), c.app.screen
+	for _, name := range slices.Sorted(maps.Keys(quotas)) {
+		shown.Note("last known quota: " + sanitize.Text(quotas[name].String(), sanitize.Line))
+	}
+	return err
 }
 
 func printUsed(w *tabwriter.Writer, day string, r usedRow, model, dir string) {

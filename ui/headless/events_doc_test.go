@@ -64,9 +64,11 @@ func output() []object {
 		{"notice", "Kind `step`: a coding CLI did something, and the text before it was not the answer. `compacted`: a summary replaced old messages. " +
 			"`model`: another model answers. `command`: the output of a command of the input.", noticeEvent{},
 			[]string{"", "`info`, `warning`, `cap`, `model`, …", "one sentence, or the command's lines"}},
-		{"usage", "A request to the model has ended.", usageEvent{}, []string{"", "see `request`"}},
+		{"usage", "A request to the model has ended.", usageEvent{}, []string{"", "see `request`", "see `quota`"}},
 		{"request", "The field `request`, and an item of `requests`.", agent.RequestReport{},
 			[]string{"the provider's id of the reply", "", "", "", "milliseconds", "number of times it was sent"}},
+		{"quota", "The field `quota`: rate limits, as the server's last reply has them.", provider.Quota{}, quota},
+		{"limit", "An item of `limits`.", provider.RateLimit{}, limit},
 		{"tokens", "The field `usage`.", provider.Usage{}, []string{"not from the cache", "read from the cache", "written to the cache", "of the reply",
 			"part of the output", "true: artoo estimated a part", "what the provider says it charged"}},
 		{"turn_end", queued + "a message or a command is done.", turnEndEvent{}, []string{"", "that of `accepted`",
@@ -96,7 +98,14 @@ var results = []string{"", "", "the answer, or after an error the part that arri
 	"what the run changed and reached, see `effects`",
 	"questions that hooks or a program answered, see `answered`", "background commands that ended with the run", "", "",
 	"`none`, `read`, `file` (it was long), `skipped` (nothing came in time)", "", "see `request`",
-	"file of changes that did not land ([`--until`](effects.md))", ""}
+	"see `quota`", "file of changes that did not land ([`--until`](effects.md))", ""}
+
+// quota and limit are the meanings of the fields of provider.Quota and provider.RateLimit.
+var (
+	quota = []string{"", "when", "see `limit`"}
+	limit = []string{"the server's name for it, or `rate limit`", "100 for a share, which is in per cent",
+		"number or per cent left", "when it is full again, if something is used"}
+)
 
 // effects are the meanings of the fields of agent.Reach.
 var effects = []string{"files that are new, by the undo journal; 0 without one", "files that changed", "files that are gone",
@@ -151,6 +160,7 @@ func inputs() []object {
 var kinds = map[agent.QuestionKind]string{
 	agent.QuestionApproval: "May the call run? `session` and `forever` add the rule, and are missing without one; `stop` also ends the turn",
 	agent.QuestionSteps:    "The turn has used up its steps. Continue it?",
+	agent.QuestionLimit:    "A rate limit says when it resets. Wait until then?",
 	agent.QuestionChanges:  "A command ran on a layer. Apply its changes?",
 	agent.QuestionOutside:  "The sandbox denied the command something. Run it again outside?",
 	agent.QuestionWhole:    "A background command may not write something. Start it again with the whole project writable?",
@@ -188,7 +198,9 @@ func kindsOfQuestion(t *testing.T) (all []agent.QuestionKind) {
 func (o object) rows(t *testing.T, b *strings.Builder) {
 	t.Helper()
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", o.name, o.about)
-	fields := slices.DeleteFunc(reflect.VisibleFields(reflect.TypeOf(o.value)), func(f reflect.StructField) bool { return f.Anonymous })
+	fields := slices.DeleteFunc(reflect.VisibleFields(reflect.TypeOf(o.value)), func(f reflect.StructField) bool {
+		return f.Anonymous || f.Tag.Get("json") == "-"
+	})
 	if len(fields) != len(o.fields) {
 		t.Fatalf("%s has %d fields, and %d have a meaning", o.name, len(fields), len(o.fields))
 	}

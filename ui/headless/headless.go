@@ -340,7 +340,7 @@ func (c *callbacks) OnNotice(n agent.Notice) {
 	case n.Kind == agent.NoticeUsage:
 		c.stale = 0
 		if n.Request != nil {
-			c.event(usageEvent{"usage", *n.Request})
+			c.event(usageEvent{"usage", *n.Request, n.Request.Quota})
 		}
 	default:
 		c.event(noticeEvent{"notice", n.Kind, n.Text})

@@ -126,6 +126,7 @@ type noticeEvent struct {
 type usageEvent struct {
 	Type    string              `json:"type"` // usage
 	Request agent.RequestReport `json:"request"`
+	Quota   *provider.Quota     `json:"quota,omitempty"`
 }
 
 // bareEvent is one of which the type says all.

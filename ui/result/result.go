@@ -10,7 +10,8 @@ import (
 	"artoo/provider"
 )
 
-// Result is the object that ends a JSON run. Every field except Answered, Background, Unconfined and Patch is always there.
+// Result is the object that ends a JSON run. Every field except Answered, Background, Unconfined, Quota and Patch is
+// always there.
 type Result struct {
 	V          int                   `json:"v"`
 	Type       string                `json:"type"`
@@ -32,8 +33,10 @@ type Result struct {
 	Stdin      string                `json:"stdin"`
 	ExitCode   int                   `json:"exit_code"`
 	Requests   []agent.RequestReport `json:"requests"`
-	Patch      string                `json:"patch,omitempty"` // the file of changes that did not land; absent for none
-	Error      *Error                `json:"error"`
+	// Quota are the server's rate limits; absent where the last reply reported none.
+	Quota *provider.Quota `json:"quota,omitempty"`
+	Patch string          `json:"patch,omitempty"` // the file of changes that did not land; absent for none
+	Error *Error          `json:"error"`
 }
 
 // Error is the failure of a run.
@@ -53,6 +56,8 @@ type Info struct {
 	Began                      time.Time
 	Patch                      string // the file with the changes that did not land, or ""
 	Schema                     bool   // answers have to fit a schema
+	// Quota is the state of the server's rate limits; nil where the last reply reported none.
+	Quota *provider.Quota
 }
 
 // New makes the object. response may be nil: the run failed before its
@@ -62,7 +67,8 @@ func New(info Info, response *agent.Response, failure *agent.Failure, code int) 
 		V: 1, Type: "result", SessionID: info.SessionID, Provider: info.Provider, Model: info.Model,
 		DurationMS: time.Since(info.Began).Milliseconds(), Denied: []agent.Denial{}, Sandbox: cmp.Or(info.Sandbox, "none"), Unconfined: info.Unconfined,
 		Stdin:    info.Stdin,
-		ExitCode: code, Requests: []agent.RequestReport{}, Patch: info.Patch, Result: info.Answer(response),
+		ExitCode: code, Requests: []agent.RequestReport{}, Patch: info.Patch, Quota: info.Quota,
+		Result: info.Answer(response),
 	}
 	r.Stdin = cmp.Or(r.Stdin, "none")
 	if response != nil {

@@ -207,3 +207,18 @@ func TestTransientLineCountsRetriesDown(t *testing.T) {
 		}
 	}
 }
+
+func TestTransientLineCountsDownToTheResetOfALimit(t *testing.T) {
+	t.Parallel()
+	r := newRig(nil)
+	r.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: "the rate limit resets",
+		Retry: &provider.Retry{Try: 2, Tries: 2, Wait: 2 * time.Hour}})
+	r.OnThinking()
+	r.pass(time.Hour)
+	var v vt
+	v.write(r.err.String())
+	got, said := string(v.row), v.text()
+	if !strings.HasPrefix(got, "• waiting 1h00m") || !strings.Contains(said, "the rate limit resets") {
+		t.Errorf("%q", said)
+	}
+}

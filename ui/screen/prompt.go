@@ -49,7 +49,7 @@ func Indent(prompt string) string {
 	return strings.Repeat(" ", cells(prompt))
 }
 
-// GoOn is the line that asks whether a turn whose steps are used up goes on.
+// GoOn is the line that asks whether a turn goes on whose steps are used up, or which has to wait.
 func (s *Screen) GoOn(q agent.Question) string {
 	return s.layout.asks() + approve + unforged(line(q.Reason)) + " [y,n] (n) "
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"artoo/provider"
 )
@@ -29,6 +30,9 @@ func (c *call) statusError() error {
 	e.Status = status
 	wait, retry := retryWords(c.resp.Header)
 	e.RetryAfter = max(wait, e.RetryAfter)
+	if now := time.Now(); e.Kind == provider.KindRateLimit && e.RetryAfter == 0 {
+		e.RetryAfter = resets(limits(c.resp.Header, now), now)
+	}
 	if retry != nil { // a time alone does not make a final failure passing
 		e.Retry = retry
 	}

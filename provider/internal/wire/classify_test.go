@@ -138,13 +138,6 @@ func TestFailureTellsErrorsFromNone(t *testing.T) {
 
 func TestRetryWords(t *testing.T) {
 	t.Parallel()
-	head := func(kv ...string) http.Header {
-		h := http.Header{}
-		for i := 0; i < len(kv); i += 2 {
-			h.Set(kv[i], kv[i+1])
-		}
-		return h
-	}
 	const ages = 100 * year * time.Second
 	for _, tc := range []struct {
 		h    http.Header

@@ -201,22 +201,34 @@ func retryWords(h http.Header) (wait time.Duration, retry *bool) {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms/1000 <= year {
 		wait = seconds(ms / 1000)
 	}
-	if s := h.Get("Retry-After"); wait == 0 && s != "" {
-		if sec, err := strconv.ParseFloat(s, 64); err == nil {
-			if now := float64(time.Now().Unix()); math.Abs(sec-now) < year { // a time of day, counted from 1970
-				sec -= now
-			}
-			wait = seconds(sec)
-		} else if at, err := http.ParseTime(s); err == nil {
-			wait = seconds(time.Until(at).Seconds())
-		} else if d, err := time.ParseDuration(s); err == nil {
-			wait = seconds(d.Seconds()) // "20s", as the reset headers have it
-		}
-	}
+	wait = cmp.Or(wait, untilWord(h.Get("Retry-After"), time.Now()))
 	if word := h.Get("X-Should-Retry"); word == "true" || word == "false" {
 		retry = new(word == "true")
 	}
 	return wait, retry
+}
+
+// untilWord is how long until a time that a server names in any form: seconds, seconds or milliseconds since 1970, a
+// duration ("6m0s") or a date. It is 0 for no such word, and for a time in the past.
+func untilWord(word string, now time.Time) time.Duration {
+	if sec, err := strconv.ParseFloat(word, 64); err == nil {
+		for _, unit := range []float64{1, 1000} {
+			if left := sec/unit - float64(now.UnixMilli())/1000; math.Abs(left) < year {
+				sec = left
+			}
+		}
+		return seconds(sec)
+	}
+	if d, err := time.ParseDuration(word); err == nil {
+		return seconds(d.Seconds())
+	}
+	at, err := http.ParseTime(word)
+	if err != nil {
+		if at, err = time.Parse(time.RFC3339, word); err != nil {
+			return 0
+		}
+	}
+	return seconds(at.Sub(now).Seconds())
 }
 
 // seconds makes a duration of any float, 0 of one in the past.

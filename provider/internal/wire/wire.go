@@ -126,7 +126,11 @@ func (c *call) run(prepare func(context.Context) (Request, error), dec Decoder, 
 		fail(err)
 		return
 	}
-	if err := c.post(req); err != nil {
+	err = c.post(req)
+	if q := c.quota(provider.AsError(err)); q != nil && !yield(*q, nil) {
+		return
+	}
+	if err != nil {
 		fail(err)
 		return
 	}
