@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/extension"
 	"artoo/tool/proxy"
@@ -20,7 +21,7 @@ func (c *calls) ask(ctx context.Context, d decided, again bool) (a approved, edi
 	a.decided = d
 	agreed := d.changed != nil && d.changed.Verdict == Yes
 	if agreed {
-		a.by = d.changed.By
+		a.by, a.final = d.changed.By, d.changed.Decision
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return a, nil, d.interrupted(cause)
@@ -46,7 +47,7 @@ func (c *calls) ask(ctx context.Context, d decided, again bool) (a approved, edi
 	}
 	for {
 		answer, err := c.put(ctx, d, c.approval(d))
-		a.by = answer.By
+		a.by, a.final = answer.By, answer.Decision
 		switch {
 		case context.Cause(ctx) != nil:
 			over = d.interrupted(context.Cause(ctx))
@@ -78,10 +79,11 @@ func (c *calls) approve(ctx context.Context, d decided) (approved, *settled) {
 		if over != nil || edit == nil {
 			// The answer is no answer to what is asked about the call later.
 			a.changed = nil
-			return a, over
+			return a, c.decideFinally(&a, over)
 		}
 		if d, over = c.edited(ctx, d, *edit); over != nil {
-			return a, over
+			a.final = conversation.Decision{}
+			return a, c.decideFinally(&a, over)
 		}
 	}
 }
@@ -237,19 +239,27 @@ func (c *calls) trustPrograms(forever bool) {
 // askMore asks a question about a call, before or after it has run.
 func (c *calls) askMore(ctx context.Context, d decided, q Question) (Answer, error) {
 	c.questions.next()
-	return c.put(ctx, d, q)
+	a, err := c.put(ctx, d, q)
+	if context.Cause(ctx) == nil && q.Kind != QuestionChoice {
+		err = errors.Join(err, c.keep(a.Decision))
+	}
+	return a, err
 }
 
 // put puts a question about a call, with the number that it has by now.
 func (c *calls) put(ctx context.Context, d decided, q Question) (Answer, error) {
+	q.ID = c.session.questionID()
 	q.Call, q.Dir, q.Number, q.Of = d.call, c.session.opt.Env.Dir, c.questions.asked, c.questions.of
-	return c.answer(ctx, d, q)
+	a, err := c.answer(ctx, d, q)
+	masked := a
+	masked.Reason, masked.Rule = c.session.masked(a.Reason), c.session.masked(a.Rule)
+	a.Decision = c.cb.masks.shownQuestion(q).Decision(masked, err)
+	return a, err
 }
 
 // answer is that of the hooks on questions, of which some may answer in the user's place, or the user's. A hook that
 // fails is an error, which denies.
 func (c *calls) answer(ctx context.Context, d decided, q Question) (Answer, error) {
-	q.ID = c.session.questionID()
 	if !slices.Contains(questionsForHooks, q.Kind) {
 		return c.cb.Ask(ctx, q)
 	}
@@ -268,10 +278,10 @@ func (c *calls) answer(ctx context.Context, d decided, q Question) (Answer, erro
 			hooks.warnFailed(c.session, c.cb, k, err)
 			continue
 		case err != nil:
-			return Answer{}, hookError{fmt.Errorf("the hook %w", err)}
+			return Answer{From: FromHook}, hookError{fmt.Errorf("the hook %w", err)}
 		}
 		if a, ok := c.answerOf(k, q, answer); ok {
-			a.By = k.called()
+			a.By, a.From = k.called(), FromHook
 			c.answered(d, a)
 			c.cb.OnNotice(Notice{Kind: NoticeAnswered, Answered: &Answered{q, a}})
 			return a, nil

@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent/confine"
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/telemetry"
 	"artoo/tool"
@@ -53,6 +54,8 @@ type approved struct {
 	by string
 	// whole says that a background command may write the whole project.
 	whole bool
+	// final is the last decision on it; the zero value where none was needed.
+	final conversation.Decision
 }
 
 // running is an approved call whose tool runs in a goroutine of its own. With kept, a step of the journal ends with it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/mcp"
@@ -74,6 +75,8 @@ type CallResult struct {
 	// Todo is the model's plan of a long task as the call set it; nil for other calls.
 	Todo    []TodoItem
 	Applied Applied
+	// Decision is the last decision on the call; the zero value where none was needed.
+	Decision conversation.Decision
 }
 
 // Applied are the changes of a command that landed.
@@ -203,6 +206,20 @@ const (
 // String is the verdict as programs write it.
 func (v Verdict) String() string { return cmp.Or(string(v), "no") }
 
+// From is who or what decided.
+type From string
+
+// Those who decide. FromMode stands for the mode and for all that artoo itself allows or denies without a rule.
+const (
+	FromTyped   From = "typed"
+	FromRule    From = "rule"
+	FromMode    From = "mode"
+	FromHook    From = "hook"
+	FromProgram From = "program"
+	FromEditor  From = "editor"
+	FromNobody  From = "nobody"
+)
+
 // Answer is the user's. The zero value is no.
 type Answer struct {
 	Verdict Verdict
@@ -213,8 +230,13 @@ type Answer struct {
 	// a rule denies it; else it is planned and asked about again.
 	Input []byte
 	By    string // the hook or program that answered; "" for the user
+	// From is who answered; "" means the program By, or, without one, that it was typed.
+	From From
 	// Form answers QuestionForm; its zero value cancels.
 	Form mcp.Answer
+
+	// Decision is what it decides, once the agent has it.
+	Decision conversation.Decision
 }
 
 // Answered is a question that a hook answered in the user's place.

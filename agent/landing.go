@@ -168,18 +168,22 @@ func (c *calls) askEffects(ctx context.Context, j judged) (a agreed) {
 	case j.changes == nil:
 		a.stop = cmp.Or(a.stop, c.keepGuarded(ctx, &a.ran))
 		return a
-	case j.over != "" || j.Verdict == permission.Refuse:
-		a.why = cmp.Or(j.over, j.Reason())
-		return a
-	case j.Verdict == permission.Run:
-		a.yes = true
+	case j.over != "" || j.Verdict != permission.Ask:
+		a.yes, a.why = j.over == "" && j.Verdict == permission.Run, cmp.Or(j.over, j.Reason())
+		if j.Class == permission.Nothing && a.yes || context.Cause(ctx) != nil {
+			return a
+		}
+		a.final = c.ruled(j.decided, QuestionChanges, a.yes, j.Reasons)
+		if err := c.keep(a.final); err != nil {
+			a.yes, a.why, a.stop = false, err.Error(), cmp.Or(a.stop, err)
+		}
 		return a
 	}
 	answer, err := guard(func() (Answer, error) {
 		return c.askMore(ctx, j.decided, Question{Kind: QuestionChanges, Reason: rowsOf(j.Effects), Reasons: j.Reasons,
 			Rule: j.Rule, Effects: &j.Effects, Diff: c.session.maskedDiff(j.diff(ctx, c.session.opt.Policy.Root))})
 	})
-	a.by, a.why = cmp.Or(answer.By, a.by), answer.Reason
+	a.by, a.why, a.final = cmp.Or(answer.By, a.by), answer.Reason, answer.Decision
 	switch {
 	case context.Cause(ctx) != nil:
 		a.why, a.stop = "the turn was stopped", context.Cause(ctx)

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/tool/mcp"
 	"artoo/tool/text"
 )
@@ -101,6 +104,46 @@ func (q Question) Verdicts() []Verdict {
 	return []Verdict{Yes, No, YesForSession, YesForever, StopTurn}
 }
 
+// Decision is what an answer to the question decides. err is the error of asking. A question that is masked makes a
+// decision that is masked, except for rules.
+func (q Question) Decision(a Answer, err error) conversation.Decision {
+	d := conversation.Decision{Call: q.Call.ID, Agent: q.Call.Agent, Tool: q.Call.Name, Object: q.Call.Access.Object,
+		Dir: cmp.Or(q.Call.Access.Dir, q.Dir), Kind: string(q.Kind), Answer: a.Verdict.String(), By: a.By, Reason: a.Reason,
+		Rule: a.Rule, Narrow: q.Rule, From: string(a.From)}
+	if q.ID != "" {
+		d.Shown = q.sum()
+	}
+	program := a.By != "" || errors.As(err, new(hookError))
+	switch {
+	case errors.Is(err, ErrNobody):
+		d.From = string(FromNobody)
+	case d.From == "" && program:
+		d.From = string(FromProgram)
+	case d.From == "":
+		d.From = string(FromTyped)
+	}
+	switch lasting := a.Verdict == YesForSession || a.Verdict == YesForever; {
+	case err != nil:
+		d.Answer = No.String()
+	case lasting && !q.OwnPrograms():
+		d.Rule = cmp.Or(a.Rule, q.Rule)
+	}
+	return d
+}
+
+// sum is a hash of the question as programs get it, without its ids.
+func (q Question) sum() string {
+	e := q.Event()
+	e.ID, e.Call = "", ""
+	data, err := json.Marshal(e)
+	if err != nil {
+		// A server's schema is no JSON: no one was shown it.
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
 // QuestionEvent is a question as programs get it: on the event stream, on a hook's or an ask
 // program's standard input. Its texts are untrusted. Fields that a kind has no use for are left out.
 type QuestionEvent struct {
@@ -170,7 +213,7 @@ func (q Question) Event() QuestionEvent {
 // Read is a program's answer to the question. The error explains an answer that does not count:
 // it decides nothing, and the question stands.
 func (q Question) Read(e AnswerEvent) (Answer, error) {
-	a := Answer{Verdict: Verdict(e.Answer), Reason: e.Reason, Rule: e.Rule, Text: e.Text}
+	a := Answer{Verdict: Verdict(e.Answer), Reason: e.Reason, Rule: e.Rule, Text: e.Text, From: FromProgram}
 	if e.Answer == "no" {
 		a.Verdict = No
 	}

@@ -57,7 +57,7 @@ func (c *calls) settle(ctx context.Context, r ran, span *telemetry.Span) settled
 	}
 	s := settled{planned: r.planned, outcome: outcomeOf(ctx, r.Result, r.err, r.took), reads: r.reads, began: true,
 		answered: r.answered, by: cmp.Or(r.by, r.program), paged: r.Paged && r.err == nil, printed: r.Printed, span: span, stop: r.stop}
-	s.outcome.Todo, s.outcome.Applied = r.todo, r.applied
+	s.outcome.Todo, s.outcome.Applied, s.outcome.Decision = r.todo, r.applied, r.final
 	for _, img := range r.Images {
 		s.images = append(s.images, provider.Image{MediaType: img.MediaType, Data: img.Data, Name: img.Name})
 	}
@@ -127,7 +127,7 @@ func (s *session) offerFor(cb *serial, paths []string) {
 }
 
 func (s *settled) endSpan() {
-	out := telemetry.Outcome{}
+	out := telemetry.Outcome{Decision: s.outcome.Decision.Answer, DecidedBy: s.outcome.Decision.From}
 	if s.outcome.Status != CallOK {
 		out.Error = string(s.outcome.Status)
 	}

@@ -67,6 +67,8 @@ type UsageRecord struct {
 type Note struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
+	// Decision is set for decisions alone.
+	Decision *Decision `json:"decision,omitempty"`
 }
 
 type turnRecord struct {

@@ -226,9 +226,10 @@ func exported(a *agent.Agent) (export.Session, error) {
 		if err != nil {
 			return export.Session{}, err
 		}
-		e, h := export.Of(kept), s.Header()
+		e, err := export.Of(kept)
+		h := s.Header()
 		e.ID, e.ForkOf = h.ID, h.ForkOf
-		return e, nil
+		return e, err
 	}
 	m := a.Model()
 	s := export.Session{Dir: a.Env().Dir, Provider: m.Name, Model: m.Defaults.Model, Messages: c.Messages()}

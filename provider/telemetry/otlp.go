@@ -60,7 +60,8 @@ func spanOf(s *Span, o Outcome, end time.Time) object {
 		attribute{"gen_ai.usage.cache_read.input_tokens", o.Usage.CacheRead},
 		attribute{"gen_ai.usage.cache_creation.input_tokens", o.Usage.CacheWrite},
 		attribute{"gen_ai.usage.output_tokens", o.Usage.Output}, attribute{"gen_ai.usage.reasoning.output_tokens", o.Usage.Reasoning},
-		attribute{"artoo.cost_usd", o.CostUSD}, attribute{"artoo.tries", o.Tries})
+		attribute{"artoo.cost_usd", o.CostUSD}, attribute{"artoo.tries", o.Tries},
+		attribute{"artoo.decision", o.Decision}, attribute{"artoo.decided_by", o.DecidedBy})
 	kind, status := 1, object{} // internal
 	switch s.op.Name {
 	case Chat:

@@ -38,6 +38,8 @@ type Outcome struct {
 	Usage   Usage
 	CostUSD *float64 // nil is unknown
 	Tries   int
+	// Decision is the answer to whether a call may run, DecidedBy who gave it.
+	Decision, DecidedBy string
 }
 
 // Usage counts tokens. Input includes those that a cache had or took, Output those of reasoning.

@@ -168,7 +168,9 @@ func (t *turn) say(severity, text string) {
 
 // Ask implements agent.Callbacks.
 func (t *turn) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	return t.session.ask(ctx, q)
+	a, err := t.session.ask(ctx, q)
+	a.From = agent.FromEditor
+	return a, err
 }
 
 // callOf is a call with all that the client may show of it.

@@ -33,15 +33,18 @@ type sessionsCommand struct {
 	json   *bool
 	format *string
 	older  *string
-	store  conversation.Store
-	age    time.Duration // --older as a duration, 0 where it was not given
+	// decisions prints those on calls in place of the conversation.
+	decisions *bool
+	store     conversation.Store
+	age       time.Duration // --older as a duration, 0 where it was not given
 }
 
 func newSessions(l commandLine) *cobra.Command {
 	c := l.command("sessions [list|show|export|grep|rm|import]", "list, show, search, export and delete sessions", common())
 	s := &sessionsCommand{app: l.app, json: jsonFlag(c),
-		format: l.textFlag(c, "format", "", "FORMAT", "format of an export to stdout: md or json", "md", "json"),
-		older:  l.textFlag(c, "older", "", "AGE", "rm: sessions not written for this long, like 30d or 12h")}
+		format:    l.textFlag(c, "format", "", "FORMAT", "format of an export to stdout: md or json", "md", "json"),
+		older:     l.textFlag(c, "older", "", "AGE", "rm: sessions not written for this long, like 30d or 12h"),
+		decisions: c.PersistentFlags().Bool("decisions", false, "show: who decided on each call, and by which rule")}
 	one := l.words(1, 1, "which session?")
 	verbs := []struct {
 		use     string
@@ -91,6 +94,8 @@ func (c *sessionsCommand) open(verb string, words []string) error {
 		return wrong("the end of the file's name decides the format", exporting)
 	case verb == "rm" && *c.older == "" && len(words) == 0:
 		return wrong("which session?", "rm ID ..., or --older 30d")
+	case *c.decisions && verb != "show":
+		return wrong("does not take --decisions", "show --decisions ID")
 	case *c.older != "" && (verb != "rm" || len(words) > 0):
 		return usage("sessions", "--older goes with rm, without an ID", "artoo sessions rm --older 30d")
 	}
@@ -161,8 +166,12 @@ func (c *sessionsCommand) write(words []string, show bool) error {
 	for _, n := range kept.Notices() {
 		c.app.warn(n)
 	}
-	session := export.Of(kept)
+	session, err := export.Of(kept)
 	switch {
+	case err != nil:
+		return err
+	case *c.decisions:
+		return printEach(c.app.process.Out, session.Decisions, *c.json, export.Decision)
 	case show && !*c.json:
 		return export.Summary(c.app.process.Out, session)
 	case len(words) == 1:

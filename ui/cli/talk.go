@@ -231,7 +231,7 @@ func (a *app) demo(ctx context.Context, yes bool) error {
 		a.outcome.approve = func(_ context.Context, q agent.Question) (agent.Answer, error) {
 			if demo.Scripted(q.Call.ToolCall) {
 				a.screen.Unasked(screen.Approval{Question: q}, demo.Name)
-				return agent.Answer{Verdict: agent.Yes}, nil
+				return agent.Answer{Verdict: agent.Yes, From: agent.FromProgram}, nil
 			}
 			return agent.Answer{}, agent.ErrNobody
 		}

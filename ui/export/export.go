@@ -33,15 +33,19 @@ type Session struct {
 	Updated  time.Time
 	Messages []provider.Message
 	Totals   conversation.Totals
+	// Decisions are those on calls, also of sub-agents.
+	Decisions []conversation.Decision
 }
 
 // Of is the session that s, opened with Store.Read, holds.
-func Of(s *conversation.Session) Session {
+func Of(s *conversation.Session) (Session, error) {
 	h := s.Header()
+	decisions, err := s.Decisions()
 	return Session{
 		ID: h.ID, Dir: h.CWD, Version: h.Version, Provider: h.Provider, Model: h.Model, ForkOf: h.ForkOf,
 		Started: h.Started, Updated: s.Updated(), Messages: s.Messages(), Totals: s.Totals(),
-	}
+		Decisions: decisions,
+	}, err
 }
 
 // Format is how a session is written.
@@ -194,6 +198,8 @@ type jsonSession struct {
 	Usage    provider.Usage `json:"usage"`
 	CostUSD  *float64       `json:"cost_usd"` // null when a price is unknown
 	Messages []said         `json:"messages"`
+	// Decisions is left out where there are none.
+	Decisions []conversation.Decision `json:"decisions,omitempty"`
 }
 
 // JSON writes the session as one indented JSON object. Characters that a terminal obeys or hides
@@ -203,6 +209,7 @@ func JSON(w io.Writer, s Session) error {
 		V: jsonVersion, Type: "session_export", ID: s.ID, Dir: s.Dir, Started: known(s.Started), Updated: known(s.Updated),
 		Version: s.Version, Provider: s.Provider, Model: s.Model, ForkOf: s.ForkOf,
 		Requests: s.Totals.Requests, Usage: s.Totals.Usage, CostUSD: s.Totals.CostUSD, Messages: transcript(s.Messages),
+		Decisions: s.Decisions,
 	})
 	if err != nil {
 		return fmt.Errorf("session %s: %w", s.ID, err)

@@ -42,6 +42,9 @@ func markdown(w io.Writer, s Session, results bool) error {
 			p.line("(The answer broke off here.)")
 		}
 	}
+	if results {
+		p.decisions(s.Decisions)
+	}
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }

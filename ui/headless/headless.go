@@ -204,13 +204,15 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 		}
 		c.Failure(&agent.Failure{Kind: agent.KindApproval, What: what, Err: why, Hint: hint(denied)})
 	}
-	verdict := answer.Verdict.String()
-	if err != nil {
-		verdict = "no"
-	}
-	c.event(approvalEvent{"approval", q.ID, q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict,
-		nobody, answer.Reason, q.Rule, q.Call.Agent, answer.By})
+	c.decided(q, answer, err)
 	return answer, err
+}
+
+// decided reports the answer to a question, or that no one could give one.
+func (c *callbacks) decided(q agent.Question, a agent.Answer, err error) {
+	d := q.Decision(a, err)
+	c.event(approvalEvent{"approval", q.ID, d.Call, d.Tool, d.Object, d.Answer, errors.Is(err, agent.ErrNobody), d.Reason, d.Narrow,
+		d.Agent, d.By, d.From, d.Shown})
 }
 
 // event writes one line of jsonl, after those that wait.
@@ -321,9 +323,7 @@ func (c *callbacks) OnNotice(n agent.Notice) {
 	switch {
 	case c.runner.Format != JSONL:
 	case n.Answered != nil:
-		q, a := n.Answered.Question, n.Answered.Answer
-		c.event(approvalEvent{"approval", q.ID, q.Call.ID, q.Call.Name, q.Call.Access.Object, a.Verdict.String(), false, a.Reason,
-			q.Rule, q.Call.Agent, a.By})
+		c.decided(n.Answered.Question, n.Answered.Answer, nil)
 	case n.Retry != nil:
 		e := retryEvent{Type: "retry", Try: n.Retry.Try, Tries: n.Retry.Tries, WaitMS: n.Retry.Wait.Milliseconds(),
 			Reason: n.Text}

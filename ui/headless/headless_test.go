@@ -197,7 +197,8 @@ func TestEvents(t *testing.T) {
 			`{"type":"tool_input","tool":"touch","index":0,"bytes":15}`,
 			`{"type":"usage","request":USAGE}`,
 			`{"type":"tool_call","id":"c1","tool":"touch","input":{"path":"it's"},"object":"it's","index":0,"of":1}`,
-			`{"type":"approval","question":"q1","id":"c1","tool":"touch","object":"it's","answer":"yes","nobody":false,"reason":"","rule":"touch(it's)"}`,
+			`{"type":"approval","question":"q1","id":"c1","tool":"touch","object":"it's","answer":"yes","nobody":false,"reason":"","rule":"touch(it's)",` +
+				`"decided_by":"typed","shown":"b388aa12656a4b3d"}`,
 			`{"type":"tool_output","id":"c1","text":"touching"}`,
 			`{"type":"tool_result","id":"c1","tool":"touch","status":"ok","text":"touched","file":"","ms":0}`,
 			`{"type":"text","text":"<done> & gone"}`,

@@ -106,6 +106,8 @@ type approvalEvent struct {
 	Rule     string `json:"rule"` // the narrowest rule that would allow the call
 	Agent    string `json:"agent,omitempty"`
 	By       string `json:"by,omitempty"` // the hook that answered
+	From     string `json:"decided_by"`
+	Shown    string `json:"shown"` // a hash of the question
 }
 
 type retryEvent struct {
