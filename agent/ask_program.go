@@ -46,7 +46,7 @@ func (a *Agent) AskProgram(ctx context.Context, p AskProgram, q Question) (Answe
 		answer, err = k.readProgram(end, q)
 	}
 	if err != nil {
-		return Answer{}, hookError{fmt.Errorf("the ask program %s: %w", p.Path, err)}
+		return Answer{From: FromProgram}, hookError{fmt.Errorf("the ask program %s: %w", p.Path, err)}
 	}
 	answer.By = p.Path
 	return answer, nil

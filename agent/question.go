@@ -113,11 +113,10 @@ func (q Question) Decision(a Answer, err error) conversation.Decision {
 	if q.ID != "" {
 		d.Shown = q.sum()
 	}
-	program := a.By != "" || errors.As(err, new(hookError))
 	switch {
 	case errors.Is(err, ErrNobody):
 		d.From = string(FromNobody)
-	case d.From == "" && program:
+	case d.From == "" && a.By != "":
 		d.From = string(FromProgram)
 	case d.From == "":
 		d.From = string(FromTyped)

@@ -25,18 +25,22 @@ import (
 
 // rulesCommand is `artoo rules`.
 type rulesCommand struct {
-	app  *app
-	json *bool
+	app       *app
+	json, yes *bool
+	days      *string
 }
 
 func newRules(l commandLine) *cobra.Command {
-	c := l.command("rules [list|explain 'COMMAND']", "list the rules, and explain which applies to a call",
+	c := l.command("rules [list|explain 'COMMAND'|suggest]", "list the rules, explain which applies to a call, suggest some",
 		common("approval", "allow", "ask", "deny", "hide", "hosts", "no_project"))
-	r := rulesCommand{l.app, jsonFlag(c)}
+	r := rulesCommand{app: l.app, json: jsonFlag(c),
+		days: l.textFlag(c, "days", "", "N", "suggest: from the sessions of so many days (default: 30)"),
+		yes:  c.PersistentFlags().Bool("yes", false, "suggest: keep the rules without a question")}
 	list := func(*cobra.Command, []string) error { return r.list() }
 	c.RunE = list
 	l.verb(c, "list", nil).RunE = list
 	l.verb(c, "explain 'git push'", r.explainLine).Args = l.words(1, -1, "which command?")
+	l.verb(c, "suggest", func(ctx context.Context, _ []string) error { return r.suggest(ctx) })
 	return c
 }
 
@@ -262,8 +266,10 @@ func (x *extensions) setRules(p *permission.Policy) (broken error) {
 	return broken
 }
 
-// saveRule keeps an allow rule for this project, with the present state of its scripts.
-func (x *extensions) saveRule(rule string) error {
+func (x *extensions) saveRule(rule string) error { return x.keepRule(x.agent.Policy(), rule) }
+
+// keepRule keeps an allow rule of the policy's session for this project, with the present state of its scripts.
+func (x *extensions) keepRule(policy *permission.Policy, rule string) error {
 	path, err := x.configFile()
 	if err != nil {
 		return err
@@ -272,7 +278,7 @@ func (x *extensions) saveRule(rule string) error {
 	if err != nil {
 		return err
 	}
-	if approved := x.agent.Policy().Approved(rule); approved != nil {
+	if approved := policy.Approved(rule); approved != nil {
 		if err := x.cfg.Approve(x.project.Root, parsed.String(), config.Approval(*approved)); err != nil {
 			return err
 		}
@@ -280,25 +286,34 @@ func (x *extensions) saveRule(rule string) error {
 	return config.AddRule(path, x.project.Root, "allow", parsed.String())
 }
 
-// explain is `artoo rules explain`. It runs nothing and asks no provider.
-func (c rulesCommand) explain(ctx context.Context, call string) (e permission.Explanation, err error) {
+// policy is the policy of a run that would begin now; done closes its files.
+func (c rulesCommand) policy(ctx context.Context) (p *permission.Policy, done func(), err error) {
 	opt, err := c.app.workspace.options(ctx)
 	if err != nil {
-		return e, err
+		return nil, nil, err
 	}
 	files, err := opt.Workspace.OpenFiles(nil)
 	if err != nil {
-		return e, err
+		return nil, nil, err
 	}
-	defer files.Close()
 	opt.CompletePolicy()
 	opt.Policy.World.Files = files
-	name, access, err := permission.CallFor(call, files)
+	return opt.Policy, func() { files.Close() }, nil
+}
+
+// explain is `artoo rules explain`. It runs nothing and asks no provider.
+func (c rulesCommand) explain(ctx context.Context, call string) (e permission.Explanation, err error) {
+	policy, done, err := c.policy(ctx)
+	if err != nil {
+		return e, err
+	}
+	defer done()
+	name, access, err := permission.CallFor(call, policy.World.Files)
 	if err != nil {
 		return e, fail(agent.KindUsage, "rules explain", err, "artoo rules explain 'read(PATH)'")
 	}
-	e = opt.Policy.Explain(name, access)
-	asked, err := agent.HooksBefore(c.app.extensions.hooks().List, opt.Policy, name, access)
+	e = policy.Explain(name, access)
+	asked, err := agent.HooksBefore(c.app.extensions.hooks().List, policy, name, access)
 	for _, h := range asked {
 		e.Hooks = append(e.Hooks, h.String()+" ("+h.Place+")")
 	}

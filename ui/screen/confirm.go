@@ -10,7 +10,7 @@ import (
 
 // Confirmation is a question that the keys in its last line answer: an Approval, UndoQuestion,
 // TrustQuestion, ExtensionsQuestion, ExtensionQuestion, BundleQuestion, DefinitionsQuestion,
-// MemoryQuestion or TryQuestion.
+// MemoryQuestion, TryQuestion or RuleQuestion.
 type Confirmation interface {
 	show(b *asking)            // shows the object of the question
 	prompt(lay *layout) string // the line to ask with, safe and without escapes

@@ -152,3 +152,23 @@ func (q TryQuestion) decided(yes bool) string {
 	}
 	return "changes thrown away"
 }
+
+// RuleQuestion asks whether an allow rule is kept for the project.
+type RuleQuestion struct{ Rule string }
+
+func (q RuleQuestion) show(*asking) {}
+
+func (q RuleQuestion) prompt(lay *layout) string {
+	return lay.confirmLine(q, "allow in this project, permanently,", q.Rule)
+}
+
+func (q RuleQuestion) keys() [][2]string {
+	return [][2]string{{"y", "write it to your file, for this project"}, {"n", "leave it out"}}
+}
+
+func (q RuleQuestion) decided(yes bool) string {
+	if yes {
+		return "rule kept in your file, for this project"
+	}
+	return "rule left out"
+}
