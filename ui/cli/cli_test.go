@@ -361,7 +361,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"--provider=a"}, []string{"anthropic", "azure"}},
 		{[]string{"--provider", "demo", "-m", ""}, []string{"demo"}},
 		{[]string{"-m", "demo/"}, []string{"demo/demo"}},
-		{[]string{"rules", ""}, []string{"list", "explain"}},
+		{[]string{"rules", ""}, []string{"list", "explain", "suggest"}},
 		{[]string{"sessions", ""}, []string{"list", "show", "export", "grep", "rm", "import"}},
 		{[]string{"sessions", "show", ""}, nil},
 		{[]string{"help", "doc"}, []string{"doctor"}},
