@@ -104,9 +104,9 @@ type transcript struct {
 	tries   int    // how many the first retry of the request named
 	paused  bool
 	prompt  bool // the prompt is open
-	// title and state are the signs that the terminal shows; left says that they were taken away.
+	// title and state are the signs that the terminal shows, from the banner on until Leave, while signed.
 	title, state string
-	left         bool
+	signed       bool
 	// queued are the rows of queued lines that wait for the end of a line.
 	queued string
 	questions

@@ -54,7 +54,7 @@ func (s Signs) End() (text string) {
 // signal shows what artoo does in the title and by progress, where that has changed.
 func (t *transcript) signal() {
 	signs := t.opt.Signs
-	if !signs.Title || t.left {
+	if !signs.Title || !t.signed {
 		return
 	}
 	title, state := "artoo", "0"
@@ -87,9 +87,9 @@ func (s *Screen) LastSigns() string { return s.opt.Signs.End() }
 // Leave takes the signs away for good.
 func (s *Screen) Leave() {
 	s.do(func(t *transcript) {
-		if t.title != "" && !t.left {
+		if t.signed {
 			t.outputs.writeErr(t.opt.Now(), t.opt.Signs.End())
 		}
-		t.left = true
+		t.signed = false
 	})
 }

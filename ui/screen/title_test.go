@@ -46,6 +46,10 @@ func TestTheTitleFollowsTheTurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(func(o *Options) { o.Signs = Signs{Title: true, Stack: true, Progress: true} })
 	k := runCall("1", "go test \x1b\\\x07./...")
+	if r.Note("before the conversation"); strings.Contains(r.err.String(), "\x1b]") {
+		t.Errorf("signs before the banner: %q", r.err)
+	}
+	r.Banner(BannerInfo{})
 	r.OnThinking()
 	r.OnToolCall(k)
 	r.Question(ask(k, 1, 1))

@@ -22,6 +22,7 @@ type BannerInfo struct {
 // Banner opens a conversation.
 func (s *Screen) Banner(i BannerInfo) {
 	s.do(func(t *transcript) {
+		t.signed = true
 		var b strings.Builder
 		words, branch := s.layout.words, line(i.Branch)
 		if branch != "" {
