@@ -467,7 +467,7 @@ func (t *turn) planned() (*Response, error) {
 }
 
 // errFresh has the turn go on with a history that holds the plan and what was read, as the user wants.
-var errFresh = errors.New("the history begins anew")
+var errFresh = errors.New("a fresh history is wanted")
 
 // errPlan ends a turn whose plan no one can approve: the plan is its answer.
 var errPlan = errors.New("the plan is the answer")

@@ -52,7 +52,7 @@ func TestAPlanIsAnsweredInATerminal(t *testing.T) {
 			{"a step", "y", "", ""}, // not all of it was shown
 			{"", "p", "a step", ""},
 			{"", "n", "not approved", "did not approve the plan. Plan mode stays on"},
-			{"smaller", "a", "please answer y, e, n, p, q or ?", ""},
+			{"smaller", "a", "please answer y, e, f, n, p, q or ?", ""},
 			{"", "e", "approved, mode edits", "The user approved the plan: carry it out"},
 		} {
 			k.shows(c.shown, asks, ends)
