@@ -181,14 +181,14 @@ func (t *turn) runExitPlan(ctx context.Context, d decided) (made produced, err e
 	case answer.Verdict == StopTurn:
 		made = stopped("The user stopped the turn. Plan mode stays on.", "not approved")
 	default:
-		switch answer.Verdict {
-		case YesForSession:
+		if answer.Verdict == YesForSession {
 			mode = permission.ModeEdits
-		case YesFresh:
-			made.stop = errFresh
 		}
 		if err := t.agent.SetMode(mode); err != nil {
 			return made, fmt.Errorf("approved, but the mode stays: %w", err)
+		}
+		if answer.Verdict == YesFresh {
+			made.stop = errFresh
 		}
 		made.Text, made.Summary = "The user approved the plan: carry it out. "+t.noteMode(), "approved, mode "+string(mode)
 	}

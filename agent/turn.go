@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/text"
@@ -328,6 +329,9 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 // afterCalls does what the end of the calls of a reply asks for. Its error ends the turn.
 func (t *turn) afterCalls(ctx context.Context, err error) error {
 	if errors.Is(err, errFresh) {
+		if lost, ok := errors.AsType[*conversation.Error](err); ok {
+			return lost
+		}
 		return t.requests.startFresh(ctx)
 	}
 	if over := t.calls.tally.end(); over != nil && errors.Is(err, over) && t.session.parent == nil {

@@ -19,8 +19,7 @@ const proxyVariables = `http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY 
 
 // throughProxy is the environment of a line that reaches hosts by the proxy at an address. The loopback is the
 // session's own, except where the line may reach one of the machine. Virtual environments are made in the project: a
-// home
-// would not keep them.
+// home would not keep them.
 func throughProxy(variables environ.Vars, address string, hosts []proxy.Host) environ.Vars {
 	for name := range strings.FieldsSeq(proxyVariables) {
 		variables = variables.With(name, address)

@@ -89,8 +89,7 @@ func NamedBy(root, set string) ([]Named, error) {
 				known := slices.ContainsFunc(found, func(n Named) bool { return n.Host == host })
 				// Files name the public registry also where the user's package manager asks another one in its place.
 				public := slices.ContainsFunc(public(set), func(row []string) bool {
-					return slices.Contains(row,
-						host.Name)
+					return slices.Contains(row, host.Name)
 				})
 				if host.Name != "" && !known && !public && string(address[1]) != cratesIndex && len(found) < mostNamed {
 					found = append(found, Named{host, file})

@@ -43,8 +43,7 @@ type Place struct {
 	// none does. A public registry needs none: its keys are for publishing.
 	Key string
 	// Files are texts of files in the home, by their paths, that tell the package managers of a registry that is no
-	// public
-	// one, and nothing else: the user's own may hold keys.
+	// public one, and nothing else: the user's own may hold keys.
 	Files map[string]string
 }
 

@@ -140,11 +140,14 @@ func (c usageCommand) table(rows []usedRow) error {
 	if program {
 		c.app.screen.Note("the cost of a coding CLI is its own figure; a subscription may be billed otherwise")
 	}
-	err, shown := table.Flush(), c.app.screen
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	shown := c.app.screen
 	for _, name := range slices.Sorted(maps.Keys(quotas)) {
 		shown.Note("last known quota: " + sanitize.Text(quotas[name].String(), sanitize.Line))
 	}
-	return err
+	return nil
 }
 
 func printUsed(w *tabwriter.Writer, day string, r usedRow, model, dir string) {
