@@ -27,8 +27,7 @@ type manager struct {
 	set  string
 	fill func(*packages, testing.TB)
 	// home and project are files, in which URL stands for the address of the registry. setup is a line that makes
-	// more of the
-	// project, without a network.
+	// more of the project, without a network.
 	home, project fileTree
 	setup, line   string
 	// lands are files that the project has then.
@@ -36,8 +35,7 @@ type manager struct {
 	// named has the registry reached by a name of this machine: go asks addresses of the loopback without a proxy.
 	named bool
 	// env are further variables of the user's, in which URL stands for the address, and hosts what is listed besides
-	// the
-	// set, in which HOST stands for its host.
+	// the set, in which HOST stands for its host.
 	env, hosts string
 }
 
