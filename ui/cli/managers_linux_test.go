@@ -241,8 +241,7 @@ func (m manager) run(t *testing.T) {
 	p := newPackages(t, m.fill, host, "http://"+away.address+"/", func(address string) string {
 		return fmt.Sprintf(attack, address, away.address, away.six, home, reversed(canary), mark)
 	})
-	// Java takes the home from the system's list of users.
-	env = append(append(env, toolchains(t)...), "MAVEN_OPTS=-Duser.home="+home)
+	env = append(env, toolchains(t)...)
 	if m.env != "" {
 		env = append(env, strings.ReplaceAll(m.env, "URL", p.URL))
 	}
@@ -323,8 +322,7 @@ func (p *packages) judge(t *testing.T) {
 }
 
 // toolchains are variables by which programs are found in the sandbox, where those of the user's home are not those
-// of the
-// test's. What a line makes of a Python of the home, as of pyenv, is asked about: it has links out of the project.
+// of the test's. What a line makes of a Python of the home, as of pyenv, is asked about: its links lead out.
 func toolchains(t *testing.T) []string {
 	t.Helper()
 	home, err := os.UserHomeDir()
