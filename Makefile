@@ -6,10 +6,10 @@ DATE    ?= $(shell git log -1 --format=%cs 2>/dev/null || echo unknown)
 
 GO      ?= go
 LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
-# Without inlining the program is 3 MB smaller. Left out is what much work goes through: the
-# standard library, search, the journal, and what each piece of an answer passes. Tests build
-# with the flags that stand here.
-GCFLAGS  = -gcflags=all=-l -gcflags=std= -gcflags=./conversation= -gcflags=./tool/files= -gcflags=./tool/journal= -gcflags=./tool/names= -gcflags=./tool/outline= -gcflags=./tool/search= -gcflags=./tool/text= -gcflags=./ui/sanitize= -gcflags=./ui/screen=
+# Without inlining the program is 3 MB smaller. Left out is what much work goes through: the standard library, what
+# reads shell lines and judges calls, search, the journal, and what each piece of an answer passes. Tests build with the
+# flags that stand here.
+GCFLAGS  = -gcflags=all=-l -gcflags=std= -gcflags=mvdan.cc/sh/...= -gcflags=./agent/permission= -gcflags=./conversation= -gcflags=./tool/files= -gcflags=./tool/journal= -gcflags=./tool/names= -gcflags=./tool/outline= -gcflags=./tool/search= -gcflags=./tool/text= -gcflags=./ui/sanitize= -gcflags=./ui/screen=
 # The program, the tests without the race detector and the checkers have the same flags: what one
 # of them compiled serves the others. Each further set of flags compiles all libraries again.
 FLAGS    = -trimpath $(GCFLAGS)
@@ -174,7 +174,7 @@ check-imports:
 test-race:
 	@$(IN_MEMORY); if command -v $${CC:-cc} >/dev/null 2>&1; then \
 		echo "$(GO) test -race -short, except $(CONFINING)"; \
-		$(REPORT) env GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -timeout 20m $(TESTS) $(OTHERS); \
+		$(REPORT) env GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTS) $(OTHERS); \
 	else \
 		echo "no C compiler here: testing without the race detector"; $(REPORT) $(GO) test $(FLAGS) -timeout 14m $(TESTS) $(OTHERS); \
 	fi

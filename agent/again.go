@@ -11,6 +11,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/proxy"
 	"artoo/tool/sandbox"
+	"artoo/tool/shell"
 	"artoo/tool/text"
 	"artoo/tool/web"
 )
@@ -117,7 +118,8 @@ var errNotOffered = errors.New("not offered")
 func (c *calls) offerHosts(ctx context.Context, r *ran) (more *again, offered bool) {
 	var refused []permission.Host
 	for _, at := range r.confined.Network().Refused {
-		if host, err := web.ParseHost(at.Host); at.Unlisted && err == nil {
+		// Only the user's own settings open an address of this machine or network, and a package may name any.
+		if host, err := web.ParseHost(at.Host); at.Unlisted && err == nil && web.Own(host) == "" {
 			name, port := web.SplitHost(host)
 			refused = append(refused, proxy.Host{Name: name, Port: port})
 		}
@@ -133,7 +135,9 @@ func (c *calls) offerHosts(ctx context.Context, r *ran) (more *again, offered bo
 	if w := c.session.opt.Workspace; w != nil && w.Headless && d.decision.Verdict == permission.Ask {
 		// The line did run, and it may do without: no one is missed.
 		if list, ok := permission.ListedBy(d.decision.Narrow); ok {
-			r.Text += "[it lacks hosts, which the user can list: --hosts '" + list + "']\n"
+			said := "this needs hosts that are not allowed; try: artoo --hosts " + shell.Quote(list)
+			r.Text += "[" + said + "]\n"
+			c.cb.notice(NoticeWarning, said)
 		}
 		return nil, true
 	}
@@ -156,7 +160,7 @@ func (c *calls) offerOutside(ctx context.Context, r *ran) *again {
 		return nil
 	}
 	answer, err := c.askMore(ctx, r.decided, Question{Kind: QuestionOutside,
-		Reason: "it ran once, confined, and failed: " + denials[0].What})
+		Reason: "it failed in the sandbox: " + denials[0].What})
 	r.by = cmp.Or(answer.By, r.by)
 	switch {
 	case context.Cause(ctx) != nil:

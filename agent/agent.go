@@ -169,7 +169,7 @@ func New(opt Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := newAgent(&session{opt: opt, hooks: hooks, running: make(chan struct{}, 1)}, &spending{})
+	a := newAgent(&session{opt: opt.withSearch(), hooks: hooks, running: make(chan struct{}, 1)}, &spending{})
 	a.tally = tally
 	if err := a.open(opt.Sessions.First); err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (a *Agent) SwitchModel(m Model) {
 	a.notes.settings = a.session.settingsNow()
 	now := a.session.offered()
 	if more, less := missingFrom(before, now), missingFrom(now, before); more != "" || less != "" {
-		a.session.notify("this model is offered " + more + " instead of " + less)
+		a.session.notify("this model gets the tools " + more + ", not " + less)
 	}
 }
 
@@ -316,7 +316,7 @@ func (a *Agent) endBackground(notify func(text string)) (ended []string, discard
 		if err != nil {
 			notify(err.Error())
 		}
-		d, text := discardOf(b.ran, lost, "the session ended before they were judged", false)
+		d, text := discardOf(b.ran, lost, "the session ended before artoo could check them", false)
 		if d == nil {
 			continue
 		}

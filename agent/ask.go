@@ -27,7 +27,7 @@ func (c *calls) ask(ctx context.Context, d decided, again bool) (a approved, edi
 		return a, nil, d.interrupted(cause)
 	}
 	if c.session.beside && (!d.reads || d.decision.Verdict == permission.Ask) {
-		return a, nil, c.deny(d, "a side question (/btw) only reads and asks nothing", false)
+		return a, nil, c.deny(d, "a side question (/btw) is read-only and never prompts", false)
 	}
 	if d.decision.Verdict == permission.Refuse {
 		over := c.deny(d, d.decision.Reason(), false)
@@ -179,7 +179,7 @@ func (c *calls) remember(d decided, answer Answer) bool {
 	policy := c.session.opt.Policy
 	if answer.Rule == "" && d.decision.Has(permission.OwnPrograms) {
 		if place := policy.NoTrust; place != "" {
-			c.cb.notice(NoticeWarning, place+": no project is trusted to run its own programs")
+			c.cb.notice(NoticeWarning, place+" lets no project run its own programs unasked")
 			return false
 		}
 		c.trustPrograms(answer.Verdict == YesForever)
@@ -312,16 +312,16 @@ func (c *calls) answerOf(k hook, q Question, answer hookAnswer) (a Answer, ok bo
 	case answer.Decision != permission.Run:
 		return Answer{}, false
 	case answer.Input != nil && q.Kind != QuestionApproval:
-		warn(": its allow is of another input than the one in question, and does not count")
+		warn(": ignored, since it allowed a different input than the one asked about")
 		return Answer{}, false
 	case !k.MayAnswer:
-		warn(" has no may_answer = true: its allow is not taken for your yes")
+		warn(" lacks may_answer = true, so artoo ignores its allow")
 		return Answer{}, false
 	}
 	a = Answer{Verdict: Yes, Reason: answer.Reason, Input: answer.Input}
 	if answer.Rule != "" && answer.Lasting != "" && q.Covers != nil {
 		if err := q.Covers(answer.Rule); err != nil {
-			warn(": its rule does not hold: " + err.Error())
+			warn(": its rule does not apply: " + err.Error())
 		} else {
 			a.Verdict, a.Rule = YesForSession, answer.Rule
 		}

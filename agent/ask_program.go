@@ -85,7 +85,7 @@ func (k hook) readProgram(end hookEnd, q Question) (Answer, error) {
 		d := json.NewDecoder(bytes.NewReader(out))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&said); err != nil {
-			return Answer{}, errors.New("its answer is neither yes, no nor an object with answer")
+			return Answer{}, errors.New("its answer is neither yes nor no, nor an object with answer")
 		}
 		if _, err := d.Token(); !errors.Is(err, io.EOF) {
 			return Answer{}, errors.New("its answer is more than one JSON object")

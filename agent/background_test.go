@@ -241,31 +241,31 @@ func TestTheIDOfACommandThatWasStartedAgainNamesTheNewOne(t *testing.T) {
 
 func TestWhereNoOneCanAnswerARefusedWriteIsDenied(t *testing.T) {
 	t.Parallel()
-	c, a := wholeAgent(t, permission.ModeAuto, "echo up; exit 3")
+	const command = "echo up; until test -e gate; do sleep 0.02; done; exit 3"
+	c, a := wholeAgent(t, permission.ModeAuto, command)
 	cb := &recorder{}
-	r, err := send(t, a, cb, "go")
-	must(t, err)
-	if len(r.Denied) != 1 || r.Denied[0].Reason != "read-only: /x" || r.Denied[0].Rule != "bash(echo up; exit 3)" || !r.Denied[0].Nobody {
-		t.Errorf("denied %+v", r.Denied)
-	}
-	if len(cb.notices) != 1 || !strings.Contains(cb.notices[0].Text, "read-only: /x") || len(c.lines) != 1 {
-		t.Errorf("notices %+v, started %+v", cb.notices, c.lines)
-	}
-	// One that goes on has not failed: the user and the model know.
-	_, a = wholeAgent(t, permission.ModeAuto, "echo up; sleep 600")
-	cb = &recorder{}
-	if r, err = send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	// While it runs it has not failed: the user and the model know.
+	r := mustSend(t, a, cb, "go")
 	if told := toolResults(a)[0]; len(r.Denied) != 0 || len(cb.notices) != 1 || !strings.Contains(told, "[background command 1 is confined: read-only: /x]") {
 		t.Errorf("denied %+v, notices %+v: %s", r.Denied, cb.notices, told)
 	}
+	must(t, os.WriteFile(filepath.Join(a.Env().Dir, "gate"), nil, 0o600))
+	<-a.Env().Jobs.Find("1").Done()
+	r = mustSend(t, a, cb, "go on")
+	if len(r.Denied) != 1 || r.Denied[0].Reason != "read-only: /x" || r.Denied[0].Rule != "bash("+command+")" || !r.Denied[0].Nobody {
+		t.Fatalf("denied %+v", r.Denied)
+	}
+	whole := slices.ContainsFunc(c.lines, func(l confine.Line) bool { return l.Whole })
+	if warned := cb.texts(agent.NoticeWarning); len(warned) != 1 || whole {
+		t.Errorf("warned %q, started %+v", warned, c.lines)
+	}
 	// The rule that is named is a yes.
-	c, a = wholeAgent(t, permission.ModeAuto, "echo up; exit 3")
-	rule, err := permission.ParseRule("bash(echo up; exit 3)")
+	c, a = wholeAgent(t, permission.ModeAuto, command)
+	rule, err := permission.ParseRule(r.Denied[0].Rule)
 	must(t, err)
 	a.Policy().AllowRules = append(a.Policy().AllowRules, rule)
-	if r, err = send(t, a, &recorder{}, "go"); err != nil || len(r.Denied) != 0 || len(c.lines) != 2 || !c.lines[1].Whole {
-		t.Errorf("denied %+v, started %+v, %v", r.Denied, c.lines, err)
+	r = mustSend(t, a, &recorder{}, "go")
+	if len(r.Denied) != 0 || len(c.lines) != 2 || !c.lines[1].Whole {
+		t.Errorf("denied %+v, started %+v", r.Denied, c.lines)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"artoo/tool/journal"
 	repository "artoo/tool/project"
 	"artoo/tool/shell"
+	"artoo/tool/text"
 )
 
 // Bisection finds the step of a journal that broke a command, on layers.
@@ -30,7 +31,7 @@ type Bisection struct {
 }
 
 // ErrSkipped says that the states where the command can be judged lie more than a step apart.
-var ErrSkipped = errors.New("the command skipped every state in between")
+var ErrSkipped = errors.New("the command skipped every step in between")
 
 // Bisect prepares the search. The command's own program is bash; dir is one of the Workspace's ReadDirs.
 func (t *Trials) Bisect(ctx context.Context, j *journal.Journal, cmd exec.Cmd, dir string) (*Bisection, error) {
@@ -70,14 +71,14 @@ func (b *Bisection) Find(ctx context.Context) error {
 		return err
 	}
 	if last != fails {
-		return unmet("the command does not fail after the last step")
+		return unmet("the command must fail after the last step")
 	}
 	first, err := b.at(ctx, 0)
 	if err != nil {
 		return err
 	}
 	if first != passes {
-		return unmet("the command does not pass before the first step")
+		return unmet("the command must pass before the first step")
 	}
 	good, bad, skipped := 0, n, map[int]bool{}
 	for bad-good > 1 {
@@ -132,9 +133,9 @@ func (b *Bisection) at(ctx context.Context, n int) (v bisectVerdict, err error) 
 	}
 	switch e := run.Exit; {
 	case e.Signal != "":
-		return 0, &Failure{Kind: KindConfig, What: "bisect", Err: errors.New("the command ended by " + e.Signal + ", after " + strconv.Itoa(n) + " steps")}
+		return 0, &Failure{Kind: KindConfig, What: "bisect", Err: errors.New("the command was killed by " + e.Signal + " after " + text.Count(n, "step"))}
 	case e.Code == 126, e.Code == 127:
-		return 0, &Failure{Kind: KindConfig, What: "bisect", Err: fmt.Errorf("the command ended with %d, after %d steps", e.Code, n),
+		return 0, &Failure{Kind: KindConfig, What: "bisect", Err: fmt.Errorf("exit status %d after %s", e.Code, text.Count(n, "step")),
 			Hint: strings.Join(run.Hidden, "; ")}
 	case e.Code == 125:
 		return skips, nil

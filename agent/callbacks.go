@@ -377,6 +377,8 @@ type RequestReport struct {
 	CostUSD *float64       `json:"cost_usd"`
 	Millis  int64          `json:"ms"`
 	Tries   int            `json:"tries"`
+	// Small says that the small model answered.
+	Small bool `json:"small,omitempty"`
 	// Quota is the state of the server's rate limits after it; nil where the server does not say it.
 	Quota *provider.Quota `json:"-"`
 }

@@ -22,7 +22,6 @@ import (
 	"artoo/tool/environ"
 	"artoo/tool/files"
 	"artoo/tool/sandbox"
-	"artoo/tool/text"
 )
 
 // tally counts the changes of a run with its sub-agents. One call that changes something runs at a time.
@@ -61,7 +60,7 @@ func newTally(opt Options) (*tally, error) {
 	if can := opt.Policy.Confinement; (opt.Sandbox == nil || !can.Layer) && slices.ContainsFunc(opt.Tools, func(t tool.Tool) bool {
 		return t.Kind == tool.KindRun
 	}) {
-		return nil, &Failure{Kind: KindUsage, What: caps.String(), Err: errors.New("nothing makes layers here, and commands could change more"),
+		return nil, &Failure{Kind: KindUsage, What: caps.String(), Err: errors.New("this machine has no layers, so commands could exceed the cap"),
 			Hint: "leave out the tools that run commands"}
 	}
 	t := &tally{caps: caps, root: opt.Policy.Root, home: environ.Vars(opt.Env.Environ).Home(), seed: maphash.MakeSeed(), landing: make(chan struct{}, 1), originals: map[string]original{}}
@@ -92,7 +91,7 @@ type effect struct {
 // effectsOf are those of a call of a file tool; the error says that the call does not report them.
 func effectsOf(access tool.Access) (list []effect, err error) {
 	if len(access.Outcomes) == 0 {
-		return nil, errors.New("it does not name the files it writes in advance")
+		return nil, errors.New("the tool does not say in advance which files it writes")
 	}
 	for _, o := range access.Outcomes {
 		list = append(list, effect{path: o.Path, read: func(ctx context.Context, t *tally, now content) (content, error) {
@@ -257,7 +256,7 @@ func (t *tally) count(ctx context.Context, list []effect) (map[string]original, 
 	case err != nil:
 		return nil, fmt.Errorf("its changes cannot be counted: %w", err)
 	case why != "":
-		t.over = capFailure(why, "a message that asks for less, or without the cap on effects")
+		t.over = capFailure(why, "ask for less, or remove the cap on effects")
 		return nil, t.over
 	}
 	return originals, nil
@@ -342,8 +341,7 @@ func (t *tally) passed(ctx context.Context, list []effect) (originals map[string
 			lines += was.apart + was.linesTo(is, t.caps.MaxLines-lines)
 		}
 		if lines > t.caps.MaxLines {
-			return nil, fmt.Sprintf("more than %s would be added and removed since the start: --max-lines %d",
-				text.Count(t.caps.MaxLines, "line"), t.caps.MaxLines), nil
+			return nil, fmt.Sprintf("changed lines would exceed %d: --max-lines %[1]d", t.caps.MaxLines), nil
 		}
 	}
 	// A directory that appears or disappears with its content is not counted itself.
@@ -365,7 +363,7 @@ func (t *tally) passed(ctx context.Context, list []effect) (originals map[string
 		}
 	}
 	if t.caps.MaxFiles > 0 && len(changed) > t.caps.MaxFiles {
-		return nil, fmt.Sprintf("%s would be changed since the start: --max-files %d", text.Count(len(changed), "path"), t.caps.MaxFiles), nil
+		return nil, fmt.Sprintf("changed paths would reach %d: --max-files %d", len(changed), t.caps.MaxFiles), nil
 	}
 	return originals, "", nil
 }

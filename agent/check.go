@@ -41,7 +41,7 @@ func (c *calls) check(ctx context.Context, r *ran) {
 		}
 		if c.session.opt.Sandbox == nil || !c.session.opt.Policy.Confinement.Layer {
 			c.unchecked.Do(func() {
-				c.cb.notice(NoticeWarning, "the commands of [check] do not run: they need layers, which this machine lacks")
+				c.cb.notice(NoticeWarning, "[check] is off: its commands need layers, which this machine lacks")
 			})
 			return
 		}
@@ -110,7 +110,7 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 		err = changes.Discard(true)
 	}
 	if err != nil {
-		return "", errors.Join(errors.New("its layer could not be thrown away"), err)
+		return "", errors.Join(errors.New("its layer could not be removed"), err)
 	}
 	said := strings.TrimSpace(string(end.Output))
 	if len(said) > maxFindings {

@@ -56,7 +56,7 @@ func TestWhatACheckFindsIsToldToTheModel(t *testing.T) {
 		"another file":        {"a.py", agent.Check{Glob: "*.go", Command: "ls"}, ""},
 		"directories":         {"sub/a.go", agent.Check{Glob: "sub/**/*.go", Command: "ls"}, "./sub/a.go]"},
 		"another directory":   {"a.go", agent.Check{Glob: "sub/**/*.go", Command: "ls"}, ""},
-		"hidden program":      {"a.go", agent.Check{Glob: "*.go", Command: "artoo-test-tool; exit 127; :"}, "confined: artoo-test-tool is hidden here; [permissions] toolchains or"},
+		"hidden program":      {"a.go", agent.Check{Glob: "*.go", Command: "artoo-test-tool; exit 127; :"}, "confined: artoo-test-tool is hidden here; add "},
 		"a name like options": {"-rf.go", agent.Check{Glob: "*.go", Command: "ls"}, "./-rf.go]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestACheckThatCannotRunIsToldOf(t *testing.T) {
 		t.Errorf("the model is told %q", text)
 	}
 	text, cb := checked(t, &confinement{}, false, "a.go", ls)
-	if strings.Contains(text, "check") || len(cb.notices) == 0 || !strings.Contains(cb.notices[0].Text, "[check] do not run") {
+	if strings.Contains(text, "check") || len(cb.notices) == 0 || !strings.Contains(cb.notices[0].Text, "[check] is off") {
 		t.Errorf("without a layer the model is told %q, the user %+v", text, cb.notices)
 	}
 }

@@ -22,7 +22,7 @@ func (r *requests) compactNow(ctx context.Context, keep string) error {
 	kind, why := NoticeInfo, "nothing to compact yet: recent steps and your own messages are always kept"
 	switch {
 	case r.session.foreignRules() != "":
-		why = r.session.model.Name + " keeps its own conversation, which artoo cannot summarize"
+		why = r.session.model.Name + " keeps its own conversation, which artoo cannot summarise"
 	case len(old.Messages) > 0:
 		err := r.beforeCompact(ctx, "manual", keep)
 		if err != nil {
@@ -177,7 +177,7 @@ func (r *requests) startFresh(ctx context.Context) error {
 		err = r.replace(old, "The user approved the plan of your last call. "+whatWasRead(old.Messages), requests)
 	}
 	if errors.Is(err, conversation.ErrNoGain) {
-		r.cb.notice(NoticeInfo, "the context stays: there is nothing to leave out")
+		r.cb.notice(NoticeInfo, "the context is unchanged: nothing to leave out")
 		return nil
 	}
 	return err
@@ -263,7 +263,20 @@ type summarizer struct {
 
 var errTooLong = errors.New("the old part does not fit the model's window")
 
+// summarize has the small model sum up an old part; the session's, where that fails.
 func (r *requests) summarize(ctx context.Context, old conversation.Old, keep string) (string, error) {
+	if restore, ok := r.withSmall(ctx); ok {
+		text, err := r.summary(ctx, old, keep)
+		restore()
+		if err == nil || r.hopeless(ctx, err) {
+			return text, err
+		}
+		r.smallFailed(err)
+	}
+	return r.summary(ctx, old, keep)
+}
+
+func (r *requests) summary(ctx context.Context, old conversation.Old, keep string) (string, error) {
 	if keep = strings.TrimSpace(keep); keep != "" {
 		keep = "\n\nThe user asks you to keep in any case: " + r.session.masked(keep)
 	}
@@ -273,7 +286,11 @@ func (r *requests) summarize(ctx context.Context, old conversation.Old, keep str
 	if budget := r.session.conv.Budget(); budget > 0 && tokens > budget {
 		return "", errTooLong
 	}
-	r.cb.notice(NoticeInfo, fmt.Sprintf("the model is asked to sum up %s of about %s tokens",
+	by := "the model"
+	if m := r.session.model; m.small {
+		by = m.String()
+	}
+	r.cb.notice(NoticeInfo, fmt.Sprintf("asking %s to summarise %s of about %s tokens", by,
 		text.Count(len(old.Messages), "old message"), conversation.Tokens(old.Tokens)))
 	return s.request(ctx, tokens)
 }
@@ -340,7 +357,7 @@ func (s *summarizer) query(ctx context.Context, tokens int, ask string) (provide
 		limit = min(limit, max(window-tokens, s.requests.least(), 1))
 	}
 	if !s.leavesRest(limit) {
-		return provider.Done{}, errors.New("the run's caps would leave nothing for the request after it")
+		return provider.Done{}, errors.New("the run's caps leave too little for a summary and the next request")
 	}
 	limit, err := s.requests.money.reserve(ctx, limit)
 	if err != nil {
@@ -377,12 +394,12 @@ func (s *summarizer) read(reply provider.Done) (text, why, advice string) {
 	text = strings.TrimSpace(textOnly(reply.Message).Text())
 	switch {
 	case reply.Stop == provider.StopRefusal:
-		return text, cmp.Or(reply.Detail, "the model refused to sum it up"), ""
+		return text, cmp.Or(reply.Detail, "the model refused to summarise it"), ""
 	case s.requests.isTruncated(ending{reply: reply}):
 		return text, "the summary was cut at its limit",
 			"Your last summary was cut at its length limit: write it again in half as many words."
 	case text == "":
-		return text, "the model answered with no summary", "Your last reply held no text: write the summary."
+		return text, "the model sent no summary", "Your last reply held no text: write the summary."
 	}
 	from := 0
 	for i, heading := range summaryHeadings {

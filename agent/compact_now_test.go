@@ -46,7 +46,7 @@ func TestCompactSumsUpAndIsTakenBack(t *testing.T) {
 		t.Errorf("the last message is %q", got.User)
 	}
 	text, err := c.Uncompact()
-	if err != nil || !strings.HasPrefix(text, "the last compaction is taken back: ") || !slices.Equal(history(c.Agent), before) {
+	if err != nil || !strings.HasPrefix(text, "the last compaction is undone: ") || !slices.Equal(history(c.Agent), before) {
 		t.Errorf("%q, %v: %q", text, err, history(c.Agent))
 	}
 	if r, err := send(t, c.Agent, &recorder{}, "end"); err != nil || r.Text != "the end" {
@@ -182,7 +182,7 @@ func TestASummaryLeavesTheRestOfACap(t *testing.T) {
 			if _, err := c.Compact(t.Context(), "", cb); err != nil {
 				t.Fatal(err)
 			}
-			if len(c.asked) > 0 || !strings.Contains(fmt.Sprint(cb.told(agent.NoticeWarning)), "the request after it") {
+			if len(c.asked) > 0 || !strings.Contains(fmt.Sprint(cb.told(agent.NoticeWarning)), "too little") {
 				t.Errorf("asked %d times, told %+v", len(c.asked), cb.notices)
 			}
 			if r, err := send(t, c.Agent, &recorder{}, "end"); err != nil || r.Text != "the end" {

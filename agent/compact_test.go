@@ -168,12 +168,12 @@ func TestWithoutASummaryTheContextIsTrimmed(t *testing.T) {
 		asked int
 		why   string
 	}{
-		"empty":        {[]fake.Step{{}, {}}, 2, "the model answered with no summary, twice"},
+		"empty":        {[]fake.Step{{}, {}}, 2, "the model sent no summary, twice"},
 		"cut":          {[]fake.Step{cut, cut}, 2, "the summary was cut at its limit, twice"},
 		"no headings":  {[]fake.Step{fake.Say("all is well"), fake.Say(summaryText[:60])}, 2, "no heading State, twice"},
 		"refused":      {[]fake.Step{refusal}, 1, "it is not to be told"},
 		"failure":      {[]fake.Step{fake.Fail(provider.KindAuth)}, 1, "scripted failure"},
-		"calls a tool": {[]fake.Step{fake.Call("x", "look", `{}`), fake.Call("y", "look", `{}`)}, 2, "with no summary, twice"},
+		"calls a tool": {[]fake.Step{fake.Call("x", "look", `{}`), fake.Call("y", "look", `{}`)}, 2, "sent no summary, twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCompacting(t, 8000, agent.CompactAuto, test.steps...)
@@ -223,7 +223,7 @@ func TestWhatDoesNotFitIsTrimmedUnasked(t *testing.T) {
 		mustSend(t, c.Agent, cb, "end")
 	}
 	if told := cb.told(agent.NoticeWarning); len(c.asked) != 0 || len(cb.told(agent.NoticeTrimmed)) != 4 || len(told) != 4 ||
-		!strings.Contains(told[0], "does not fit") || strings.Contains(fmt.Sprint(cb.told(agent.NoticeInfo)), "asked to sum up") {
+		!strings.Contains(told[0], "does not fit") || strings.Contains(fmt.Sprint(cb.told(agent.NoticeInfo)), "asking the model to summarise") {
 		t.Fatalf("asked %d times, told %+v", len(c.asked), cb.notices)
 	}
 	small.Info.Context = 8000

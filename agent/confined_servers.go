@@ -24,8 +24,8 @@ type confinedServers struct {
 	confiner *confine.Confiner // nil where nothing confines them
 	layered  bool              // Each works on a layer of its own.
 	notify   func(text string)
-	// hosts are those that names stand for.
-	hosts func(names []string) ([]permission.Host, error)
+	// hosts are those that names stand for, with the files that tell package managers of them.
+	hosts func(names []string) (permission.Fetches, error)
 	made  *madeGuarded // the files that servers make; it is unknown which server made one
 
 	mu      sync.Mutex
@@ -98,18 +98,18 @@ func (s *confinedServers) watchFor(k *keeper) {
 // start starts a server. It is called on any goroutine.
 func (s *confinedServers) start(cmd *exec.Cmd, server extension.Server) (shell.Started, error) {
 	if s.confiner == nil {
-		return nil, &mcp.Error{Server: server.Name, Kind: mcp.KindConfig, Why: "it is to run confined, and nothing confines it here",
+		return nil, &mcp.Error{Server: server.Name, Kind: mcp.KindConfig, Why: "it must run confined, but this machine has no sandbox",
 			Hint: "artoo doctor says why"}
 	}
-	var hosts []permission.Host
+	var opened permission.Fetches
 	if server.Hosts != nil {
-		opened, err := s.hosts(server.Hosts)
-		if err != nil {
+		var err error
+		if opened, err = s.hosts(server.Hosts); err != nil {
 			return nil, &mcp.Error{Server: server.Name, Kind: mcp.KindConfig, Err: fmt.Errorf("its hosts: %w", err),
 				Hint: `hosts = ["@npm", "api.example"]`}
 		}
 		// None of them is not the whole network.
-		hosts = append([]permission.Host{}, opened...)
+		opened.Hosts = append([]permission.Host{}, opened.Hosts...)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *confinedServers) start(cmd *exec.Cmd, server extension.Server) (shell.S
 			return nil, err
 		}
 	}
-	confined, err := s.confiner.StartMCP(cmd, s.layered, hosts)
+	confined, err := s.confiner.StartMCP(cmd, s.layered, opened.Hosts, opened.Files)
 	if err != nil && len(s.running) == 0 && !s.layered {
 		s.made.rest()
 	}

@@ -335,7 +335,7 @@ func TestALayerThatCannotBeAppliedIsNotSaidToBe(t *testing.T) {
 		}
 	}
 	result, r := c.runs(t, "uniq a.txt", permission.ModeAsk, cb)
-	if !strings.Contains(result, "[nothing was applied: ") || !strings.Contains(result, "repeat it on the files as they are now]\n") ||
+	if !strings.Contains(result, "[nothing was applied: ") || !strings.Contains(result, "run it again on the current files]\n") ||
 		len(r.Denied) != 1 ||
 		!strings.Contains(result, "error=true") || strings.Contains(result, "changes were applied") {
 		t.Error(result)
@@ -474,7 +474,7 @@ func TestALongCommandOnALayerSaysThatAQuestionMayFollow(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cb := &recorder{onNotice: func(n agent.Notice) {
-		if strings.Contains(n.Text, "a question about its changes may follow") {
+		if strings.Contains(n.Text, "artoo may ask about its changes") {
 			if err := os.WriteFile(fifo, []byte("go on\n"), 0o600); err != nil { // the command waits for it
 				t.Error(err)
 			}
@@ -491,7 +491,7 @@ func TestWhatIsForbiddenIsLeftOut(t *testing.T) {
 	c := &confinement{list: append(changed("a.txt"),
 		sandbox.Change{Path: "pipe", Kind: sandbox.Created, Mode: 0o644 | fs.ModeNamedPipe, Special: true})}
 	result, _ := c.runs(t, "uniq a.txt", permission.ModeAsk, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}})
-	if c.landed(t) != 1 || !strings.Contains(result, "never applied: pipe (a device, FIFO or socket)") {
+	if c.landed(t) != 1 || !strings.Contains(result, "cannot be applied: pipe (a device, FIFO or socket)") {
 		t.Errorf("landed %d: %s", c.landed(t), result)
 	}
 }
@@ -545,7 +545,7 @@ func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
 		filepath.Join(tools, "artoo-test-tool"): 0o755} {
 		must(t, os.WriteFile(path, []byte("#!/bin/sh\n"), mode))
 	}
-	tool := "artoo-test-tool is hidden here; [permissions] toolchains or ARTOO_TOOLCHAINS shows its directory " + tools
+	tool := "artoo-test-tool is hidden here; add " + tools + " to [permissions] toolchains or ARTOO_TOOLCHAINS"
 	for line, want := range map[string]string{
 		"awk 1 ~/.myrc; exit 1":                                   "~/.myrc is hidden here",
 		"test -f ~/.myrc || echo none":                            "~/.myrc is hidden here",

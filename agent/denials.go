@@ -26,7 +26,10 @@ func (c *calls) nameDenials(r *ran) {
 	var words []string
 	for _, d := range r.confined.Denials() {
 		lost := d.Kind == sandbox.DenialHome || d.Kind == sandbox.DenialWrite || d.Kind == sandbox.DenialGuarded
-		if (lost || r.IsError) && !slices.Contains(words, d.What) && !(r.decision.Place == permission.PlaceReadOnly && d.Kind == sandbox.DenialWrite) {
+		// nameHosts names that of a line with hosts.
+		unsaid := d.Kind == sandbox.DenialNetwork && len(r.decision.Hosts) > 0 ||
+			d.Kind == sandbox.DenialWrite && r.decision.Place == permission.PlaceReadOnly
+		if (lost || r.IsError) && !unsaid && !slices.Contains(words, d.What) {
 			words = append(words, d.What)
 		}
 	}

@@ -50,7 +50,7 @@ func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
 				t.Errorf("%d requests, the last no smaller than the first", len(requests))
 			}
 			told := fmt.Sprintf("%+v", cb.notices)
-			if !strings.Contains(told, "answered with nothing, perhaps because too much was sent") ||
+			if !strings.Contains(told, "perhaps because the request was too long") ||
 				!strings.Contains(told, "the context was trimmed") {
 				t.Errorf("told %s", told)
 			}

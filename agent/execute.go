@@ -169,7 +169,7 @@ func (c *calls) startIn(cmd *exec.Cmd, r *ran) (shell.Started, error) {
 		return nil, err
 	case r.decision.Place == permission.PlaceReadOnly && !c.session.opt.Policy.Confinement.Binding():
 		// Its words alone say that it only reads: the sandbox only makes sure of it.
-		c.loose.Do(func() { c.cb.notice(NoticeWarning, "reading commands run unconfined: "+err.Error()) })
+		c.loose.Do(func() { c.cb.notice(NoticeWarning, "read-only commands run unconfined: "+err.Error()) })
 		if c.env.Start != nil {
 			return c.env.Start(cmd)
 		}
@@ -219,7 +219,7 @@ func (c *calls) sayQuestionMayFollow(a approved) (stop func(goesOn bool)) {
 		return func(bool) {}
 	}
 	say := func() {
-		c.cb.notice(NoticeInfo, "when this command has ended, a question about its changes may follow")
+		c.cb.notice(NoticeInfo, "artoo may ask about its changes when this command ends")
 	}
 	timer := time.AfterFunc(c.session.opt.Waits.orUsual().Warning, say)
 	return func(goesOn bool) {
@@ -295,14 +295,14 @@ func (c *calls) elsewhere(ctx context.Context, r ran) (decided, *settled) {
 	why := r.nowhere.Error()
 	switch place := r.decision.Place; {
 	case can.Inside():
-		return r.decided, r.failed("not run: there is no layer",
-			"Not run: the layer that this run needs cannot be had: "+why)
+		return r.decided, r.failed("not run: no layer could be made",
+			"Not run: the layer that this run needs is not available: "+why)
 	case can.Required:
-		return r.decided, r.failed("not run: ARTOO_SANDBOX=on, and there is no sandbox",
-			"Not run: the sandbox cannot be had, and ARTOO_SANDBOX=on requires it: "+why)
+		return r.decided, r.failed("not run: no sandbox, which ARTOO_SANDBOX=on requires",
+			"Not run: the sandbox is not available, and ARTOO_SANDBOX=on requires it: "+why)
 	case place == permission.PlaceLayer || place == permission.PlaceBackground:
 		can.Layer = false
-		c.cb.notice(NoticeWarning, "layers lost ("+why+"): commands now run in the sandbox")
+		c.cb.notice(NoticeWarning, "layers lost ("+why+"): commands now run in the sandbox, directly on the project")
 	default:
 		*can = permission.Confinement{Lost: why}
 		c.cb.notice(NoticeWarning, "sandbox lost ("+why+"): commands now run unconfined")

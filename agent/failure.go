@@ -66,7 +66,7 @@ var Exits = []Exit{
 		"the provider or the network failed, after the retries"},
 	{5, []Kind{KindRateLimit, KindOverloaded}, "the provider is too busy, after the retries; try later"},
 	{6, []Kind{KindApproval}, "a call was refused because no one could answer"},
-	{7, []Kind{KindCap}, "a cap on steps, tokens, money, time or effects, or a reply still cut after its continuation"},
+	{7, []Kind{KindCap}, "a cap on steps, tokens, money, time or effects, or a reply that was cut off twice"},
 	{8, []Kind{KindContext}, "the context is full and could not be reduced"},
 	{9, []Kind{KindRefused}, "the model refused"},
 	{10, []Kind{KindFindings}, "artoo review --fail-on found something at or above its level"},
@@ -161,13 +161,13 @@ var hints = map[Kind]string{
 	KindAuth:       "artoo login, or set the provider's key variable or ARTOO_API_KEY, see artoo help environment",
 	KindBilling:    "add credit with the provider, or choose another with --provider",
 	KindRateLimit:  "again in a few minutes, or choose another model with --model",
-	KindOverloaded: "again in a few minutes, or another provider with --provider: this one has too much to do",
+	KindOverloaded: "again in a few minutes, or another provider with --provider: this one is overloaded",
 	KindProvider:   "again later, or -v to see the request and the reply",
 	KindInvalid:    "another model with --model, or -v to see the request",
 	KindNetwork:    "check the network, HTTPS_PROXY and ARTOO_BASE_URL",
 	KindTimeout:    "again, or allow more time with ARTOO_IDLE_TIMEOUT or ARTOO_REQUEST_TIMEOUT",
 	KindContext:    conversation.HintFull,
-	KindRefused:    "put it in other words, or choose another model with --model",
+	KindRefused:    "rephrase it, or choose another model with --model",
 }
 
 func defaultHint(kind Kind, err error) string {
@@ -245,7 +245,7 @@ func executable(path string) bool {
 
 func exitWords(end shell.Result) string {
 	if end.Exit.Signal != "" {
-		return "ended by " + end.Exit.Signal
+		return "killed by " + end.Exit.Signal
 	}
 	of, others := shell.OfPipe(end.Pipe, func(int) string { return "" })
 	return fmt.Sprintf("exit status %d%s%s", end.Exit.Code, of, others)

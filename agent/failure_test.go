@@ -81,7 +81,7 @@ func TestClassify(t *testing.T) {
 		{errors.Join(errors.New("x"), own), agent.KindCap, "less", "turn: enough"},
 		{errors.New("x"), agent.KindInternal, "", "x"},
 		{foreign{"config", "mend it"}, agent.KindConfig, "mend it", "foreign"},
-		{fmt.Errorf("line 3: %w", foreign{"refused", ""}), agent.KindRefused, "other words", "line 3: foreign"},
+		{fmt.Errorf("line 3: %w", foreign{"refused", ""}), agent.KindRefused, "rephrase it", "line 3: foreign"},
 		{&provider.Error{Kind: provider.KindAuth, Provider: "p"}, agent.KindAuth, "artoo login", "p: auth"},
 		{&provider.Error{Kind: provider.KindOverloaded, Provider: "p", Hint: "in 5m"}, agent.KindOverloaded,
 			"in 5m", "p: overloaded"},

@@ -125,14 +125,82 @@ func (r *requests) switchTo(ctx context.Context, f Fallback) (switched bool, err
 
 // cannotAnswer says why the present model cannot be sent the next request; nil if it can.
 func (r *requests) cannotAnswer() error {
-	s, l := r.session, r.session.opt.Limits
-	if (l.MaxCost > 0 || l.DailyCost > 0) && s.model.Info.Price == nil && !s.model.Info.Billed {
-		return errors.New("its price is not known, and money is capped")
+	s := r.session
+	if err := s.unpriced(s.model.Info); err != nil {
+		return err
 	}
 	if budget := s.conv.Budget(); s.conv.OverBudget() && r.money.aside == 0 || budget > 0 && r.money.aside > budget {
 		return errors.New("its window is too small for the conversation")
 	}
 	return nil
+}
+
+// unpriced is the error of a model whose price is not known while money is capped.
+func (s *session) unpriced(info provider.ModelInfo) error {
+	l := s.opt.Limits
+	if (l.MaxCost > 0 || l.DailyCost > 0) && info.Price == nil && !info.Billed {
+		return errors.New("its price is unknown, so its cost cannot be capped")
+	}
+	return nil
+}
+
+// smallModel gives Options.Small; nil where that is none, is the model that answers anyway or cannot be asked, which a
+// notice says once. It is called as Fallback.Model.
+func (r *requests) smallModel(ctx context.Context) func() (Model, error) {
+	s := r.session
+	small := s.opt.Small
+	if small.Model == nil || s.model.Wait != nil || ctx.Err() != nil {
+		return nil
+	}
+	m, err := guard(func() (Model, error) { return small.Model(ctx) })
+	if err == nil {
+		err = s.unpriced(m.Info)
+	}
+	if err != nil {
+		if why := fmt.Sprintf("the small model %s is skipped: %v", small.Name, err); s.isNews(why) {
+			r.cb.notice(NoticeWarning, why)
+		}
+		return nil
+	}
+	if m.String() == s.model.String() {
+		return nil
+	}
+	m.small = true
+	return func() (Model, error) { return m, nil }
+}
+
+// aloneSmall is smallModel where no call holds the session.
+func (r *requests) aloneSmall(ctx context.Context) func() (Model, error) {
+	defer r.session.alone(ctx)()
+	return r.smallModel(ctx)
+}
+
+// smallFailed reports that the session's model takes over from the small one.
+func (r *requests) smallFailed(err error) {
+	s := r.session
+	r.cb.notice(NoticeModel, fmt.Sprintf("the small model %s: %v; %s takes over", s.opt.Small.Name, err, s.model))
+}
+
+// withSmall has the small model answer, and no fallback in its place, until restore; ok is false where it cannot.
+func (r *requests) withSmall(ctx context.Context) (restore func(), ok bool) {
+	small := r.aloneSmall(ctx)
+	if small == nil {
+		return nil, false
+	}
+	s := r.session
+	back, others, answered, before := s.holdModel(), s.fallingBack, s.answered, *r.response
+	s.fallingBack = fallingBack{}
+	m, _ := small()
+	s.setModel(m)
+	s.describe(ctx)
+	s.conv.SetBudget(s.budget())
+	return func() {
+		back()
+		s.fallingBack, s.answered = others, answered
+		if before.Model != "" {
+			r.response.Provider, r.response.Model = before.Provider, before.Model
+		}
+	}, true
 }
 
 // holdModel keeps the facts of the model that answers now, until restore puts it back.

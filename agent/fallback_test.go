@@ -236,7 +236,7 @@ func TestFallbacksThatCannotAnswerAreSkipped(t *testing.T) {
 		t.Errorf("%q by %s", r.Text, r.Model)
 	}
 	wantLines(t, cb.texts(agent.NoticeWarning), "fallback b is skipped: no key",
-		"fallback c is skipped: its price is not known, and money is capped",
+		"fallback c is skipped: its price is unknown, so its cost cannot be capped",
 		"fallback d is skipped: its window is too small for the conversation")
 	wantLines(t, cb.texts(agent.NoticeModel), "fake: scripted failure; fake/f answers for the rest of this turn")
 	wantLines(t, cb.texts(agent.NoticeTrimmed))

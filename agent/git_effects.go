@@ -273,7 +273,7 @@ func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sand
 				to, err := os.Readlink(path)
 				return io.NopCloser(strings.NewReader(to)), info.Mode(), err
 			case !info.Mode().IsRegular():
-				return nil, 0, fmt.Errorf("%s is no regular file", path) // a FIFO would not open
+				return nil, 0, fmt.Errorf("%s is not a regular file", path) // a FIFO would not open
 			}
 			file, err := os.Open(path)
 			return file, info.Mode(), err

@@ -32,7 +32,7 @@ func (c *calls) keepGuarded(ctx context.Context, r *ran) error {
 	defer m.mu.Unlock()
 	effects, paths, err := m.look()
 	if err != nil {
-		c.warn(r, "it is not known whether this command made files that programs run automatically: "+err.Error())
+		c.warn(r, "artoo could not check whether this command made files that programs run automatically: "+err.Error())
 		return nil
 	}
 	entries, steps := append(m.moved, effects.By[permission.RunsAutomatically]...), m.steps
@@ -62,7 +62,7 @@ func (c *calls) keepGuarded(ctx context.Context, r *ran) error {
 	}
 	if len(paths) > 0 {
 		if _, err := quarantine(m.journal, m.turn, paths); err != nil {
-			c.warn(r, "files that programs run automatically stay: "+err.Error())
+			c.warn(r, "files that programs run automatically could not be moved away: "+err.Error())
 			return nil
 		}
 	}

@@ -66,7 +66,7 @@ func (s *session) hiddenFrom(confined confine.Confined, dir, line, output string
 			if missed && !strings.Contains(word, "/") && !programs[word] {
 				programs[word] = true
 				if at := hiddenProgram(confined, path, word); at != "" {
-					said = append(said, word+" is hidden here; [permissions] toolchains or ARTOO_TOOLCHAINS shows its directory "+at)
+					said = append(said, word+" is hidden here; add "+at+" to [permissions] toolchains or ARTOO_TOOLCHAINS")
 				}
 			}
 			if word = names.InHome(word, home); !filepath.IsAbs(word) {

@@ -45,7 +45,7 @@ func (g *gitEffects) bring(top string, found map[string]repo.Version, hidden, gu
 		}
 		before := g.before[path]
 		change := sandbox.Change{Path: path, Dir: top, Kind: sandbox.Modified, Mode: version.Mode, Before: before}
-		class, does := permission.Content, "git brings another version of it"
+		class, does := permission.Content, "git would write another version of it"
 		switch {
 		case version.File == "":
 			change.Kind, change.Mode, does = sandbox.Deleted, before.Mode, "git deletes it"

@@ -157,7 +157,7 @@ func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hook
 			return next, err
 		}
 		if next.Input != nil {
-			h.warnOnce(s, cb, k.called()+": its change of a call with several edits does not count")
+			h.warnOnce(s, cb, k.called()+": ignoring its change, since the call has several edits")
 			next.Input = nil
 		}
 		switch {
@@ -220,7 +220,7 @@ func (h *hooks) askOnce(ctx context.Context, s *session, cb *serial, k hook, in 
 	answer.Context = text.Clip(answer.Context, maxHookContext)
 	answer.Reason = text.Clip(strings.TrimSpace(answer.Reason), maxHookReason)
 	if k.Source.ThirdParty() && (answer.Decision == permission.Run || answer.Input != nil) {
-		h.warnOnce(s, cb, k.called()+" may only deny, ask and add context: its allow or its change of the input does not count")
+		h.warnOnce(s, cb, k.called()+" may only deny, ask and add context: its allow, or its change of the input, is ignored")
 		answer.Input = nil
 		if answer.Decision == permission.Run {
 			answer.Decision = ""
@@ -269,7 +269,7 @@ func (h *hooks) takeChanges(ctx context.Context, s *session, cb *serial, k hook,
 	for _, change := range left {
 		paths = append(paths, change.Path)
 	}
-	h.warn(s, cb, k.called()+" wrote", k.called()+" wrote files that do not stay, as those of a hook of others: "+text.UpTo(mostNamed, s.namesOf(paths)))
+	h.warn(s, cb, k.called()+" wrote", k.called()+" wrote files that artoo discards, because the hook is not your own: "+text.UpTo(mostNamed, s.namesOf(paths)))
 }
 
 // data is the input as the hook reads it. A notice does not wait for the conversation, which may go on.
@@ -508,7 +508,7 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 	case end.late:
 		return answer, fmt.Errorf("no answer within %v", k.Limit())
 	case end.exit.Signal != "":
-		return answer, fmt.Errorf("ended by %s%s", end.exit.Signal, heard)
+		return answer, fmt.Errorf("killed by %s%s", end.exit.Signal, heard)
 	case end.exit.Code == 2:
 		return hookAnswer{Decision: permission.Refuse, Reason: cmp.Or(said, "exit status 2")}, nil
 	case k.Claude && end.exit.Code != 0 && k.deniesAnyway(out):
@@ -539,7 +539,7 @@ func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(out))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&answer); err != nil {
-		return hookAnswer{}, fmt.Errorf("its answer is not understood: %w", text.Misread(err))
+		return hookAnswer{}, fmt.Errorf("its answer cannot be parsed: %w", text.Misread(err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return hookAnswer{}, errors.New("its answer is more than one JSON object")

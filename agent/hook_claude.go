@@ -328,7 +328,7 @@ func checkKeys(object map[string]json.RawMessage, keys string) error {
 	slices.Sort(unknown)
 	for _, key := range unknown {
 		if near := spelling.Nearest(key, known); near != "" {
-			return fmt.Errorf("its answer has no key %q; did you mean %s", text.Clip(key, 40), near)
+			return fmt.Errorf("its answer has an unknown key %q; did you mean %s", text.Clip(key, 40), near)
 		}
 	}
 	if !speaks && len(unknown) > 0 {
@@ -370,7 +370,7 @@ func (said *claudeAnswer) parse(out []byte) error {
 		return fmt.Errorf("its answer has the key %q twice", key)
 	}
 	if err := json.Unmarshal(out, said); err != nil {
-		return fmt.Errorf("its answer is not understood: %w", err)
+		return fmt.Errorf("its answer cannot be parsed: %w", err)
 	}
 	var object, specific map[string]json.RawMessage
 	if err := json.Unmarshal(out, &object); err != nil {
@@ -408,7 +408,7 @@ func readClaude(event extension.Event, out []byte) (answer hookAnswer, err error
 		return answer, unclear{err}
 	}
 	if said.Specific.Output != nil {
-		return answer, errors.New("it changes the result of a call, which no hook can here")
+		return answer, errors.New("it changes a call's result, which artoo's hooks cannot do")
 	}
 	answer = hookAnswer{Reason: said.Reason, Input: said.Specific.Input, Context: said.Specific.Context, Notice: said.SystemMessage}
 	if string(answer.Input) == "null" {

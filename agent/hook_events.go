@@ -33,7 +33,7 @@ func (t *turn) beforeMessage(ctx context.Context, text string) error {
 				s.hooks.warnFailed(s, t.cb, k, err)
 			}
 			if answer.Decision == permission.Refuse {
-				s.hooks.warnOnce(s, t.cb, k.called()+" cannot keep a session from its start"+because(answer.Reason))
+				s.hooks.warnOnce(s, t.cb, k.called()+" cannot prevent the start of a session"+because(answer.Reason))
 			}
 			add(k, answer)
 		}
@@ -57,7 +57,7 @@ func (t *turn) beforeMessage(ctx context.Context, text string) error {
 	return nil
 }
 
-// resumed reports whether a hook has the model go on after its answer; the error ends the turn.
+// resumed reports whether a hook makes the model continue after its answer; the error ends the turn.
 func (t *turn) resumed(ctx context.Context, reply provider.Done) (again bool, err error) {
 	s, event := t.session, extension.OnStop
 	if s.parent != nil {
@@ -84,7 +84,7 @@ func (t *turn) resumed(ctx context.Context, reply provider.Done) (again bool, er
 		}
 		t.resumes++
 		t.requests.answer.Reset()
-		t.cb.notice(NoticeStep, "the hook "+k.called()+" has the model go on"+because(firstLine(answer.Reason)))
+		t.cb.notice(NoticeStep, "the hook "+k.called()+" makes the model continue"+because(firstLine(answer.Reason)))
 		text := k.remark("has you go on; this is not from the user", answer.Reason+"\n"+answer.Context)
 		return true, s.conv.Append(provider.Message{Role: provider.RoleUser,
 			Parts: []provider.Part{provider.Text{Note: provider.NoteHook, Text: s.masked(text)}}})

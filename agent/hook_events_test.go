@@ -173,7 +173,7 @@ func TestAHangingNoticeEndsWithTheSession(t *testing.T) {
 	}
 }
 
-// A project's hook can only tighten: none of these runs a call that would have been asked, runs another one, answers a
+// A project's hook can only restrict: none of these runs a call that would have been asked, runs another one, answers a
 // question, makes a rule, or changes the text of a message.
 func TestAProjectsHooksOnlyTighten(t *testing.T) {
 	t.Parallel()

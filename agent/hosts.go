@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 
 	"artoo/tool"
+	"artoo/tool/sandbox"
 	"artoo/tool/text"
 )
 
@@ -33,13 +35,19 @@ func (c *calls) nameHosts(r *ran) {
 	}
 	c.response.Reach.reached(Reach{Network: reached})
 	var words []string
-	if len(reached) > 0 {
-		words = append(words, text.UpTo(mostHosts, reached)+", "+text.Counted(requests, "request", "requests"))
-	}
 	if len(refused) > 0 {
-		said := "refused: " + text.UpTo(mostHosts, refused)
-		words = append(words, said)
-		c.cb.notice(NoticeWarning, "network: "+c.session.masked(said))
+		words = append(words, "refused: "+text.UpTo(mostHosts, refused))
+	}
+	if r.IsError && denialOf(r.confined, sandbox.DenialNetwork) != "" {
+		words = append(words, "a program connected past the proxy, where there is no network; "+
+			"try: have it use https_proxy, or run the line outside the sandbox")
+	}
+	if words != nil {
+		c.cb.notice(NoticeWarning, "network: "+c.session.masked(strings.Join(words, "; ")))
+	}
+	if len(reached) > 0 {
+		count := text.Counted(requests, "request", "requests")
+		words = slices.Insert(words, 0, text.UpTo(mostHosts, reached)+", "+count)
 	}
 	if report.Bound != "" {
 		words = append(words, "ended: "+report.Bound)

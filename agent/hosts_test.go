@@ -28,12 +28,12 @@ func hostsOf(t *testing.T, c *confinement, line string) *agent.Agent {
 func TestAResultNamesTheHostsOfALine(t *testing.T) {
 	t.Parallel()
 	c := &confinement{network: proxy.Report{Reached: []proxy.Reached{{Host: "npm.example", Requests: 214}},
-		Refused: []proxy.Refused{{Host: "telemetry.example", Why: "is not among the hosts of this line", Unlisted: true}}}}
+		Refused: []proxy.Refused{{Host: "telemetry.example", Why: "is not one of this line's hosts", Unlisted: true}}}}
 	a := hostsOf(t, c, "npm ci || true")
 	r := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	response := mustSend(t, a, r, "go")
 	got := toolResults(a)[0]
-	if !strings.Contains(got, "[network: npm.example, 214 requests; refused: telemetry.example is not among the hosts of this line]") {
+	if !strings.Contains(got, "[network: npm.example, 214 requests; refused: telemetry.example is not one of this line's hosts]") {
 		t.Errorf("the result is %q", got)
 	}
 	if len(response.Reach.Network) != 1 || response.Reach.Network[0] != "npm.example" {
@@ -61,5 +61,23 @@ func TestALineRunsAgainWithTheHostsThatItLacked(t *testing.T) {
 		if hosts := c.lines[1].Hosts; len(hosts) != 1 || hosts[0].Name != want || !strings.HasPrefix(r.asked[0].Reason, "it reaches ") {
 			t.Errorf("%s: asked %q, and ran again with %v", name, r.asked[0].Reason, hosts)
 		}
+	}
+}
+
+// A package may ask for any address of this machine or network. None is offered, to the model or the user: only the
+// user's own settings open one.
+func TestNoAddressOfThisMachineOrNetworkIsOffered(t *testing.T) {
+	t.Parallel()
+	var refused []proxy.Refused
+	for _, host := range []string{"10.0.0.1", "localhost:8080", "[::1]:22", "169.254.169.254:80", "cdn.example"} {
+		refused = append(refused, proxy.Refused{Host: host, Why: "is not one of this line's hosts", Unlisted: true})
+	}
+	c := &confinement{network: proxy.Report{Refused: refused}}
+	a := hostsOf(t, c, "npm ci")
+	r := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.No}}}
+	mustSend(t, a, r, "go")
+	if len(r.asked) != 2 || r.asked[1].Reason != "it reaches cdn.example" ||
+		r.asked[1].Suggested != r.asked[1].Rule {
+		t.Fatalf("asked %+v", r.asked)
 	}
 }

@@ -70,7 +70,7 @@ func (k *keeper) closeJournal() error {
 // now; "" for none. It begins a step with a snapshot, which the next command that changes files ends.
 func (k *keeper) unsaved(paths []string) string {
 	if k.journal == nil {
-		return "nothing is kept"
+		return "there is no undo journal"
 	}
 	if k.step == nil {
 		step := k.journal.Begin(k.session.turnNumber(), "a command")
@@ -103,10 +103,10 @@ func (k *keeper) unsaved(paths []string) string {
 func (k *keeper) giveYours(cb *serial) {
 	yours, err := k.journal.Late()
 	if err != nil {
-		cb.notice(NoticeWarning, "writes to a file that artoo had replaced are in the journal's quarantine: "+err.Error())
+		cb.notice(NoticeWarning, "another program wrote to a file artoo had replaced; those writes are in the journal's quarantine: "+err.Error())
 	}
 	if len(yours) > 0 {
-		cb.notice(NoticeWarning, "another program saved to files that artoo had just replaced; its content lies beside them: "+
+		cb.notice(NoticeWarning, "another program saved files that artoo had just replaced; its versions are beside them: "+
 			strings.Join(yours, ", "))
 	}
 }
@@ -150,7 +150,7 @@ func lostBy(err error) string {
 	case errors.As(err, &lost):
 		return lost.Error()
 	case err != nil:
-		return "these changes could not be recorded, so it cannot be undone: " + err.Error()
+		return "these changes could not be recorded, so they cannot be undone: " + err.Error()
 	}
 	return ""
 }
@@ -237,7 +237,7 @@ func Recovered(reports []journal.Report) string {
 		what  string
 		names []string
 		most  int
-	}{{"its undo is finished", finished, 20}, {"the changes stay, and undo reverts them", kept, 20}, {"reverted", back, 20},
+	}{{"its undo is now complete", finished, 20}, {"changes kept, and undo reverts them", kept, 20}, {"reverted", back, 20},
 		{"left as they are", left, len(left)}} {
 		if len(part.names) > 0 {
 			parts = append(parts, part.what+": "+text.UpTo(part.most, part.names))

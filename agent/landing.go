@@ -46,7 +46,7 @@ func (c *calls) judgeLayer(ctx context.Context, r ran) judged {
 		return judged{ran: r}
 	}
 	if limit := r.confined.Limit(); limit != "" && r.call.Access.Kind == tool.KindRun {
-		r.lead("it was ended at a limit: " + limit)
+		r.lead("it was stopped at a limit: " + limit)
 	}
 	if r.decision.Place != permission.PlaceLayer {
 		c.nameDenials(&r)
@@ -69,7 +69,7 @@ func (c *calls) judgeLayer(ctx context.Context, r ran) judged {
 	}()
 	c.nameDenials(&j.ran)
 	if err != nil && within.Err() == nil {
-		c.loses(&j.ran, "git's part of them cannot be read: "+err.Error())
+		c.loses(&j.ran, "their git part cannot be read: "+err.Error())
 		return judged{ran: j.ran}
 	}
 	var over error
@@ -248,7 +248,7 @@ func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
 	if err != nil {
 		why := "nothing was applied: " + err.Error()
 		if errors.Is(err, journal.ErrConflict) {
-			why += "; repeat it on the files as they are now"
+			why += "; run it again on the current files"
 		}
 		c.warn(r, why)
 		r.Summary += ", nothing applied"
@@ -387,7 +387,7 @@ func diffOf(ctx context.Context, root string, changes confine.Changes, some []sa
 		b.WriteString(text)
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "the text of %s is left out: the diff would be too long\n", text.Counted(left, "more file", "more files"))
+		fmt.Fprintf(&b, "the diff leaves out %s: it would be too long\n", text.Counted(left, "more file", "more files"))
 	}
 	return b.String()
 }
@@ -402,7 +402,7 @@ func diffOfOne(name string, changes confine.Changes, c sandbox.Change) (string, 
 	var err error
 	if c.Before.Mode.IsRegular() && c.Before.Exists() {
 		if c.Before.Size > maxShown || c.Size > maxShown {
-			return fmt.Sprintf("%s: %s, before %d\n", name, bytesOf(c.Size), c.Before.Size), nil
+			return fmt.Sprintf("%s: %s, was %d\n", name, bytesOf(c.Size), c.Before.Size), nil
 		}
 		if before, err = os.ReadFile(c.Path); err != nil {
 			return "", err
@@ -483,7 +483,7 @@ func (r ran) unlessDone() string {
 	case limit != "":
 		return limit
 	case r.Stopped, r.Job != nil && r.Job.Result().Stop != shell.StopNone:
-		return "it was ended before it was done"
+		return "it was stopped before it finished"
 	}
 	return ""
 }

@@ -99,7 +99,7 @@ func TestALineWhoseTimeIsUpIsJudgedAtItsEnd(t *testing.T) {
 			if c.landed(t) > 0 != row.lands || len(cb.asked) != row.asks || c.discarded != 1 {
 				t.Errorf("landed %d, asked %+v, discarded %d", c.landed(t), cb.asked, c.discarded)
 			}
-			if !strings.Contains(got[0], "it goes on in the background as 1") || !strings.Contains(got[0],
+			if !strings.Contains(got[0], "it continues in the background as 1") || !strings.Contains(got[0],
 				"[its changes count once it has ended by itself; if it is ended before, they are discarded]") {
 				t.Error(got[0])
 			}
@@ -111,7 +111,7 @@ func TestALineWhoseTimeIsUpIsJudgedAtItsEnd(t *testing.T) {
 			for _, n := range cb.notices {
 				notices += "\n" + n.Text
 			}
-			if may := strings.Count(notices, "a question about its changes may follow"); may > 1 || (may == 1) != (row.start != permission.ModePlan) {
+			if may := strings.Count(notices, "artoo may ask about its changes"); may > 1 || (may == 1) != (row.start != permission.ModePlan) {
 				t.Errorf("the user is told %s", notices)
 			}
 			if landed := "background command 1 has ended: exit 0 in "; row.lands != strings.Contains(notices, ", applied: files: 1 modified") ||
@@ -181,12 +181,12 @@ func TestALineThatIsEndedIsDiscardedAndNamed(t *testing.T) {
 		why   string
 	}{
 		{"the model kills it", []fake.Step{fake.Call("c1", "bash", lateLine), fake.Call("c2", "shell", `{"action":"kill"}`)}, nil,
-			"it was ended before it was done"},
+			"it was stopped before it finished"},
 		{"its last limit", []fake.Step{fake.Call("c1", "bash", lateLine), fake.Call("c2", "shell", `{"action":"wait"}`)},
 			func(a *agent.Agent, _ *confinement) { a.Env().ShellTimeoutMax = 200 * time.Millisecond },
-			"it was ended before it was done"},
+			"it was stopped before it finished"},
 		{"the limit of its call", []fake.Step{fake.Call("c1", "bash", strings.TrimSuffix(lateLine, "}")+`,"timeout":0.05}`)}, nil,
-			"it was ended before it was done"},
+			"it was stopped before it finished"},
 		{"a limit of the sandbox", []fake.Step{fake.Call("c1", "bash", `{"command":"uniq a.txt"}`)},
 			func(a *agent.Agent, c *confinement) {
 				a.Env().ShellTimeout, c.limit = time.Minute, "its layer holds more than 8 GB"
@@ -291,7 +291,8 @@ func TestTheEndOfASessionNamesWhatItsLinesLose(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.landed(t) > 0 || c.discarded != 1 ||
-			!strings.Contains(said, "changes discarded: the session ended before they were judged (modified: a.txt)") {
+			!strings.Contains(said,
+				"changes discarded: the session ended before artoo could check them (modified: a.txt)") {
 			t.Errorf("ended %v: landed %d, discarded %d, the user is told %q", ended, c.landed(t), c.discarded, said)
 		}
 	}
@@ -307,7 +308,7 @@ func TestAHeadlessRunNamesWhatItsLinesLose(t *testing.T) {
 		landed int
 		why    string
 	}{
-		{false, permission.ModeAuto, 0, "the session ended before they were judged"},
+		{false, permission.ModeAuto, 0, "the session ended before artoo could check them"},
 		{true, permission.ModeAuto, 1, ""},
 		{true, permission.ModeAsk, 0, "no one can answer (headless run)"},
 	} {

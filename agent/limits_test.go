@@ -206,7 +206,7 @@ func TestTheLastStepSaysWhatIsDone(t *testing.T) {
 		t.Errorf("the model hears %q, %q, %q", said(requests[6]), said(requests[7]), said(requests[12]))
 	}
 	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionSteps ||
-		!strings.Contains(cb.asked[0].Reason, "12 steps are used") {
+		!strings.Contains(cb.asked[0].Reason, "turn has used 12 steps") {
 		t.Errorf("asked %+v", cb.asked)
 	}
 	reminders := 0

@@ -66,6 +66,8 @@ type subAgentCall struct {
 	name   string // "task 2 (review)"
 	kind   SubAgent
 	prompt string
+	// search has the small model answer, if it can.
+	search bool
 
 	mu       sync.Mutex
 	requests []RequestReport // The turn has not counted these yet.

@@ -86,7 +86,7 @@ func (m *madeGuarded) watch(over <-chan struct{}) {
 		}
 		began := time.Now()
 		if err := guarded(func() { m.move(false) }); err != nil {
-			m.session.notify("files that programs run automatically are not looked for: " + err.Error())
+			m.session.notify("artoo no longer checks for files that programs run automatically: " + err.Error())
 			return
 		}
 		timer.Reset(max(every, 10*time.Since(began)))
@@ -114,7 +114,7 @@ func (m *madeGuarded) move(end bool) {
 	}
 	if err != nil && m.failed == nil {
 		m.failed = err // The user is asked about the rest at the end.
-		m.session.notify("it is not known whether a command made files that programs run automatically: " + err.Error())
+		m.session.notify("artoo could not check whether a command made files that programs run automatically: " + err.Error())
 	}
 }
 

@@ -35,7 +35,7 @@ func (a *Agent) Memories() Memories { return Memories{a} }
 func (ms Memories) PlanInstruction(text string) (Memory, error) {
 	w := ms.a.session.opt.Workspace
 	if w == nil {
-		return Memory{}, errors.New("there is no project whose instructions could be added to")
+		return Memory{}, errors.New("there is no project here, so no AGENTS.md to add to")
 	}
 	path, err := w.nearestInstructions(ms.a.session.opt.Env.Files)
 	if err != nil {
@@ -46,13 +46,13 @@ func (ms Memories) PlanInstruction(text string) (Memory, error) {
 		return m, err
 	}
 	if !utf8.Valid(m.before) {
-		return m, fmt.Errorf("%s is no text in UTF-8", path)
+		return m, fmt.Errorf("%s is not text in UTF-8", path)
 	}
 	if m.after, err = withLine(m.before, text); err != nil {
 		return m, fmt.Errorf("%s %w", path, err)
 	}
 	if len(m.after) > instructions.Limit {
-		return m, fmt.Errorf("%s would have more than the %d KB that are read of instructions", path, instructions.Limit>>10)
+		return m, fmt.Errorf("%s would exceed the %d KB of instructions that artoo reads", path, instructions.Limit>>10)
 	}
 	name := path
 	if rel, err := filepath.Rel(w.Project.Root, path); err == nil && filepath.IsLocal(rel) {
@@ -67,7 +67,7 @@ func (w *Workspace) nearestInstructions(seen *files.Files) (string, error) {
 	base, places := w.Project.Root, w.instructionPlaces(seen)
 	if w.NoProject {
 		if base = w.ConfigDir; base == "" {
-			return "", errors.New("the project's instructions are not read, and there is no directory for the user's own")
+			return "", errors.New("the project's instructions are off, and there is no config directory for your own")
 		}
 	} else {
 		places.Config = ""
@@ -77,7 +77,7 @@ func (w *Workspace) nearestInstructions(seen *files.Files) (string, error) {
 	}
 	path := filepath.Join(base, "AGENTS.md")
 	if _, err := os.Lstat(path); err == nil {
-		return "", fmt.Errorf("%s leads elsewhere, or is no file", path)
+		return "", fmt.Errorf("%s is no file, or a link that artoo does not follow", path)
 	}
 	return path, nil
 }

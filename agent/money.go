@@ -176,7 +176,7 @@ func (m *money) reserve(ctx context.Context, requested int) (reply int, err erro
 				return 0, m.dayOver(full)
 			}
 			if m.spent.warns("waiting for the day") {
-				m.cb.notice(NoticeInfo, "the rest of today's money is held by requests of other runs; waiting for the rest")
+				m.cb.notice(NoticeInfo, "other runs have reserved the rest of today's money; waiting for them")
 			}
 			others, again = nil, time.After(dayLook)
 		}
@@ -258,7 +258,7 @@ func (m *money) affordable(requested int) (reply int, err error) {
 	if l.MaxTotalTokens > 0 {
 		left := l.MaxTotalTokens - tokens - m.lost.Total()
 		if left < prompt+leastPaid(requested) {
-			return 0, m.runOver(fmt.Sprintf("the next request needs about %s of the %d left",
+			return 0, m.runOver(fmt.Sprintf("the next request needs about %s, but only %d are left",
 				text.Count(prompt+leastPaid(requested), "token"), max(left, 0)), "a higher ARTOO_MAX_TOTAL_TOKENS")
 		}
 		reply = tightest(reply, left-prompt)
@@ -341,7 +341,7 @@ func (m *money) commitDay(p *pricing, reply int, day **ledger.Reservation) (int,
 		return reply, nil
 	}
 	if spent := (*day).Day; limit > 0 && spent >= capNear*limit && m.spent.warns("day") {
-		m.cb.notice(NoticeCap, text.Dollars(spent)+" of today's "+text.Dollars(limit)+" are spent, by all runs")
+		m.cb.notice(NoticeCap, "all runs have spent "+text.Dollars(spent)+" of today's "+text.Dollars(limit))
 	}
 	if limit <= 0 || p == nil || (*day).Granted >= most {
 		return reply, nil
@@ -411,7 +411,7 @@ func (m *money) price(capName string) (*pricing, error) {
 	}
 	if price == nil {
 		return nil, &Failure{Kind: KindUsage, What: capName,
-			Err: fmt.Errorf("the price of %s is not known, so it cannot be capped", model.Defaults.Model),
+			Err: fmt.Errorf("the price of %s is unknown, so its cost cannot be capped", model.Defaults.Model),
 			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml",
 				model.Name, model.Defaults.Model)}
 	}
@@ -443,12 +443,12 @@ func (m *money) warnNear() {
 	m.spent.mu.Lock()
 	tokens, cost := m.spent.usage.Total(), m.spent.cost
 	m.spent.mu.Unlock()
-	warn("cost", cost, l.MaxCost, text.Dollars(cost)+" of the run's "+text.Dollars(l.MaxCost)+" are spent")
+	warn("cost", cost, l.MaxCost, text.Dollars(cost)+" of the run's "+text.Dollars(l.MaxCost)+" is spent")
 	warn("tokens", float64(tokens), float64(l.MaxTotalTokens),
 		fmt.Sprintf("%d of the run's %d tokens are used", tokens, l.MaxTotalTokens))
 	if elapsed := m.clock.elapsed(); l.MaxTime >= leastTime {
 		warn("time", elapsed.Seconds(), l.MaxTime.Seconds(),
-			fmt.Sprintf("%s of the run's %s are over", elapsed.Round(time.Second), l.MaxTime))
+			fmt.Sprintf("%s of the run's %s has passed", elapsed.Round(time.Second), l.MaxTime))
 	}
 }
 

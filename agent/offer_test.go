@@ -59,7 +59,7 @@ func TestAToolForFilesIsOfferedWhereTheyAre(t *testing.T) {
 			t.Errorf("%s: what there is: %s", name, last)
 		}
 		told := slices.ContainsFunc(cb.notices, func(n agent.Notice) bool {
-			return strings.Contains(n.Text, "notebook_edit is offered from now on")
+			return strings.Contains(n.Text, "notebook_edit is available from now on")
 		})
 		if !slices.Equal(got, c.want) || told != (c.late && !c.before) {
 			t.Errorf("%s: offered %v, want %v; told %v", name, got, c.want, told)

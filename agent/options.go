@@ -38,10 +38,13 @@ type Options struct {
 	Model Model
 	// Fallbacks answer for the rest of a turn, in this order, in place of a model that fails for now.
 	Fallbacks []Fallback
-	Tools     []tool.Tool        // The model may call these, see OwnTools.
-	Env       *tool.Env          // The tools work with it, and the Workspace's files are opened in it. nil is a new one.
-	Policy    *permission.Policy // decides over calls; nil asks about all that changes something
-	Limits    Limits
+	// Small answers for summaries, searches of sub-agents and the first pass of a review, as far as it can; its zero
+	// value is none.
+	Small  Fallback
+	Tools  []tool.Tool        // The model may call these, see OwnTools.
+	Env    *tool.Env          // The tools work with it, and the Workspace's files are opened in it. nil is a new one.
+	Policy *permission.Policy // decides over calls; nil asks about all that changes something
+	Limits Limits
 	// Ledger counts the spending of all runs of the user; nil counts this run only, without Limits.DailyCost.
 	Ledger *ledger.Ledger
 	// Sandbox confines commands, as far as Policy.Confinement allows it. nil confines none.
@@ -141,6 +144,9 @@ type Model struct {
 	// Wait waits until no run of a provider with tools of its own works in the project any
 	// more, on any goroutine. Where it is set the journal spans each request; nil is all others.
 	Wait func()
+
+	// small says that it is Options.Small.
+	small bool
 }
 
 // Sessions sets where sessions are kept.
@@ -282,7 +288,7 @@ type Until struct {
 // EffectCaps bound the changes of a run, from its start on. The zero value bounds nothing.
 type EffectCaps struct {
 	MaxFiles int // paths that differ from their state at the start: a renamed file is two; 0 is no cap
-	MaxLines int // lines added and removed; a binary file has one per 80 bytes; 0 is no cap
+	MaxLines int // lines added and removed; a binary file counts one per 80 bytes; 0 is no cap
 	// Only are lists of patterns, as rules for files have them. A path has to match one of each list.
 	Only     [][]string
 	NoDelete bool // Nothing that was there at the start is removed, renamed or emptied.

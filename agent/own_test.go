@@ -75,7 +75,7 @@ func TestTheToolThatEndsPlanModeIsOfferedOnceItIsOn(t *testing.T) {
 		all = append(all, strings.Join(offered(req), " "))
 	}
 	wantLines(t, all, "look", "look exit_plan_mode", "look exit_plan_mode")
-	if n := len(cb.notices); n != 1 || !strings.Contains(cb.notices[0].Text, "exit_plan_mode is offered from now on") {
+	if n := len(cb.notices); n != 1 || !strings.Contains(cb.notices[0].Text, "exit_plan_mode is available") {
 		t.Errorf("told %+v", cb.notices)
 	}
 }
@@ -149,7 +149,7 @@ func TestThePlanOfALongTaskIsShownAsItChanges(t *testing.T) {
 	var objects []string
 	mustSend(t, a, &callsHeard{each: func(c agent.Call) { objects = append(objects, c.Access.Object) }}, "go")
 	wantLines(t, objects[:2], "1 of 2 done\ndone: read\ndoing: write", "2 of 3 done\ndone: write\nto do: test")
-	if h := history(a)[6]; !strings.Contains(h, `"perhaps" is no status: pending, in_progress, done or dropped`) {
+	if h := history(a)[6]; !strings.Contains(h, `"perhaps" is not a status: pending, in_progress, done or dropped`) {
 		t.Error(h)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // OwnTools are the tools that the agent itself runs, in the model's order; task offers agents by name.
 func OwnTools(agents []SubAgent) []tool.Tool {
-	return []tool.Tool{taskTool(agents), todoTool(), askUserTool(), enterPlanTool(), exitPlanTool(), skillTool(nil), rememberTool()}
+	return []tool.Tool{taskTool(agents, false), todoTool(), askUserTool(), enterPlanTool(), exitPlanTool(), skillTool(nil), rememberTool()}
 }
 
 // announce gives a call of one of OwnTools what its line says of it.
@@ -47,7 +47,7 @@ func (t *turn) runOwn(ctx context.Context, d decided) (made produced, err error)
 	case ExitPlan:
 		return t.runExitPlan(ctx, d)
 	default:
-		err = fmt.Errorf("no one runs the tool %s here", d.tool.Name)
+		err = fmt.Errorf("the tool %s is not available here", d.tool.Name)
 	}
 	return made, err
 }
@@ -140,7 +140,7 @@ func (a *Agent) BeforePlan() permission.Mode {
 // runEnterPlan sets plan mode. It only restricts, so there is no question.
 func (t *turn) runEnterPlan() (tool.Result, error) {
 	if t.session.opt.Policy.Mode == permission.ModePlan {
-		return tool.Result{Text: "Plan mode is on already.", Summary: "on already"}, nil
+		return tool.Result{Text: "Plan mode is on already.", Summary: "already on"}, nil
 	}
 	if err := t.agent.SetMode(permission.ModePlan); err != nil {
 		return tool.Result{}, err
@@ -185,7 +185,7 @@ func (t *turn) runExitPlan(ctx context.Context, d decided) (made produced, err e
 			mode = permission.ModeEdits
 		}
 		if err := t.agent.SetMode(mode); err != nil {
-			return made, fmt.Errorf("approved, but the mode stays: %w", err)
+			return made, fmt.Errorf("approved, but the mode is unchanged: %w", err)
 		}
 		if answer.Verdict == YesFresh {
 			made.stop = errFresh
@@ -217,7 +217,7 @@ func (t *turn) runTodo(d decided) (made produced, err error) {
 		return made, err
 	}
 	t.session.todo, made.todo = in.Items, in.Items
-	made.Text, made.Summary = "The plan is kept and shown: "+todoSummary(in.Items)+".", "kept"
+	made.Text, made.Summary = "The plan is kept and shown: "+todoSummary(in.Items)+".", "updated"
 	return made, nil
 }
 
@@ -228,7 +228,7 @@ func todoTool() tool.Tool {
 		func(_ context.Context, _ *tool.Env, in todoInput) (tool.Access, error) {
 			for _, item := range in.Items {
 				if todoWords[item.Status] == "" {
-					return tool.Access{}, fmt.Errorf("todo: %q is no status: pending, in_progress, done or dropped", item.Status)
+					return tool.Access{}, fmt.Errorf("todo: %q is not a status: pending, in_progress, done or dropped", item.Status)
 				}
 				if strings.TrimSpace(item.Text) == "" {
 					return tool.Access{}, errors.New("todo: an item has no text")

@@ -87,7 +87,7 @@ func (c *calls) brokenInput(id, raw string) string {
 func (c *calls) planInput(ctx context.Context, p planned) (planned, *settled) {
 	env := c.session.opt.Env
 	if mark := marked(string(p.call.Input)); mark != "" && !(p.tool.Marks && env != nil && env.Secrets != nil) {
-		return p, p.failed("a mark in place of a key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, "+
+		return p, p.failed("it contains a masked key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, "+
 			"and would be taken as it stands. Leave that part of the text alone, name the variable or the file that holds "+
 			"the key, or ask the user.", mark))
 	}

@@ -135,7 +135,7 @@ func plantedPlaces() []planted {
 		{"a background command's place", permission.ModeAuto, fake.ToolCall("c1", "bash", `{"command":"sleep 600","background":true}`),
 			func(_ *testing.T, _ *agent.Options, c *confinement, _ *trap) { c.crash = "start" }, ""},
 		{"the end of a background command", permission.ModeAuto, fake.ToolCall("c1", "bash", lateLine),
-			func(_ *testing.T, o *agent.Options, c *confinement, _ *trap) { c.crash = "list" }, "it goes on"},
+			func(_ *testing.T, o *agent.Options, c *confinement, _ *trap) { c.crash = "list" }, "it continues"},
 		{"a sub-agent's model", permission.ModeEdits, fake.ToolCall("c1", "task", `{"prompt":"work","agent":"special"}`),
 			func(_ *testing.T, o *agent.Options, _ *confinement, _ *trap) {
 				model := o.Model

@@ -148,7 +148,7 @@ func (p *projectParts) makeEnv() {
 	}
 	host := &confine.Host{Warn: p.warn}
 	p.opt.Env.Start = host.Start
-	p.onClose("background processes did not end well", host.Close)
+	p.onClose("background processes could not be stopped", host.Close)
 }
 
 func (p *projectParts) makePolicy() {
@@ -216,9 +216,9 @@ func (p *projectParts) makeConfiner() *confine.Confiner {
 	// The first command finds less to do. An error or a crash here recurs there.
 	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()
 	p.opt.Sandbox, p.reached = confiner, confiner.Places
-	p.onClose("the sandbox did not end well", confiner.Close)
+	p.onClose("the sandbox did not shut down", confiner.Close)
 	if p.opt.Proxy != nil {
-		p.onClose("the proxy did not end well", p.opt.Proxy.Close)
+		p.onClose("the proxy did not shut down", p.opt.Proxy.Close)
 	}
 	return confiner
 }
@@ -244,7 +244,7 @@ func (p *projectParts) makeTools(confiner *confine.Confiner) {
 				return shell.StartHere(cmd)
 			}
 			return nil, errors.New("is not started: it runs the project's own files, and nothing confines it here; " +
-				"artoo trust lets it")
+				"artoo trust allows it")
 		}})
 	p.opt.Env.LSP = servers
 	p.closers = append(p.closers, func() error { servers.Close(); return nil })

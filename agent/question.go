@@ -64,7 +64,7 @@ func (q Question) Detail() string {
 	}
 	add("in the sandbox it reaches these hosts, and can send them what it reads: ", strings.Join(q.Hosts, ", "))
 	if q.Network {
-		lines = append(lines, "the sandbox here does not hold the network")
+		lines = append(lines, "the sandbox here does not restrict the network")
 	}
 	add("the project's own programs: ", strings.Join(q.Own, ", "))
 	if q.Call.Access.Server != "" {
@@ -217,7 +217,7 @@ func (q Question) Read(e AnswerEvent) (Answer, error) {
 		a.Verdict = No
 	}
 	if e.Answer == "" || !slices.Contains(q.Verdicts(), a.Verdict) {
-		return Answer{}, fmt.Errorf("%q is no answer to a question of the kind %s: %s", e.Answer, q.Kind,
+		return Answer{}, fmt.Errorf("%q is not an answer to a question of the kind %s: %s", e.Answer, q.Kind,
 			strings.Join(q.Event().Answers, ", "))
 	}
 	lasting := a.Verdict == YesForSession || a.Verdict == YesForever

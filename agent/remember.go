@@ -50,7 +50,7 @@ func (ms Memories) Plan(line string) (Memory, error) {
 	}
 	m := Memory{Path: path, private: true, before: []byte(before)}
 	if !utf8.ValidString(before) {
-		return m, fmt.Errorf("%s is no text in UTF-8", path)
+		return m, fmt.Errorf("%s is not text in UTF-8", path)
 	}
 	if m.after, err = withLine(m.before, line); err != nil {
 		return m, fmt.Errorf("%s %w", path, err)

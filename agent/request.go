@@ -120,7 +120,7 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (reply 
 		}
 	}
 	return provider.Done{}, r.broken(in, &provider.Error{Kind: provider.KindProvider, Provider: r.session.model.Name,
-		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF})
+		Message: "the reply ended early", Err: io.ErrUnexpectedEOF})
 }
 
 // piece passes on a piece of a reply. Text that was still buffered when ctx ended is neither
@@ -354,7 +354,7 @@ func (r *requests) accountFailure(in *incoming, err error) {
 
 func (r *requests) recordUsage(in *incoming, id string, tries int, parts ...provider.Usage) error {
 	report := RequestReport{ID: id, Model: in.model, Millis: time.Since(in.began).Milliseconds(), Tries: tries}
-	report.Quota, report.CostUSD = in.quota, new(float64)
+	report.Quota, report.CostUSD, report.Small = in.quota, new(float64), r.session.model.small
 	for _, usage := range parts {
 		if usage.Total() == 0 && usage.CostUSD == nil {
 			continue
@@ -589,13 +589,13 @@ func (r *requests) emptyAndLong(end ending) bool {
 }
 
 func (r *requests) trimEmpty(ending) error {
-	r.cb.notice(NoticeInfo, "the model answered with nothing, perhaps because too much was sent; asking once more with less")
+	r.cb.notice(NoticeInfo, "the reply was empty, perhaps because the request was too long; trying once more with less")
 	return r.trimHard(nil, true)
 }
 
 func (r *requests) stillEmptyAndLong(ending) error {
 	return &Failure{Kind: KindContext, Hint: conversation.HintFull,
-		Err: errors.New("the model answers with nothing, as servers do when the request is too long for them")}
+		Err: errors.New("the replies are empty, as from servers when a request is too long")}
 }
 
 // stopsEmpty reports whether a second empty reply shows a full window: then no third try is made.
@@ -605,14 +605,14 @@ func (r *requests) stopsEmpty(e provider.Retry) bool {
 
 // nudgeEmpty: a request that is sent unchanged tends to get the same nothing.
 func (r *requests) nudgeEmpty(ending) error {
-	r.cb.notice(NoticeInfo, "the model answered with nothing; asking once more")
+	r.cb.notice(NoticeInfo, "the reply was empty; trying once more")
 	r.attempt.nudge = "Your last reply was empty. Go on with the task, or answer."
 	return nil
 }
 
 func (r *requests) stillEmpty(ending) error {
-	return &Failure{Kind: KindProvider, Err: errors.New("the model answered with nothing, twice"),
-		Hint: "put the question in other words, or choose another model with --model"}
+	return &Failure{Kind: KindProvider, Err: errors.New("the reply was empty twice"),
+		Hint: "rephrase the question, or choose another model with --model"}
 }
 
 func (r *requests) pausedByServer(end ending) bool {
@@ -664,7 +664,7 @@ func (r *requests) raiseLimit(ending) error {
 	r.attempt.maxTokens = r.longest()
 	r.cb.OnNotice(Notice{
 		Kind: NoticeTruncated,
-		Text: "the reply was cut at " + text.Count(r.limit, "token") + " before it was whole; asking again with room for " +
+		Text: "the reply was cut at " + text.Count(r.limit, "token") + "; trying again with room for " +
 			text.Count(r.attempt.maxTokens, "token"),
 		Retry: &provider.Retry{Try: 2, Tries: 2, Discard: true},
 	})
@@ -681,7 +681,7 @@ func (r *requests) askRest(end ending) error {
 	ask, notice := askRest, "the reply was cut at its limit; asking for the rest"
 	switch {
 	case end.truncatedCall():
-		ask, notice = askCall, "the reply was cut in the middle of a tool call; asking for less at once"
+		ask, notice = askCall, "the reply was cut in the middle of a tool call; asking for smaller steps"
 	case r.attempt.made[byTruncation] > 1:
 		ask, notice = askLess, "the reply was cut again; asking for the rest in fewer words"
 	}
@@ -705,7 +705,7 @@ func (r *requests) windowFull(reply provider.Done) bool {
 // stillTruncated is the failure of a reply that is cut after all. A higher limit may not help it.
 func (r *requests) stillTruncated(end ending) error {
 	if r.windowFull(end.reply) {
-		return &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"),
+		return &Failure{Kind: KindContext, Err: errors.New("the model's window is full, so the reply was cut"),
 			Hint: conversation.HintFull}
 	}
 	at, hint := "its limit", "a higher ARTOO_MAX_TOKENS, or a smaller task"
@@ -713,7 +713,7 @@ func (r *requests) stillTruncated(end ending) error {
 		at = text.Count(r.limit, "token")
 	}
 	if most := r.window() / replyShare; r.limit > 0 && most > 0 && r.limit >= most {
-		hint = "a smaller task, or a model with a larger window: a reply has a quarter of it"
+		hint = "a smaller task, or a model with a larger window (a reply gets a quarter of it)"
 	}
 	return &Failure{Kind: KindCap, Err: errors.New("the reply is still cut at " + at), Hint: hint}
 }
@@ -808,7 +808,7 @@ func (r *requests) toolsRefused(end ending) bool {
 func (r *requests) withoutFunctions(end ending) error {
 	r.session.setServerTools(builtin.TwoTools(r.session.opt.Env.MCP))
 	r.session.conv.SetOverhead(r.session.system, r.session.specs)
-	r.cb.notice(NoticeWarning, fmt.Sprintf("%v: asking again without the tools of MCP servers as functions; mcp_call calls them", end.err))
+	r.cb.notice(NoticeWarning, fmt.Sprintf("%v: trying again with MCP tools behind mcp_call, not as functions", end.err))
 	return nil
 }
 

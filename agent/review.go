@@ -83,8 +83,8 @@ func (a *Agent) Change(ctx context.Context, scope changes.Scope) (*changes.Set, 
 func (a *Agent) ReviewChange(ctx context.Context, set *changes.Set, cb Callbacks) (*Review, error) {
 	if a.session.model.Wait != nil {
 		return &Review{Response: &Response{}}, &Failure{Kind: KindUsage, What: "review",
-			Err:  fmt.Errorf("%s runs tools of its own, and a review has to know that nothing is changed", a.session.model.Name),
-			Hint: "a model that is asked directly; artoo models lists them"}
+			Err:  fmt.Errorf("%s runs its own tools, so artoo cannot keep the review from changing files", a.session.model.Name),
+			Hint: "a model that artoo calls itself; artoo models lists them"}
 	}
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
@@ -125,11 +125,29 @@ func (r *reviewer) run(ctx context.Context) error {
 	if r.plain {
 		r.turn.cb.notice(NoticeInfo, "the project's instructions are part of the change: the review does not follow them")
 	}
+	small, requests := r.turn.requests.aloneSmall(ctx), r.turn.requests
+	if s := r.turn.session; small != nil {
+		requests.cb.notice(NoticeInfo, fmt.Sprintf("%s reads first; %s checks what it reports", s.opt.Small.Name, s.model))
+	}
 	for i, p := range parts {
 		if len(parts) > 1 {
 			r.turn.cb.notice(NoticeInfo, fmt.Sprintf("reviewing part %d of %d: %s", i+1, len(parts), text.UpTo(3, p.files)))
 		}
-		if err := r.look(ctx, p, i+1, len(parts)); err != nil {
+		if small != nil {
+			before := slices.Clone(r.review.Findings)
+			err := r.look(ctx, p, i+1, len(parts), small)
+			switch {
+			case err == nil && len(r.review.Findings) == len(before):
+				continue
+			case err != nil && requests.hopeless(ctx, err):
+				return err
+			case err != nil:
+				requests.smallFailed(err)
+				small = nil
+			}
+			r.review.Findings = before
+		}
+		if err := r.look(ctx, p, i+1, len(parts), nil); err != nil {
 			return err
 		}
 	}
@@ -207,14 +225,12 @@ func (r *reviewer) resolve(path string) (denied string, err error) {
 	if files == nil {
 		return "", nil
 	}
-	place, err := files.Resolve(filepath.Join(r.root(), filepath.FromSlash(path)), false)
+	place, err := files.Resolve(filepath.Join(r.set.Root, filepath.FromSlash(path)), false)
 	if err == nil && (place.Denied || place.Outside) {
 		denied = place.Why
 	}
 	return denied, err
 }
-
-func (r *reviewer) root() string { return r.set.Root }
 
 // hunkTexts are the lines of a hunk, those of the new side with their numbers, in pieces. A secret may
 // stand in several lines, so that they are masked together, before they have numbers.
@@ -287,14 +303,15 @@ var reviewTools = []string{"read", "ls", "glob", "grep", "map"}
 const reportMissing = "You did not call report_findings. Call it now with all that you found in the change; " +
 	"an empty list says that there is nothing to report."
 
-// look has a sub-agent look at a part.
-func (r *reviewer) look(ctx context.Context, p reviewPart, n, of int) (err error) {
+// look has a sub-agent look at a part, by a model; nil is the session's.
+func (r *reviewer) look(ctx context.Context, p reviewPart, n, of int, model func() (Model, error)) (err error) {
 	name := "review"
 	if of > 1 {
 		name = fmt.Sprintf("review %d", n)
 	}
 	w := &subAgentCall{turn: r.turn, name: name}
-	sub, err := r.turn.subAgent(name, SubAgent{Prompt: reviewPrompt, Tools: reviewTools, own: []tool.Tool{r.tool()}, ReadOnly: true, plain: r.plain})
+	sub, err := r.turn.subAgent(name, SubAgent{Prompt: reviewPrompt, Tools: reviewTools, own: []tool.Tool{r.tool()},
+		ReadOnly: true, plain: r.plain, Model: model})
 	if err != nil {
 		return err
 	}
@@ -304,7 +321,8 @@ func (r *reviewer) look(ctx context.Context, p reviewPart, n, of int) (err error
 		response, err := guard(func() (*Response, error) { return sub.SendMessage(ctx, message, reviewCall{w}) })
 		if response != nil { // it did not crash
 			r.turn.requests.steps.Add(int64(response.Steps))
-			r.turn.response.Model = response.Model
+			all := r.turn.response
+			all.Provider, all.Model = response.Provider, response.Model
 		}
 		if err != nil {
 			return err
@@ -425,12 +443,12 @@ func (r *reviewer) finding(ctx context.Context, in reportedFinding) (f *Finding,
 // was renamed. changed is its part of the change, nil for a file that did not change; "" is no file.
 func (r *reviewer) find(name string) (path string, changed *changes.File) {
 	var tried []string
-	for _, from := range []string{r.turn.session.opt.Env.Dir, r.root()} {
+	for _, from := range []string{r.turn.session.opt.Env.Dir, r.set.Root} {
 		abs := filepath.FromSlash(name)
 		if !filepath.IsAbs(abs) {
 			abs = filepath.Join(from, abs)
 		}
-		if rel, in := names.Relative(r.root(), abs); in && rel != "." {
+		if rel, in := names.Relative(r.set.Root, abs); in && rel != "." {
 			tried = append(tried, filepath.ToSlash(rel))
 		}
 	}
@@ -441,14 +459,7 @@ func (r *reviewer) find(name string) (path string, changed *changes.File) {
 			}
 		}
 	}
-	return firstOf(tried), nil
-}
-
-func firstOf(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0]
+	return append(tried, "")[0], nil
 }
 
 // nearest is the changed line next to one, as far as a file has so many lines; the first or the last line of
@@ -515,15 +526,4 @@ func (r *reviewer) note() string {
 // In is a finding in a line, with its file under a name.
 func (f Finding) In(name string) string {
 	return fmt.Sprintf("%s:%d: %s: %s", name, f.Line, f.Severity, f.Text)
-}
-
-// reviewCall shows the calls of a review's sub-agent. It asks no one.
-type reviewCall struct{ *subAgentCall }
-
-func (c reviewCall) OnThinking() { c.turn.cb.OnThinking() }
-
-func (c reviewCall) OnThinkingDone() { c.turn.cb.OnThinkingDone() }
-
-func (c reviewCall) Ask(context.Context, Question) (Answer, error) {
-	return Answer{Verdict: No, Reason: "a review reads only files that need no approval"}, nil
 }

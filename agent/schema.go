@@ -40,7 +40,7 @@ func NewSchema(raw []byte) (*Schema, error) {
 		return nil, fmt.Errorf("not a JSON Schema: %w", text.Misread(err))
 	}
 	if parsed.Schema != "" && strings.TrimSuffix(parsed.Schema, "#") != schemaDraft {
-		return nil, fmt.Errorf("$schema is %s, and artoo checks by %s", text.Clip(parsed.Schema, 80), schemaDraft)
+		return nil, fmt.Errorf("$schema is %s, and artoo supports only %s", text.Clip(parsed.Schema, 80), schemaDraft)
 	}
 	w := schemaWalk{root: root}
 	if err := w.part(root, true); err != nil {
@@ -67,7 +67,7 @@ func (s *Schema) Read(answer string) (json.RawMessage, error) {
 	raw := []byte(answer)
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
-		return nil, fmt.Errorf("the answer is not JSON alone: %w", err)
+		return nil, fmt.Errorf("the answer is not pure JSON: %w", err)
 	}
 	if key, twice := provider.DuplicateKey(raw); twice {
 		return nil, fmt.Errorf("an object has the key %q twice", key)
@@ -99,7 +99,7 @@ type schemaWalk struct {
 func (w *schemaWalk) part(v any, root bool) error {
 	fields, _ := v.(map[string]any)
 	if id, is := fields["$id"].(string); is && !root {
-		return fmt.Errorf("$id %q: a schema within it has a name of its own", text.Clip(id, 80))
+		return fmt.Errorf("$id %q: only the root schema may have an $id", text.Clip(id, 80))
 	}
 	if ref, is := fields["$dynamicRef"].(string); is {
 		return fmt.Errorf("$dynamicRef %q: only $ref is followed", text.Clip(ref, 80))
@@ -244,13 +244,13 @@ func (t *turn) misfit(reply provider.Done) (again bool, err error) {
 		return false, nil
 	}
 	if t.corrected {
-		return false, &Failure{Kind: KindSchema, What: "answer", Err: fmt.Errorf("it does not fit the schema, and did not when asked again: %s", firstLine(wrong.Error())),
+		return false, &Failure{Kind: KindSchema, What: "answer", Err: fmt.Errorf("it does not fit the schema, even on the second try: %s", firstLine(wrong.Error())),
 			Hint: "another model with --model, or a simpler schema"}
 	}
 	t.corrected = true
 	t.requests.answer.Reset()
 	t.requests.attempt.last = !t.session.holds(false) && t.session.holds(true)
-	t.cb.notice(NoticeStep, "the answer does not fit the schema ("+firstLine(wrong.Error())+"); the model is asked again")
+	t.cb.notice(NoticeStep, "the answer does not fit the schema ("+firstLine(wrong.Error())+"); asking again")
 	ask := "Your answer does not fit the schema: " + wrong.Error() + "\n\nAnswer again, with JSON alone that fits."
 	if !t.requests.schemaAsked {
 		ask += " The schema:\n" + string(schema.text)

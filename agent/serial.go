@@ -174,7 +174,7 @@ func (s *session) startClock(ctx context.Context) (context.Context, *runClock) {
 }
 
 func (c *runClock) failure() error {
-	return capFailure(fmt.Sprintf("the run's %s are over", c.session.opt.Limits.MaxTime),
+	return capFailure(fmt.Sprintf("the run's time limit of %s has passed", c.session.opt.Limits.MaxTime),
 		c.session.goOn("", "a higher --max-time"))
 }
 

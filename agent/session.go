@@ -197,7 +197,7 @@ func (s *session) lookForKinds() {
 }
 
 func offeredNow(name string) string {
-	return name + " is offered from now on: the provider reads the next request in full"
+	return name + " is available from now on; the next request is not cached"
 }
 
 func (s *session) notify(text string) {

@@ -199,7 +199,7 @@ func (c *crashStory) holds(t *testing.T, id string, did, told []string) {
 	whole, err := c.store().Read(id)
 	must(t, err)
 	for _, n := range whole.Notices() {
-		if strings.Contains(n, "cannot be read") || strings.Contains(n, "broke off and is left out") {
+		if strings.Contains(n, "cannot be read") || strings.Contains(n, "was cut off and is left out") {
 			t.Errorf("told again: %s", n)
 		}
 	}

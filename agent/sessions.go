@@ -40,7 +40,7 @@ func (a *Agent) Rename(name string) error {
 	s := a.session.conv.Session()
 	switch {
 	case s == nil:
-		return errors.New("no session is kept, so it cannot be found by a name")
+		return errors.New("this session is not kept, so it cannot be named")
 	case a.session.conv.MessageCount() == 0:
 		return errors.New("nothing was said yet, so there is nothing to name")
 	}
@@ -65,7 +65,7 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 	}
 	// The present session is in use, by this very artoo: Open gave a copy of it.
 	if now := a.session.conv.Session(); now != nil && source(s) == now.ID() {
-		return nil, errors.Join(errors.New("it is the session you are in; /fork goes on in a copy"), s.Close())
+		return nil, errors.Join(errors.New("it is the session you are in; /fork continues in a copy"), s.Close())
 	}
 	policy := a.session.opt.Policy
 	mode := policy.Mode
@@ -97,7 +97,7 @@ func (a *Agent) Fork(back int) (old, now string, err error) {
 	s := a.session.conv.Session()
 	switch {
 	case s == nil:
-		return "", "", errors.New("no session is kept, so there is nothing to copy")
+		return "", "", errors.New("this session is not kept, so it cannot be copied")
 	case a.session.conv.MessageCount() == 0:
 		return "", "", errors.New("nothing was said yet, so there is nothing to copy")
 	}
@@ -430,10 +430,10 @@ func (a *Agent) Uncompact() (string, error) {
 	if err != nil || !ok {
 		return "", err
 	}
-	text := fmt.Sprintf("the last compaction is taken back: %s sent again, about %s tokens now instead of %s",
+	text := fmt.Sprintf("the last compaction is undone: %s sent again, about %s tokens now instead of %s",
 		text.Counted(did.Messages, "message is", "messages are"), conversation.Tokens(did.After), conversation.Tokens(did.Before))
 	if a.session.conv.OverBudget() {
-		text += fmt.Sprintf(", more than the budget of %s: with the next message the oldest makes room again",
+		text += fmt.Sprintf(", more than the budget of %s; your next message trims the oldest again",
 			conversation.Tokens(a.session.conv.Budget()))
 	}
 	return text, a.session.conv.Sync()

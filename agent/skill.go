@@ -198,7 +198,7 @@ func (t *turn) runSkill(d decided) (tool.Result, error) {
 	case err != nil:
 		return tool.Result{}, fmt.Errorf("skill: %w", err)
 	case had:
-		return tool.Result{Text: "The skill " + s.skills[at].Name + " is loaded already: its text stands above.", Summary: "loaded already"}, nil
+		return tool.Result{Text: "The skill " + s.skills[at].Name + " is loaded already: its text stands above.", Summary: "already loaded"}, nil
 	}
 	return tool.Result{Text: loaded, Summary: text.Count(strings.Count(loaded, "\n"), "line"), Paged: true}, nil
 }

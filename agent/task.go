@@ -13,77 +13,12 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
-	"artoo/tool/skill"
 	"artoo/tool/text"
 )
 
 // subAgentPrompt ends the system prompt of every sub-agent.
 const subAgentPrompt = "You are a sub-agent: another agent gave you the task in the first message. You do not see its " +
 	"conversation, and no one answers you. It gets only your last reply: say there what it must know."
-
-type taskInput struct {
-	Description string `json:"description,omitempty" jsonschema:"in a few words, for the user"`
-	Prompt      string `json:"prompt" jsonschema:"all that it must know: it sees nothing else"`
-	Agent       string `json:"agent,omitempty"`
-}
-
-// agentBytes is how much of a request the names and descriptions of agents may take.
-const agentBytes = 700
-
-func taskTool(agents []SubAgent) tool.Tool {
-	text := "Give a self-contained task to a sub-agent with these tools and a context of its own; it returns a report. " +
-		"For broad searches and independent parts: several calls in one reply run side by side."
-	if len(agents) > 0 {
-		var items []skill.Item
-		for _, s := range agents {
-			items = append(items, skill.Item{Name: s.Name, Description: strings.Join(strings.Fields(s.Description), " ")})
-		}
-		text += " agent is one of:\n" + skill.Catalogue(items, agentBytes, "another name lists them")
-	}
-	def := tool.Def{Name: "task", Kind: tool.KindNone, Description: text}
-	noModel := "leave out model: a sub-agent has the one of this conversation"
-	if len(agents) > 0 {
-		noModel += ", or its own where agent names one that has"
-	} else { // Models that know the tool of another program may still name a usual agent.
-		def.Unoffered = []string{"agent"}
-	}
-	def.Elsewhere = map[string]string{"model": noModel}
-	return tool.New(def,
-		func(_ context.Context, _ *tool.Env, in taskInput) (tool.Access, error) {
-			if strings.TrimSpace(in.Prompt) == "" {
-				return tool.Access{}, errors.New("task: prompt is empty: say what is to be done")
-			}
-			if _, err := subAgentNamed(agents, in.Agent); err != nil {
-				return tool.Access{}, err
-			}
-			about := firstLine(cmp.Or(in.Description, in.Prompt))
-			return tool.Access{Kind: tool.KindNone, Verb: "task", Object: about}, nil
-		}, nil)
-}
-
-// usualAgents are the names in other programs of a sub-agent without a kind.
-var usualAgents = []string{"", "general-purpose", "general", "default", "explore", "plan", "worker", "explorer",
-	"code", "architect", "ask", "debug", "orchestrator"}
-
-// subAgentNamed finds a sub-agent. The error lists those there are.
-func subAgentNamed(agents []SubAgent, name string) (SubAgent, error) {
-	for _, s := range agents {
-		if strings.EqualFold(s.Name, name) {
-			return s, nil
-		}
-	}
-	if slices.Contains(usualAgents, strings.ToLower(name)) {
-		return SubAgent{}, nil
-	}
-	var names []string
-	for _, s := range agents {
-		names = append(names, s.Name)
-	}
-	if names == nil {
-		return SubAgent{}, fmt.Errorf("task: there is no agent %q, nor any other by name: leave agent out", name)
-	}
-	return SubAgent{}, fmt.Errorf("task: there is no agent %q; there are: %s", name, strings.Join(names, ", "))
-}
 
 // HasSubAgent reports whether task has a sub-agent for a name.
 func (a *Agent) HasSubAgent(name string) bool {
@@ -100,17 +35,23 @@ func (t *turn) number(d decided) string {
 	if kind.Name != "" {
 		label += " (" + kind.Name + ")"
 	}
-	t.subAgents[d.call.ID] = &subAgentCall{turn: t, call: d.call, name: "task " + label, kind: kind, prompt: in.Prompt}
+	t.subAgents[d.call.ID] = &subAgentCall{turn: t, call: d.call, name: "task " + label, kind: kind, prompt: in.Prompt,
+		search: in.Kind == "search" && kind.Model == nil}
 	return label + ": " + d.call.Access.Object
 }
 
 func (t *turn) runTask(ctx context.Context, d decided) (tool.Result, error) {
 	w := t.subAgents[d.call.ID]
 	free := t.session.alone(ctx) // Another agent may just have got a permanent rule.
-	sub, err := guard(func() (*Agent, error) { return t.subAgent(w.name, w.kind) })
+	sub, err := guard(func() (*Agent, error) {
+		if w.search {
+			w.kind.Model = t.requests.smallModel(ctx)
+		}
+		return t.subAgent(w.name, w.kind)
+	})
 	free()
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("%s could not begin: %w", w.name, err)
+		return tool.Result{}, fmt.Errorf("%s could not start: %w", w.name, err)
 	}
 	ended := make(chan struct{})
 	defer close(ended)
@@ -165,21 +106,39 @@ func (w *subAgentCall) endedWith() string {
 	return "\n[ended with the sub-agent, before they were done: " + text.UpTo(mostNamed, w.ended) + "]\n"
 }
 
+// modelOf is the model that answers in a sub-agent, and those that take its place.
+func (t *turn) modelOf(kind SubAgent) (Model, []Fallback, error) {
+	s := t.session
+	// Those before the fallbacks that are left have failed.
+	model, left := s.model, s.fallbacks
+	if kind.Model == nil {
+		return model, left, nil
+	}
+	own, err := kind.Model()
+	switch {
+	case err != nil:
+		return Model{}, nil, err
+	case slices.Contains(s.gaveUp, own.String()):
+		return model, left, nil
+	case !own.small:
+		return own, s.opt.Fallbacks, nil
+	case kind.own != nil:
+		// The review goes on without it.
+		return own, nil, nil
+	}
+	first := Fallback{model.String(), func(context.Context) (Model, error) { return model, nil }}
+	return own, append([]Fallback{first}, left...), nil
+}
+
 // subAgent makes the agent for one call: its own conversation, the mode and rules of this moment,
 // no own tools.
 func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	opt, env := t.session.opt, *t.session.opt.Env
-	model := t.session.model
-	opt.Fallbacks = t.session.fallbacks // Those before them have failed.
-	if kind.Model != nil {
-		own, err := kind.Model()
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(t.session.gaveUp, own.String()) {
-			model, opt.Fallbacks = own, t.session.opt.Fallbacks
-		}
+	model, others, err := t.modelOf(kind)
+	if err != nil {
+		return nil, err
 	}
+	opt.Fallbacks = others
 	named := func(name string) bool { return kind.Tools == nil || slices.Contains(kind.Tools, name) }
 	servers := named(builtin.CallTool)
 	if !servers {
@@ -308,4 +267,15 @@ func (t *turn) conclude(call string) (effect *provider.Effect, err error) {
 	}
 	w.denied, w.answered, w.ended = nil, nil, nil
 	return effect, err
+}
+
+// reviewCall shows the calls of a review's sub-agent. It asks no one.
+type reviewCall struct{ *subAgentCall }
+
+func (c reviewCall) OnThinking() { c.turn.cb.OnThinking() }
+
+func (c reviewCall) OnThinkingDone() { c.turn.cb.OnThinkingDone() }
+
+func (c reviewCall) Ask(context.Context, Question) (Answer, error) {
+	return Answer{Verdict: No, Reason: "a review reads only files that need no approval"}, nil
 }

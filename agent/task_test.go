@@ -227,7 +227,7 @@ func TestTheCapsHoldOverSubAgents(t *testing.T) {
 		limits agent.Limits
 		want   string
 	}{
-		"steps":  {agent.Limits{MaxTurns: 6}, "6 steps in this turn"},
+		"steps":  {agent.Limits{MaxTurns: 6}, "cap of 6 steps"},
 		"tokens": {agent.Limits{MaxTotalTokens: 2500}, "a higher ARTOO_MAX_TOTAL_TOKENS"},
 		"money":  {agent.Limits{MaxCost: 0.0085}, "a higher --max-cost"},
 	} {
@@ -294,7 +294,7 @@ func TestASubAgentByNameHasItsOwnModelToolsAndPrompt(t *testing.T) {
 		t.Error("the parent's model was asked too")
 	}
 	wantLines(t, history(a)[2:4], "tool result:t1 error=false fine",
-		`tool result:t2 error=true task: there is no agent "nobody"; there are: review`)
+		`tool result:t2 error=true task: there is not an agent "nobody"; there are: review`)
 	i := slices.IndexFunc(opt.Tools, func(t tool.Tool) bool { return t.Name == "task" })
 	if !strings.Contains(opt.Tools[i].Description, "\nreview: reads") {
 		t.Errorf("the model is told %q", opt.Tools[i].Description)

@@ -75,10 +75,10 @@ func needLayers(facts sandbox.Facts) error {
 	if facts.Layer {
 		return nil
 	}
-	f := &Failure{Kind: KindConfig, What: "layers", Err: errors.New("nothing here makes a throwaway layer"), Hint: "artoo doctor"}
+	f := &Failure{Kind: KindConfig, What: "layers", Err: errors.New("this machine cannot make a throwaway copy"), Hint: "artoo doctor"}
 	for _, lack := range facts.Missing {
 		if slices.Contains([]string{"layer", "sandbox", "namespaces"}, lack.What) {
-			f.Err = fmt.Errorf("no throwaway layer can be made: %s: %s", lack.What, lack.Why)
+			f.Err = fmt.Errorf("no throwaway copy can be made: %s: %s", lack.What, lack.Why)
 			if lack.Cure != "" {
 				f.Hint = lack.Cure
 			}

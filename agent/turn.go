@@ -236,7 +236,7 @@ func (t *turn) stepsUsed(ctx context.Context) error {
 	highest := t.session.opt.Limits.HighestTurns
 	more := highest <= 0 || most+t.moreSteps+most <= highest
 	if ctx.Err() == nil && t.session.parent == nil && more { // The parent's turn asks for a sub-agent's.
-		question := fmt.Sprintf("%s are used; go on for %d more?", text.Count(used, "step"), most)
+		question := fmt.Sprintf("this turn has used %s; continue for %d more?", text.Count(used, "step"), most)
 		answer, err := t.cb.Ask(ctx, Question{Kind: QuestionSteps, Reason: question, Number: 1, Of: 1})
 		if err == nil && answer.Verdict == Yes {
 			t.moreSteps += most
@@ -244,7 +244,7 @@ func (t *turn) stepsUsed(ctx context.Context) error {
 			return nil
 		}
 	}
-	over := capFailure(text.Count(used, "step")+" in this turn",
+	over := capFailure(fmt.Sprintf("the turn's cap of %s is reached", text.Count(used, "step")),
 		`artoo -c "go on" (in a conversation: go on), or a higher --max-turns`)
 	if err := t.lastWords(ctx, "The steps of this turn are used up"); err != nil && ctx.Err() != nil {
 		return err

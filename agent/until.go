@@ -66,7 +66,7 @@ func (t *turn) unmet(ctx context.Context) (again bool, err error) {
 	}
 	how := exitWords(end)
 	if end.Stop == shell.StopTimeout {
-		how = "ended after " + end.Limit.String()
+		how = "timed out after " + end.Limit.String()
 	}
 	switch {
 	case err != nil:
@@ -77,7 +77,7 @@ func (t *turn) unmet(ctx context.Context) (again bool, err error) {
 	case end.Stop == shell.StopNone && end.Exit == shell.Exit{}:
 		if slices.ContainsFunc(end.Pipe, shell.Part.Failed) {
 			t.cb.notice(NoticeWarning, until.Option+" "+until.Command+": "+how+
-				"; set -o pipefail counts all commands of a pipeline")
+				"; only the last command of a pipeline counts; set -o pipefail counts all")
 		} else if until.State == nil {
 			t.cb.notice(NoticeStep, until.Command+": "+how)
 		}

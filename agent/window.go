@@ -152,12 +152,12 @@ func (r *requests) name(f *Failure, full *conversation.FullError) {
 	left := r.session.conv.Bytes(room * 3 / 4)
 	switch {
 	case full.Overhead+few > most && accepted < full.Overhead+few:
-		f.Err = fmt.Errorf("the system prompt and the tools alone have about %s, and the model's window is %s",
+		f.Err = fmt.Errorf("the system prompt and the tools alone take about %s, and the model's window is %s",
 			text.Count(full.Overhead, "token"), text.Count(window, "token"))
 		f.Hint = hintTools
 	// A message that has room is too long for the server alone, which says so itself.
 	case full.Latest > max(rest, room) && left >= leastMessage:
-		f.Err = fmt.Errorf("the message has about %s, and beside the rest there is room for %d",
+		f.Err = fmt.Errorf("the message takes about %s, but there is room for only %d",
 			text.Count(full.Latest, "token"), room)
 		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file",
 			int(float64(left)/r.perChar))

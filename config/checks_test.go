@@ -17,7 +17,7 @@ func TestChecksAreReadByTheirGlobs(t *testing.T) {
 		"check = 1":                         "check must be a table",
 		"[check]\n\"*.go\" = 1":             "must be a string",
 		"[check]\n\"*.go\" = \"\"":          "the command of *.go is empty",
-		"[check]\n\"[\" = \"gofmt\"":        "[ is no glob",
+		"[check]\n\"[\" = \"gofmt\"":        "[ is not a glob",
 		"[check]\n\"*.go\" = [\"gofmt\"]\n": "must be a string",
 	} {
 		if _, err := withFile(t, text); err == nil || !strings.Contains(err.Error(), words) {

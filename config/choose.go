@@ -39,7 +39,7 @@ func (c *Config) Choose(s Conditions) (Choice, error) {
 	}
 	if c.BaseURL != "" {
 		const name = provider.Compatible
-		note := "provider " + name + ", because " + c.Origin("base_url") + " names an address and no provider"
+		note := "provider " + name + ", since " + c.Origin("base_url") + " is set"
 		return s.withModel(Choice{Provider: name, Model: strings.TrimPrefix(c.Model, name+"/"), Note: note})
 	}
 	if c.Model != "" {
@@ -50,10 +50,10 @@ func (c *Config) Choose(s Conditions) (Choice, error) {
 	switch len(s.AtHand) {
 	case 1:
 		name := s.AtHand[0]
-		return s.withModel(Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", the only one at hand"})
+		return s.withModel(Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", the only one set up"})
 	case 0:
 		if !c.APIKey.IsZero() || c.APIKeyFile != "" {
-			return Choice{}, wrong(kindUsage, "provider", "a key is given, but not for which provider",
+			return Choice{}, wrong(kindUsage, "provider", "a key is given, but not its provider",
 				"--provider NAME or ARTOO_PROVIDER: "+orList(keyed(func(f provider.Facts) string { return f.Name })))
 		}
 		if s.Probe != nil {
@@ -88,7 +88,7 @@ func (c *Config) Named(name string) (choice Choice, ok bool) {
 // byModel finds the provider a model id alone means.
 func (c *Config) byModel(s Conditions) (Choice, bool) {
 	if named, ok := c.Named(c.Model); ok {
-		named.Note = "provider " + named.Provider + ", named by the model " + c.Model
+		named.Note = "provider " + named.Provider + ", from the model name " + c.Model
 		return named, true
 	}
 	name, why := "", ""
@@ -100,7 +100,7 @@ func (c *Config) byModel(s Conditions) (Choice, bool) {
 		why = ", whose models in " + c.Providers[name].Origin + " have "
 	}
 	if name == "" {
-		name, why = provider.FamilyOf(c.Model), ", which has the family of "
+		name, why = provider.FamilyOf(c.Model), ", whose model family includes "
 	}
 	return Choice{Provider: name, Model: c.Model, Note: "provider " + name + why + c.Model}, name != ""
 }
@@ -123,7 +123,7 @@ func lister(providers map[string]ProviderTable, model string) string {
 // withModel fills in the provider's default model. Where there is none, the provider stands beside the error.
 func (s Conditions) withModel(choice Choice) (Choice, error) {
 	if choice.Model = s.Meant(choice.Provider, choice.Model); choice.Model == "" {
-		return choice, wrong(kindUsage, choice.Provider, "no model is named, and this provider has no default",
+		return choice, wrong(kindUsage, choice.Provider, "no model chosen, and this provider has no default",
 			"-m "+choice.Provider+"/MODEL or ARTOO_MODEL="+choice.Provider+"/MODEL")
 	}
 	return choice, nil
@@ -191,7 +191,7 @@ type SeveralProviders struct {
 
 // NewSeveralProviders is the error that lists these providers.
 func NewSeveralProviders(names []string) *SeveralProviders {
-	return &SeveralProviders{Names: names, plain: wrong(kindUsage, "provider", "several are at hand: "+strings.Join(names, ", "),
+	return &SeveralProviders{Names: names, plain: wrong(kindUsage, "provider", "several are set up: "+strings.Join(names, ", "),
 		fmt.Sprintf("--provider %s, ARTOO_PROVIDER=%[1]s, or provider = %[1]q under [provider] in config.toml", names[0]))}
 }
 

@@ -21,9 +21,9 @@ func TestChoose(t *testing.T) {
 			"ARTOO_MODEL": "anthropic/claude-x"}, "", "openrouter anthropic/claude-x", ""},
 		{"provider alone", "", map[string]string{"ARTOO_PROVIDER": "openai"}, "anthropic", "openai openai-default", ""},
 		{"known name before the slash", "", map[string]string{"ARTOO_MODEL": "openrouter/meta/llama"},
-			"", "openrouter meta/llama", "named by the model"},
+			"", "openrouter meta/llama", "from the model name"},
 		{"own name before the slash", groq, map[string]string{"ARTOO_MODEL": "groq/llama"}, "", "groq llama",
-			"named by the model"},
+			"from the model name"},
 		{"catalogue", "", map[string]string{"ARTOO_MODEL": "listed"}, "openai gemini", "deepseek listed", "catalogue"},
 		{"own table", groq, map[string]string{"ARTOO_MODEL": "odd-model"}, "openai", "groq odd-model",
 			"config.toml line 1"},
@@ -82,7 +82,7 @@ func TestAProvidersNameAloneMeansItsDefaultModel(t *testing.T) {
 		if got := choice.Provider + " " + choice.Model; err != nil || got != want {
 			t.Errorf("%s: chose %q, want %q; %v", name, got, want, err)
 		}
-		if !strings.Contains(choice.Note, "named by the model "+name) {
+		if !strings.Contains(choice.Note, "from the model name "+name) {
 			t.Errorf("%s: note %q", name, choice.Note)
 		}
 	}
@@ -102,7 +102,7 @@ func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
 	}{
 		{"both in one place", nil, nil, "openrouter anthropic/claude-x https://or.example/v1", ""},
 		{"a flag over the file", nil, map[string][]string{"model": {"openai/gpt-5"}}, "openai gpt-5 ",
-			"provider openai, named by the model openai/gpt-5 of --model; openrouter/openai/gpt-5 is asked of openrouter"},
+			"provider openai, because the model openai/gpt-5 of --model names it; to ask openrouter, write openrouter/openai/gpt-5"},
 		{"a variable over the file", map[string]string{"ARTOO_MODEL": "groq/llama"}, nil, "groq llama ", "ARTOO_MODEL"},
 		{"a flag over a variable", map[string]string{"ARTOO_PROVIDER": "deepseek", "ARTOO_API_KEY": "k"},
 			map[string][]string{"model": {"gemini/gemini-3"}}, "gemini gemini-3 ", "--model"},
@@ -115,7 +115,7 @@ func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
 		{"the same as artoo models prints it", nil, map[string][]string{"model": {"openrouter/openrouter/auto"}},
 			"openrouter openrouter/auto https://or.example/v1", ""},
 		{"a provider's name alone", nil, map[string][]string{"model": {"gemini"}}, "gemini gemini-default ",
-			"named by the model gemini of --model; openrouter/gemini is asked of openrouter"},
+			"because the model gemini of --model names it; to ask openrouter, write openrouter/gemini"},
 		{"a vendor that is no provider", nil, map[string][]string{"model": {"meta/llama"}},
 			"openrouter meta/llama https://or.example/v1", ""},
 		{"two flags", nil, map[string][]string{"provider": {"openrouter"}, "model": {"openai/gpt-5"}},
@@ -151,7 +151,7 @@ func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
 // own, and neither it nor the key beside it is for another one.
 func TestAProviderBeforeTheModelBeatsAnAddressAlone(t *testing.T) {
 	for _, test := range []struct{ model, want, note string }{
-		{"anthropic/claude-x", "anthropic claude-x ", "compatible/anthropic/claude-x is asked of compatible"},
+		{"anthropic/claude-x", "anthropic claude-x ", "to ask compatible, write compatible/anthropic/claude-x"},
 		{"compatible/openai/gpt-oss", "compatible openai/gpt-oss http://localhost:1/v1", ""},
 		{"meta/llama", "compatible meta/llama http://localhost:1/v1", "ARTOO_BASE_URL"},
 	} {
@@ -205,7 +205,7 @@ func TestChooseErrors(t *testing.T) {
 	}
 
 	_, err = mustLoad(t, LoadOptions{}).Choose(conditions([]string{"openai", "gemini"}))
-	wantError(t, err, "usage", "several are at hand: openai, gemini", "--provider openai")
+	wantError(t, err, "usage", "several are set up: openai, gemini", "--provider openai")
 	var several *SeveralProviders
 	if !errors.As(err, &several) || len(several.Names) != 2 {
 		t.Errorf("%T", err)
@@ -213,12 +213,12 @@ func TestChooseErrors(t *testing.T) {
 
 	t.Setenv("ARTOO_BASE_URL", "http://localhost:1/v1")
 	_, err = mustLoad(t, LoadOptions{}).Choose(conditions(nil))
-	wantError(t, err, "usage", "compatible: no model is named", "ARTOO_MODEL")
+	wantError(t, err, "usage", "compatible: no model chosen", "ARTOO_MODEL")
 
 	t.Setenv("ARTOO_BASE_URL", "")
 	t.Setenv("ARTOO_API_KEY", "x")
 	_, err = mustLoad(t, LoadOptions{}).Choose(conditions(nil))
-	wantError(t, err, "usage", "not for which provider", "ARTOO_PROVIDER")
+	wantError(t, err, "usage", "but not its provider", "ARTOO_PROVIDER")
 }
 
 // TestProbe: a server is looked for when nothing else decides, and only then.
@@ -240,7 +240,7 @@ func TestProbe(t *testing.T) {
 		{"a provider", "ARTOO_PROVIDER=openai", nil, "ollama", false, "openai"},
 		{"a family", "ARTOO_MODEL=gpt-5", nil, "ollama", false, "openai"},
 		{"an address", "ARTOO_BASE_URL=http://localhost:1", nil, "ollama", false, "compatible"},
-		{"a key of nobody's", "ARTOO_API_KEY=k", nil, "ollama", false, "not for which provider"},
+		{"a key of nobody's", "ARTOO_API_KEY=k", nil, "ollama", false, "but not its provider"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("ARTOO_MODEL", "m")

@@ -20,7 +20,7 @@ import (
 func AddRule(path, root, list, rule string) error {
 	root = filepath.Clean(root)
 	if !slices.Contains([]string{"allow", "ask", "deny"}, list) || !filepath.IsAbs(root) || strings.TrimSpace(rule) == "" {
-		return wrong(kindConfig, "rule", "cannot keep "+list+" "+strconv.Quote(rule)+" for "+root, "")
+		return wrong(kindConfig, "rule", "cannot save "+list+" "+strconv.Quote(rule)+" for "+root, "")
 	}
 	keys := []string{"project", root, list}
 	return editFile(path, keys, func(src string, d *document) (text string, value any, err error) {
@@ -118,7 +118,7 @@ func insertKey(src string, d *document, keys []string, value string) string {
 
 // byHand is the error for a file that is written in a way that is not edited.
 func byHand(path string, d *document, keys []string) error {
-	return wrong(kindConfig, path+" line "+strconv.Itoa(d.index.find(keys...)), "this place is left to you",
+	return wrong(kindConfig, path+" line "+strconv.Itoa(d.index.find(keys...)), "artoo does not edit this form",
 		"edit "+dotted(keys)+" by hand")
 }
 

@@ -152,7 +152,7 @@ func TestFileErrors(t *testing.T) {
 			[]string{`line 2: provider.openai.api_key_source: "vault" is not one of ` +
 				`auto, keyring, env, config, command`}},
 		{"bad header", "[provider.openai]\nextra_headers = { \"a b\" = \"c\" }\n",
-			[]string{"line 2: provider.openai.extra_headers.a b is no header"}},
+			[]string{"line 2: provider.openai.extra_headers.a b is not a header"}},
 		{"bad price", "[provider.openai.models.x]\nprice = { input = \"free\" }\n",
 			[]string{"line 2: provider.openai.models.x.price.input must be a number"}},
 		{"no name", "[[provider.openai_compatible]]\nbase_url = \"http://x.org\"\n",

@@ -38,14 +38,14 @@ func ForeignRules(data []byte, place string, valid func(rule string) error) (rul
 	var settings map[string]json.RawMessage
 	if err := json.Unmarshal(extension.PlainJSON(data), &settings); err != nil {
 		if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, nil, fmt.Errorf("%s is not JSON, so no rule of it holds: %w", place, err)
+			return nil, nil, fmt.Errorf("%s is not JSON, so none of its rules apply: %w", place, err)
 		}
-		return nil, nil, fmt.Errorf("%s: no rule of it holds: %w", place, err)
+		return nil, nil, fmt.Errorf("%s: none of its rules apply: %w", place, err)
 	}
 	for _, l := range foreignLists() {
 		texts, whole := textsOf(valueAt(settings, l.key))
 		if !whole {
-			left = append(left, l.key+", which is no list of texts")
+			left = append(left, l.key+", which is not a list of strings")
 		}
 		for _, text := range texts {
 			rule := l.rule(text)

@@ -49,7 +49,7 @@ func TestAFormThatCannotBe(t *testing.T) {
 	for name, line := range map[string]string{"claude-cli": `auth = "bearer"`, "demo": `path = "/x"`,
 		"codex-cli": `extra_body = { a = 1 }`, "ollama": `wire = "chat"`} {
 		_, err := withFile(t, "[provider."+name+"]\n"+line+"\n")
-		wantError(t, err, "config", "line 2: ", name+" has its own way")
+		wantError(t, err, "config", "line 2: ", name+" has a fixed protocol")
 	}
 }
 

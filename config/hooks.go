@@ -65,7 +65,7 @@ func (t *table) hook(from extension.Origin) extension.Hook {
 			spelling.Nearest(read.On, names)+" ("+strings.Join(names, ", ")+")"))
 	}
 	if read.Match != "" && !h.On.OfTool() {
-		wrong("match", "rules match calls of tools, and "+read.On+" is not about one", "remove the line")
+		wrong("match", "rules match tool calls, and "+read.On+" is not about one", "remove the line")
 	}
 	oneOf(t, "format", []string{"artoo", "claude"})
 	oneOf(t, "on_failure", []string{"block", "warn"})
@@ -73,7 +73,7 @@ func (t *table) hook(from extension.Origin) extension.Hook {
 		t.doc.wrong(t.at("on"), t.name("on")+": a project's hook can only deny, ask and add context", "remove may_answer and on_failure")
 	}
 	if h.MayAnswer && h.On != extension.OnQuestion {
-		wrong("may_answer", "only a hook on question answers", `on = "question"`)
+		wrong("may_answer", "only a hook on question can answer", `on = "question"`)
 	}
 	return h
 }

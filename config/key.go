@@ -197,7 +197,7 @@ func (c *Config) missingKey(name string) error {
 		return wrong(kindConfig, origin, "api_key_source is command, but there is no api_key_command",
 			`api_key_command = "pass show `+name+`"`)
 	case "keyring":
-		return wrong(kindAuth, name, "no key: artoo login has put none into the keyring", "artoo login "+name)
+		return wrong(kindAuth, name, "no key: the keyring has none from artoo login", "artoo login "+name)
 	case "config":
 		return wrong(kindAuth, name, "no key: "+origin+" has no api_key", `api_key = "…" there, or api_key_source = "env"`)
 	case "auto":

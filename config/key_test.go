@@ -52,7 +52,7 @@ func TestKeySources(t *testing.T) {
 		{"config missing", "openai", `api_key_source = "config"`, "OPENAI_API_KEY=k",
 			"", "", []string{"config.toml line 1 has no api_key"}},
 		{"keyring", "openai", `api_key_source = "keyring"`, "OPENAI_API_KEY=k", "", "",
-			[]string{"artoo login has put none into the keyring", "artoo login openai"}},
+			[]string{"the keyring has none from artoo login", "artoo login openai"}},
 		{"auto none", "gemini", "", "", "", "", []string{"GEMINI_API_KEY and GOOGLE_API_KEY are not set"}},
 		{"auto second variable", "gemini", "", "GOOGLE_API_KEY=k", "k", "GOOGLE_API_KEY", nil},
 		{"new name", "my-box", `base_url = "http://localhost:1"`, "MY_BOX_API_KEY=k", "k", "MY_BOX_API_KEY", nil},

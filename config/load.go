@@ -267,7 +267,7 @@ func (l loader) named() {
 		return
 	}
 	if named.Provider != before.name {
-		l.cfg.switched = fmt.Sprintf("provider %s, named by the model %s of %s; %s/%s is asked of %s", named.Provider, l.cfg.Model,
+		l.cfg.switched = fmt.Sprintf("provider %s, because the model %s of %s names it; to ask %[4]s, write %[4]s/%[2]s", named.Provider, l.cfg.Model,
 			l.cfg.Origin("model"), before.name, l.cfg.Model, before.name)
 	}
 	l.cfg.Provider, l.cfg.Model = named.Provider, named.Model
@@ -282,7 +282,7 @@ func (l loader) untie(before providerAt, now rank) {
 		return
 	}
 	if model := l.cfg.origins["model"]; model.rank == before.rank {
-		l.cfg.Warnings = append(l.cfg.Warnings, fmt.Sprintf("model %s of %s: left out, since it goes with %s and %s asks for %s",
+		l.cfg.Warnings = append(l.cfg.Warnings, fmt.Sprintf("model %s of %s: left out: it belongs to %s, but %s chooses %s",
 			l.cfg.Model, model.text, before.name, l.cfg.Origin("provider"), l.cfg.Provider))
 	}
 	for _, o := range Options() {
@@ -322,7 +322,7 @@ func (l loader) check() error {
 		if l.cfg.origins["shell_timeout_max"].rank > l.cfg.origins[key].rank {
 			key = "shell_timeout_max"
 		}
-		why := fmt.Sprintf("the default of a command, %s, is more than the most it may get, %s",
+		why := fmt.Sprintf("the default time limit of commands, %s, is above the maximum, %s",
 			l.cfg.ShellTimeout, l.cfg.ShellTimeoutMax)
 		return l.cfg.blame(key, why, "ARTOO_SHELL_TIMEOUT_MAX="+l.cfg.ShellTimeout.String())
 	}

@@ -163,7 +163,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 		{"ARTOO_STDIN_MAX", "1PiB", []string{"is not a size"}},
 		{"ARTOO_STDIN_MAX", "9999999TiB", []string{"too large"}},
 		{"ARTOO_STDIN_MAX", "GiB", []string{"is not a size"}},
-		{"ARTOO_TEMPERATURE", "2.5", []string{"the most is 2"}},
+		{"ARTOO_TEMPERATURE", "2.5", []string{"the maximum is 2"}},
 		{"ARTOO_BASE_URL", "localhost:8080", []string{"ARTOO_BASE_URL: is not an address"}},
 		{"ARTOO_MODEL", "  ", []string{"ARTOO_MODEL: is empty"}},
 		{"ARTOO_PROVIDER", "antropic", []string{`ARTOO_PROVIDER: unknown provider "antropic"`, "try: anthropic"}},
@@ -253,7 +253,7 @@ func TestAnotherProviderDropsWhatBelongsToTheFirst(t *testing.T) {
 		t.Error("the key was given after the provider it is said to belong to")
 	}
 	want := []string{
-		"model a/b of config.toml line 3: left out, since it goes with openrouter and --provider asks for openai"}
+		"model a/b of config.toml line 3: left out: it belongs to openrouter, but --provider chooses openai"}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Error(diff)
 	}

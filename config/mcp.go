@@ -107,7 +107,7 @@ func (t *table) time(key, text string) time.Duration {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		t.doc.wrong(t.at(key), t.name(key)+" is no time like 60s or 5m", key+` = "60s"`)
+		t.doc.wrong(t.at(key), t.name(key)+" is not a time like 60s or 5m", key+` = "60s"`)
 	}
 	return d
 }
@@ -135,9 +135,9 @@ func checkServer(s extension.Server, mask func(string) string) (key, why, hint s
 	case !validServerName(s.Name):
 		return "", "a server's name has 1 to 24 characters of a-z, 0-9, - and _, no two _ side by side", "[mcp.my-server]"
 	case len(s.Command) == 0 && s.URL == "":
-		return "", "a server needs a command or an url", `command = ["npx", "my-server"]`
+		return "", "a server needs a command or a url", `command = ["npx", "my-server"]`
 	case len(s.Command) > 0 && s.URL != "":
-		return "url", "a server has a command or an url, not both", ""
+		return "url", "a server has a command or a url, not both", ""
 	case s.Dir != "" && !filepath.IsAbs(s.Dir) && !strings.HasPrefix(s.Dir, "${"):
 		return "cwd", "must be an absolute path", ""
 	case s.URL != "" && checkURL(s.URL) != nil:
@@ -151,21 +151,21 @@ func checkServer(s extension.Server, mask func(string) string) (key, why, hint s
 	}{{"tools", s.Tools}, {"read", s.Read}, {"direct", s.Direct}} {
 		for _, glob := range list.globs {
 			if _, err := path.Match(strings.TrimPrefix(glob, "-"), ""); err != nil {
-				return list.key, glob + " is no glob", list.key + ` = ["list_*"]`
+				return list.key, glob + " is not a glob", list.key + ` = ["list_*"]`
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if isLiteralKey(name, s.Env[name], mask) {
-			return "env", name + " holds a key as it is", name + ` = "${` + name + `}", and export ` + name + "=…"
+			return "env", name + " contains a key", name + ` = "${` + name + `}", and export ` + name + "=…"
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		if isLiteralKey(name, s.Headers[name], mask) {
 			if strings.EqualFold(name, "Authorization") {
-				return "headers", name + " holds a key as it is", `token = { env = "NAME" }, or "Bearer ${NAME}"`
+				return "headers", name + " contains a key", `token = { env = "NAME" }, or "Bearer ${NAME}"`
 			}
-			return "headers", name + " holds a key as it is", `"${NAME}", and export NAME=…`
+			return "headers", name + " contains a key", `"${NAME}", and export NAME=…`
 		}
 	}
 	if u, err := url.Parse(s.URL); err == nil && s.URL != "" {
@@ -175,16 +175,16 @@ func checkServer(s extension.Server, mask func(string) string) (key, why, hint s
 		for _, part := range strings.Split(u.RawQuery, "&") {
 			name, value, _ := strings.Cut(part, "=")
 			if isLiteralKey(name, value, mask) {
-				return "url", name + " holds a key as it is", name + "=${NAME}, and export NAME=…"
+				return "url", name + " contains a key", name + "=${NAME}, and export NAME=…"
 			}
 		}
 		if mask(s.URL) != s.URL {
-			return "url", "holds a key as it is", `"https://…/${NAME}", and export NAME=…`
+			return "url", "contains a key", `"https://…/${NAME}", and export NAME=…`
 		}
 	}
 	for _, word := range s.Command {
 		if mask(word) != word {
-			return "command", "holds a key as it is", `env = { NAME = "${NAME}" }`
+			return "command", "contains a key", `env = { NAME = "${NAME}" }`
 		}
 	}
 	return "", "", ""
@@ -272,7 +272,7 @@ func (p Paths) AddServer(path string, s extension.Server) error {
 	keys := []string{"mcp", s.Name}
 	return editFile(path, keys, func(src string, d *document) (string, any, error) {
 		if _, there := lookUp(d.root, keys); there {
-			return "", nil, wrong(kindUsage, "server "+s.Name, "there is one of this name in "+p.shorten(path), "artoo mcp rm "+s.Name)
+			return "", nil, wrong(kindUsage, "server "+s.Name, "a server of this name exists in "+p.shorten(path), "artoo mcp rm "+s.Name)
 		}
 		if src != "" {
 			src = strings.TrimSuffix(src, "\n") + "\n\n"

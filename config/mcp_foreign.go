@@ -177,7 +177,7 @@ func (f foreignServer) server(name string, origin extension.Origin, p Paths) (ex
 		if json.Unmarshal(f.Command, &word) == nil && word != "" {
 			words = []string{word}
 		} else if err := json.Unmarshal(f.Command, &words); err != nil {
-			return s, errors.New("command is neither a text nor a list of texts")
+			return s, errors.New("command is neither a string nor a list of strings")
 		}
 		for _, word := range f.Args {
 			words = append(words, string(word))
@@ -195,7 +195,7 @@ func (f foreignServer) server(name string, origin extension.Origin, p Paths) (ex
 	slices.Sort(named)
 	switch name := extension.NoValue(strings.Join(named, " ")); {
 	case name != "":
-		return s, errors.New(name + " has no value here: artoo keeps no data and no settings of a plugin; artoo mcp add takes the server with a value")
+		return s, errors.New(name + " has no value here, since artoo keeps no plugin data or settings; artoo mcp add accepts the server with a value")
 	case f.Helper != "":
 		return s, errors.New("headersHelper is not known here; token = { command = \"…\" } in config.toml runs a command")
 	case f.EnvFile != "":

@@ -62,20 +62,20 @@ func TestServersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"[mcp.s]\ncomand = [\"x\"]":                                                              "did you mean command",
-		"[mcp.s]\nabout = \"x\"":                                                                 "needs a command or an url",
+		"[mcp.s]\nabout = \"x\"":                                                                 "needs a command or a url",
 		"[mcp.s]\ncommand = [\"x\"]\nurl = \"https://a.example/\"":                               "not both",
 		"[mcp.Upper]\ncommand = [\"x\"]":                                                         "a-z, 0-9",
 		"[mcp.a__b]\ncommand = [\"x\"]":                                                          "a-z, 0-9",
 		"[mcp.a_]\ncommand = [\"x\"]":                                                            "a-z, 0-9",
 		"[mcp.s]\nurl = \"ftp://a.example/\"":                                                    "http",
-		"[mcp.s]\ncommand = [\"x\"]\nenv = { API_KEY = \"abcdef\" }":                             "API_KEY holds a key as it is",
-		"[mcp.s]\ncommand = [\"x\"]\nenv = { HOST = \"sk-live-1234567890\" }":                    "HOST holds a key as it is",
-		"[mcp.s]\nurl = \"https://a.example/\"\nheaders = { Authorization = \"Bearer abcdef\" }": "Authorization holds a key as it is",
-		"[mcp.s]\nurl = \"https://a.example/?api_key=abc\"":                                      "api_key holds a key as it is",
+		"[mcp.s]\ncommand = [\"x\"]\nenv = { API_KEY = \"abcdef\" }":                             "API_KEY contains a key",
+		"[mcp.s]\ncommand = [\"x\"]\nenv = { HOST = \"sk-live-1234567890\" }":                    "HOST contains a key",
+		"[mcp.s]\nurl = \"https://a.example/\"\nheaders = { Authorization = \"Bearer abcdef\" }": "Authorization contains a key",
+		"[mcp.s]\nurl = \"https://a.example/?api_key=abc\"":                                      "api_key contains a key",
 		"[mcp.s]\nurl = \"https://u:p@a.example/\"":                                              "holds a password",
 		"[mcp.s]\nurl = \"https://a.example/\"\ntoken = \"abcdef\"":                              "must not hold a secret itself",
-		"[mcp.s]\ncommand = [\"x\"]\ntimeout = \"soon\"":                                         "no time like",
-		"[mcp.s]\ncommand = [\"x\"]\ntools = [\"[\"]":                                            "no glob",
+		"[mcp.s]\ncommand = [\"x\"]\ntimeout = \"soon\"":                                         "not a time like",
+		"[mcp.s]\ncommand = [\"x\"]\ntools = [\"[\"]":                                            "not a glob",
 		"[mcp.s]\ncommand = [\"x\"]\ntype = \"tcp\"":                                             "is not one of stdio",
 	} {
 		if _, err := loadText(t, text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "abcdef") {
@@ -175,7 +175,7 @@ func TestServersOfOtherPrograms(t *testing.T) {
 	}
 	twice, notes, err := ParseCodex([]byte("[mcp_servers.\"a b\"]\ncommand = \"x\"\n[mcp_servers.a-b]\ncommand = \"y\"\n[mcp_servers.c]\n"), extension.Origin{}, Paths{}, nil)
 	if err != nil || len(twice) != 1 || len(notes) != 2 || !strings.Contains(notes[0], "another server is called a-b, too") ||
-		!strings.Contains(notes[1], "needs a command or an url; command = [") {
+		!strings.Contains(notes[1], "needs a command or a url; command = [") {
 		t.Errorf("got %+v, %q, %v", twice, notes, err)
 	}
 }

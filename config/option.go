@@ -221,7 +221,7 @@ func (o *Option) inRange(n float64, text string) error {
 	case n < 0:
 		return fmt.Errorf("%s is too small, it must be 0 or more", text)
 	case o.max > 0 && n > o.max:
-		return fmt.Errorf("%s is too large, the most is %s", text, Number(o.max))
+		return fmt.Errorf("%s is too large, the maximum is %s", text, Number(o.max))
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (p *Policy) CheckModel(name, model string, own bool) error {
 	case p.Providers != nil && !slices.Contains(p.Providers, name):
 		return p.forbidden("providers", "provider "+name+" is not allowed", orList(p.Providers))
 	case p.Hosts != nil && own && !slices.Contains(p.Providers, name):
-		return p.forbidden("hosts", name+" connects to hosts of its own choice, which is not allowed", "a provider that artoo asks itself")
+		return p.forbidden("hosts", name+" connects to hosts of its own choice, which is not allowed", "a provider that artoo itself contacts")
 	case p.Models != nil && !matchesAny(p.Models, model) && !matchesAny(p.Models, name+"/"+model):
 		return p.forbidden("models", "model "+name+"/"+model+" is not allowed", orList(p.Models))
 	}
@@ -305,7 +305,7 @@ func ownedByRoot(path string) error {
 		case !ok || stat.Uid != 0:
 			return wrong(kindConfig, at, "does not belong to root, so it could loosen the policy of this machine", "chown root "+at)
 		case info.Mode().Perm()&0o022 != 0:
-			return wrong(kindConfig, at, "can be written by others than root, so they could loosen the policy of this machine",
+			return wrong(kindConfig, at, "can be written by users other than root, so they could loosen the policy of this machine",
 				"chmod go-w "+at)
 		}
 	}

@@ -122,7 +122,7 @@ func (p *project) misplaced(path []string) {
 		hint = fmt.Sprintf("allow under [project.%s] in %s", quoteTOML(p.root), p.user)
 	}
 	p.wrong(path, dotted(path)+
-		": a project can only tighten: agent.tools with -NAME, the caps on effects, permissions.ask, permissions.deny and permissions.hide", hint)
+		": a project can only set restrictions: agent.tools with -NAME, the caps on effects, permissions.ask, permissions.deny and permissions.hide", hint)
 }
 
 func (p *project) takeTools(t *table) {

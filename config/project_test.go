@@ -47,9 +47,9 @@ func TestAProjectCanOnlyTighten(t *testing.T) {
 	world(t)
 	const mine = "~/.config/artoo/config.toml"
 	for text, want := range map[string][2]string{
-		"[provider]\nbase_url = \"http://evil\"": {"line 2: provider.base_url: a project can only tighten: " +
+		"[provider]\nbase_url = \"http://evil\"": {"line 2: provider.base_url: a project can only set restrictions: " +
 			"agent.tools with -NAME, the caps on effects, permissions.ask, permissions.deny and permissions.hide", "provider.base_url in " + mine},
-		"[permissions]\n\nallow = [\"bash\"]": {"line 3: permissions.allow: a project can only tighten",
+		"[permissions]\n\nallow = [\"bash\"]": {"line 3: permissions.allow: a project can only set restrictions",
 			`allow under [project."/src/shop"] in ` + mine},
 		"[permissions]\napproval = \"auto\"":  {"line 2: permissions.approval: ", "permissions.approval in " + mine},
 		"[permissions]\nsandbox = \"off\"":    {"line 2: permissions.sandbox: ", ""},
@@ -58,7 +58,7 @@ func TestAProjectCanOnlyTighten(t *testing.T) {
 		"[provider.x]\nbase_url = \"y\"":      {"line 1: provider.x: ", ""},
 		"[provider]\n[provider.x]\na = 1":     {"line 2: provider.x: ", ""},
 		"[provider.mine]\nwire = \"messages\"\nauth = \"bearer\"\npath = \"/x\"\nextra_body = { a = 1 }": {"line 1: provider.mine: ", ""},
-		"deny = [\"read(x)\"]":         {"line 1: deny: a project can only tighten", "move the line below [permissions]"},
+		"deny = [\"read(x)\"]":         {"line 1: deny: a project can only set restrictions", "move the line below [permissions]"},
 		"[provider]\nask = [\"bash\"]": {"line 2: provider.ask: ", "move the line below [permissions]"},
 		"tools = [\"-bash\"]":          {"line 1: tools: ", "move the line below [agent]"},
 		"[hooks]\nx = 1":               {"line 1: hooks must be an array of tables, not a table", "[[hooks]]"},

@@ -201,7 +201,7 @@ func (c *Config) readApproved() (path string, all approvals, err error) {
 	}
 	if err != nil {
 		return "", nil, because(kindConfig, path, "the approved scripts cannot be read: "+text.Misread(err).Error(), err,
-			"remove the file: the scripts are then asked about again")
+			"remove the file; artoo then asks about the scripts again")
 	}
 	return path, all, nil
 }

@@ -89,7 +89,7 @@ func (l loader) applyChecks(t *table) {
 		}
 		switch {
 		case !doublestar.ValidatePattern(glob):
-			t.doc.wrong(t.at(glob), "[check]: "+glob+" is no glob", `"*.go" = "gofmt -l"`)
+			t.doc.wrong(t.at(glob), "[check]: "+glob+" is not a glob", `"*.go" = "gofmt -l"`)
 		case check.Command == "":
 			t.doc.wrong(t.at(glob), "[check]: the command of "+glob+" is empty", `"*.go" = "gofmt -l"`)
 		default:
@@ -227,7 +227,7 @@ func (t *table) headers(key string) map[string]Secret {
 		switch {
 		case !sub.store(name, &value):
 		case !httpguts.ValidHeaderFieldName(name) || strings.ContainsAny(value, "\r\n\x00"):
-			t.doc.wrong(sub.at(name), sub.name(name)+" is no header that can be sent", "")
+			t.doc.wrong(sub.at(name), sub.name(name)+" is not a header that can be sent", "")
 		default:
 			headers[name] = NewSecret(value)
 		}
@@ -292,7 +292,7 @@ func (t *table) form(name string) (form provider.Form) {
 	facts, _ := provider.FactsOf(name)
 	for _, key := range []string{"wire", "auth", "path", "extra_body"} {
 		if _, there := t.m[key]; there && (facts.Key == provider.KeyNever || facts.Local != nil && key == "wire") {
-			t.doc.wrong(t.at(key), t.name(key)+": "+name+" has its own way, which cannot be changed",
+			t.doc.wrong(t.at(key), t.name(key)+": "+name+" has a fixed protocol, which cannot be changed",
 				`a table of another name, with base_url = "https://…"`)
 		}
 	}

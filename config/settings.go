@@ -34,7 +34,7 @@ type Settings struct {
 	Offline        Switch `split_words:"true" toml:"offline" meaning:"refuse every address that is not loopback or private, and use no proxy"`
 	Effort         string `split_words:"true" toml:"effort" flag:"--effort LEVEL" shown:"the model's own" choices:"off,low,medium,high,max" meaning:"reasoning effort"`
 	Temperature    Number `split_words:"true" toml:"temperature" shown:"not sent" zero:"ok" max:"2" meaning:"sampling temperature"`
-	IdleTimeout    Time   `split_words:"true" toml:"idle_timeout" preset:"5m" shown:"5m; 10m before the first byte; none for loopback and private addresses" zero:"ok" meaning:"longest silence within a reply; 0 for none"`
+	IdleTimeout    Time   `split_words:"true" toml:"idle_timeout" preset:"5m" shown:"5m; 10m before the first byte; none for loopback and private addresses" zero:"ok" meaning:"longest silence within a reply; 0: no limit"`
 	RequestTimeout Time   `split_words:"true" toml:"request_timeout" shown:"none" meaning:"longest time for one request"`
 
 	_ heading `section:"agent" group:"Limits"`
@@ -44,8 +44,8 @@ type Settings struct {
 	DailyCost          Number `split_words:"true" toml:"daily_cost" shown:"no cap" meaning:"US dollars per local day for all your runs; needs a model whose price is known"`
 	MaxTotalTokens     Whole  `split_words:"true" toml:"max_total_tokens" shown:"no cap" meaning:"tokens per run"`
 	MaxTime            Time   `split_words:"true" toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall-clock limit per run (90s, 10m), not counting time spent waiting for you"`
-	MaxFiles           Whole  `split_words:"true" toml:"max_files" flag:"--max-files N" shown:"no cap" meaning:"paths that a run may change; a renamed file is two"`
-	MaxLines           Whole  `split_words:"true" toml:"max_lines" flag:"--max-lines N" shown:"no cap" meaning:"lines that a run may add and remove together; a binary file has one per 80 bytes"`
+	MaxFiles           Whole  `split_words:"true" toml:"max_files" flag:"--max-files N" shown:"no cap" meaning:"paths that a run may change; a renamed file counts as two"`
+	MaxLines           Whole  `split_words:"true" toml:"max_lines" flag:"--max-lines N" shown:"no cap" meaning:"lines that a run may add and remove together; a binary file counts one per 80 bytes"`
 	Only               Order  `split_words:"true" toml:"only" flag:"--only GLOB" unsplit:"yes" shown:"all" meaning:"paths that a run may change, relative to the project, like 'docs/**'"`
 	NoDelete           Switch `split_words:"true" toml:"no_delete" flag:"--no-delete" meaning:"the run may not remove, rename or empty what was there when it began"`
 	MaxRetryTime       Time   `split_words:"true" toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"longest total wait for retries of one request, of at most five tries"`
@@ -58,30 +58,31 @@ type Settings struct {
 
 	MaxTokens          Whole  `split_words:"true" toml:"max_tokens" preset:"8192" meaning:"tokens per reply, at most a quarter of the model's window"`
 	MaxContextTokens   Whole  `split_words:"true" toml:"max_context_tokens,context_budget" preset:"180000" meaning:"context budget in tokens, never more than the window less the reply"`
-	ToolResultMaxChars Whole  `split_words:"true" toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut; a file holds all of it. read may return ten times as much, 100 KB at most; grep half of that"`
+	ToolResultMaxChars Whole  `split_words:"true" toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut, and a file holds all of it; read: ten times as much, at most 100 KB; grep: half of what read gets"`
 	Compact            string `split_words:"true" toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"when the budget is full; trim: leave out the oldest; auto: let the model summarise; ask: you decide, trim if no one can answer"`
-	Until              string `split_words:"true" toml:"until" flag:"--until COMMAND" meaning:"headless: work on a layer; the changes land once this shell command passes there"`
+	SmallModel         string `split_words:"true" toml:"small_model" shown:"the session's model" meaning:"cheaper model for summaries, searches by sub-agents and a first look in reviews"`
+	Until              string `split_words:"true" toml:"until" flag:"--until COMMAND" meaning:"headless: work on a copy; keep the changes once this shell command passes on it"`
 	// Tools are as they were written, see SelectTools; nil is the default set.
 	Tools        Tools  `split_words:"true" toml:"tools" flag:"--tools LIST" shown:"the usual ones" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
 	System       string `split_words:"true" toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`
 	AppendSystem string `split_words:"true" toml:"append_system" flag:"--append-system TEXT" empty:"ok" meaning:"added to the system prompt"`
-	MCP          List   `split_words:"true" toml:"-" flag:"--mcp FILE|none" unsplit:"yes" meaning:"one more file of MCP servers, in the form of .mcp.json; none: no servers"`
+	MCP          List   `split_words:"true" toml:"-" flag:"--mcp FILE|none" unsplit:"yes" meaning:"one more file of MCP servers, like .mcp.json; none: no servers"`
 	// MCPClientMetadata is the packager's; "" registers with each server of a login.
 	MCPClientMetadata string `split_words:"true" toml:"mcp_client_metadata" shown:"none" meaning:"https address of the document that identifies artoo at MCP logins; without it artoo registers itself"`
 	AddDirs           List   `split_words:"true" toml:"add_dirs" flag:"--add-dir DIR[:rw]" unsplit:"yes" meaning:"one more directory for the file tools, read-only unless :rw"`
 
 	_ heading `section:"permissions" group:"Permissions"`
 
-	Approval string `split_words:"true" toml:"approval,approval_mode,agent.approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what is kept without asking; ask: build output; edits: also files; auto: the same, and the project's own programs run; plan: nothing, read-only"`
-	Allow    List   `split_words:"true" toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
+	Approval string `split_words:"true" toml:"approval,approval_mode,agent.approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"how much artoo does unasked; ask: keeps build output; edits: also files; auto: also runs the project's own programs; plan: read-only"`
+	Allow    List   `split_words:"true" toml:"allow" flag:"--allow RULE" meaning:"calls to allow without asking, like 'bash(go test:*)'"`
 	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls to ask about in every mode"`
 	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls to refuse; wins over --ask and --allow"`
 	Hide     List   `split_words:"true" toml:"hide" flag:"--hide GLOB" unsplit:"yes" meaning:"files to hide from the model and its commands, like 'secrets/**', besides the built-in ones"`
 	Show     List   `split_words:"true" toml:"show" unsplit:"yes" meaning:"hidden files to show, like .env.test; never those of --hide or the system's policy"`
 	// AskProgram is a name on PATH or absolute, with ~ for the home directory.
 	AskProgram string `split_words:"true" toml:"ask_program" shown:"none" meaning:"program that answers questions of headless runs: it reads JSON and prints yes or no"`
-	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"longest time it may take"`
-	Sandbox    string `split_words:"true" toml:"sandbox" flag:"--sandbox MODE" preset:"auto" choices:"auto,on,off,external" meaning:"confine shell commands; auto: if this machine can; on: always, or fail; off: never; external: if there are no layers, the machine itself is the sandbox, such as a container"`
+	AskTimeout Time   `split_words:"true" toml:"ask_timeout" preset:"60s" meaning:"longest time that program may take"`
+	Sandbox    string `split_words:"true" toml:"sandbox" flag:"--sandbox MODE" preset:"auto" choices:"auto,on,off,external" meaning:"confine shell commands; auto: if this machine can; on: always, or fail; off: never; external: without layers, the machine itself (a container, say) is the sandbox"`
 	// Writable and Toolchains are as they were written; Loopback are port numbers.
 	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory to add like --add-dir DIR:rw; it must exist"`
 	Toolchains List `split_words:"true" toml:"toolchains" unsplit:"yes" meaning:"directory of programs that confined commands may run, besides PATH and the system's"`
@@ -108,7 +109,7 @@ type Settings struct {
 
 	_ heading `section:"ui" group:"Output and terminal"`
 
-	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl,patch" meaning:"format of stdout; text: the answer; json: one object at the end; jsonl: one event per line; patch: the changes, without landing them"`
+	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl,patch" meaning:"format of stdout; text: the answer; json: one object at the end; jsonl: one event per line; patch: the changes, leaving the project as it is"`
 	Schema string `split_words:"true" toml:"-" flag:"--schema FILE|JSON" meaning:"headless: the answer must be JSON that fits this JSON Schema"`
 	Quiet  Switch `split_words:"true" toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
 	UI     string `split_words:"true" toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
@@ -117,7 +118,7 @@ type Settings struct {
 	Colors  string `split_words:"true" toml:"colors" meaning:"a palette: default, light (for light backgrounds) or colorblind; or styles as SGR numbers by name, like light:error=31; the names are you, ask, path, done, error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff wins over the defaults"`
 	Status  string `split_words:"true" toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command that reads the turn's numbers as JSON and prints a line within 2 s"`
 	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"how to notify you when a question waits or a turn over 10 s ends: off, bell, osc9, osc777, osc99, or a command that gets the text as its last argument"`
-	Title   string `split_words:"true" toml:"title" preset:"auto" choices:"auto,on,off" meaning:"what a conversation does, in the title of the window and where known as progress; auto: where the terminal is known to take it"`
+	Title   string `split_words:"true" toml:"title" preset:"auto" choices:"auto,on,off" meaning:"show what a conversation does in the title of the window, and its progress; auto: if the terminal is known to support that"`
 	History Switch `split_words:"true" toml:"history" preset:"on" meaning:"keep typed lines for the next session"`
 	// Pager is "" for $PAGER, then less, unless IsSet.
 	Pager    string `split_words:"true" toml:"pager" shown:"$PAGER, then less" empty:"ok" meaning:"program that shows long texts; cat: none"`
@@ -138,9 +139,9 @@ type Settings struct {
 	Resume      string `toml:"-" ignored:"true" flag:"-r --resume ID" meaning:"continue this session; a unique prefix will do"`
 	Ephemeral   Switch `split_words:"true" toml:"ephemeral" flag:"--ephemeral" meaning:"keep no session file"`
 	Debug       Switch `split_words:"true" toml:"debug" flag:"-v --verbose" meaning:"requests and replies to stderr, secrets masked"`
-	Log         string `split_words:"true" toml:"log" meaning:"file for the same, as JSON lines"`
+	Log         string `split_words:"true" toml:"log" meaning:"file for requests and replies, as JSON lines"`
 	Config      string `split_words:"true" toml:"-" flag:"--config FILE" shown:"$XDG_CONFIG_HOME/artoo/config.toml" meaning:"config file"`
-	Profile     string `split_words:"true" toml:"-" flag:"--profile NAME" meaning:"profile: settings of [profile.NAME] over the rest of the config file"`
+	Profile     string `split_words:"true" toml:"-" flag:"--profile NAME" meaning:"settings of [profile.NAME] override the rest of the config file"`
 	NoProject   Switch `split_words:"true" toml:"no_project" flag:"--no-project" meaning:"ignore the project's settings and hooks"`
 }
 

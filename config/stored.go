@@ -228,7 +228,8 @@ func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error
 		return "", wrong(kindAuth, name, why, hint)
 	}
 	if text == "" {
-		return fail("no key came", "artoo login "+name+", and paste the key; or artoo login "+name+" --stdin < FILE")
+		return fail("no key was entered",
+			"artoo login "+name+", and paste the key; or artoo login "+name+" --stdin < FILE")
 	}
 	if _, err := checkKey(text, name); err != nil {
 		return "", err
@@ -252,7 +253,7 @@ func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error
 	case owner != name && longest > max(mine, len("sk-")): // several providers' keys begin so
 		return fail("this looks like a key of "+owner, "artoo login "+owner)
 	case mine == 0 && len(own.KeyPrefixes) > 0:
-		return "a key of " + name + " mostly begins with " + own.KeyPrefixes[0], nil
+		return name + " keys usually begin with " + own.KeyPrefixes[0], nil
 	}
 	return "", nil
 }

@@ -98,10 +98,10 @@ func parseColors(text string) (map[string]string, error) {
 // searchVariables are the usual variables of search engines, for settings that are
 // not set.
 var searchVariables = []struct{ key, name, meaning string }{
-	{"searxng_url", "SEARXNG_URL", "as ARTOO_SEARXNG_URL, after it"},
-	{"brave_api_key", "BRAVE_API_KEY", "as ARTOO_BRAVE_API_KEY, after it"},
-	{"brave_api_key", "BRAVE_SEARCH_API_KEY", "as BRAVE_API_KEY, after it"},
-	{"tavily_api_key", "TAVILY_API_KEY", "as ARTOO_TAVILY_API_KEY, after it"},
+	{"searxng_url", "SEARXNG_URL", "like ARTOO_SEARXNG_URL, which comes first"},
+	{"brave_api_key", "BRAVE_API_KEY", "like ARTOO_BRAVE_API_KEY, which comes first"},
+	{"brave_api_key", "BRAVE_SEARCH_API_KEY", "like BRAVE_API_KEY, which comes first"},
+	{"tavily_api_key", "TAVILY_API_KEY", "like ARTOO_TAVILY_API_KEY, which comes first"},
 }
 
 // SearchEngine is the engine that searches the web.

@@ -140,7 +140,7 @@ type Compacted struct {
 // String is the notice for the user of a summary, without a full stop.
 func (d Compacted) String() string {
 	return "the context was compacted from about " + Tokens(d.Before) + " to " + Tokens(d.After) +
-		" tokens: a summary stands for " + text.Count(d.Messages, "message")
+		" tokens: a summary replaces " + text.Count(d.Messages, "message")
 }
 
 // ErrNoGain is a summary that is as long as the messages it replaces.

@@ -79,7 +79,7 @@ func (s *Session) loadImages(data bool) {
 		}
 	}
 	if lost > 0 {
-		s.notices = append(s.notices, "a sentence stands for "+text.Count(lost, "image")+" no longer in the session's files")
+		s.notices = append(s.notices, "left out, no longer in the session's files: "+text.Count(lost, "image"))
 	}
 }
 

@@ -120,7 +120,7 @@ func TestAnImageWhoseFileIsGoneIsASentence(t *testing.T) {
 	again, err := st.Open(s.ID())
 	must(t, err)
 	if n := again.Notices(); len(n) != 1 || n[0] !=
-		"a sentence stands for 2 images no longer in the session's files" {
+		"left out, no longer in the session's files: 2 images" {
 		t.Errorf("told %q", n)
 	}
 	c := New(Config{OutputDir: again.OutputDir()}, again)

@@ -232,7 +232,7 @@ func (l *loader) notify() {
 		tell("the session was written by a newer artoo (format %d) and can only be read", l.newer)
 	}
 	if l.broken {
-		tell("the last line of the session broke off and is left out")
+		tell("the last line of the session was cut off and is left out")
 	}
 	if n := len(l.damaged); n > 0 {
 		some(n, "line", fmt.Sprintf("left out %%s of the session that cannot be read (the first is line %d)", slices.Min(l.damaged)))
@@ -245,11 +245,11 @@ func (l *loader) notify() {
 		tell("the session's first line is missing or damaged: its directory is known from the end of a turn")
 	}
 	if l.headers > 1 {
-		tell("the session file holds %d headers; the first counts", l.headers)
+		tell("the session file has %d headers; artoo uses the first", l.headers)
 	}
 	some(l.lost, "line", "the session has %s out of place")
 	some(l.unknown, "line", "skipped %s of the session, of a kind that this artoo does not know")
-	some(unanswered(l.history), "tool call", "the session broke off: %s without a result, which the model sees")
+	some(unanswered(l.history), "tool call", "the session ended early: %s without a result, which the model sees")
 }
 
 func unanswered(history []entry) (sum int) {

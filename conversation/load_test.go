@@ -44,7 +44,7 @@ func TestCutAnywhere(t *testing.T) {
 		most = len(got)
 		atLine := cut == 0 || whole[cut-1] == '\n'
 		wholeLine := cut < len(whole) && whole[cut] == '\n'
-		torn := strings.Contains(strings.Join(l.notices, "\n"), "broke off and is left out")
+		torn := strings.Contains(strings.Join(l.notices, "\n"), "was cut off and is left out")
 		if torn == (atLine || wholeLine) || l.torn == atLine {
 			t.Fatalf("cut at %d: torn %v, notices %q", cut, l.torn, l.notices)
 		}
@@ -81,7 +81,7 @@ func TestGoingOnAfterACut(t *testing.T) {
 			t.Fatalf("cut at %d:\n%s", cut, diff)
 		}
 		for _, n := range s.Notices() {
-			if strings.Contains(n, "broke off and is left out") || strings.Contains(n, "cannot be read") {
+			if strings.Contains(n, "was cut off and is left out") || strings.Contains(n, "cannot be read") {
 				t.Fatalf("cut at %d: told again: %q", cut, n)
 			}
 		}
@@ -121,9 +121,9 @@ func TestDamage(t *testing.T) {
 			[]string{"left out 1 line of the session that cannot be read (the first is line 3)"}},
 		"rubbish in between": {[]string{header, one, "rubbish", "\x00\x00\x00", two}, "one two",
 			[]string{"left out 2 lines of the session that cannot be read (the first is line 3)"}},
-		"last one broke off": {[]string{header, one, two[:40]}, "one", []string{"the last line of the session broke off"}},
+		"last one broke off": {[]string{header, one, two[:40]}, "one", []string{"the last line of the session was cut off"}},
 		"last ones broke off": {[]string{header, one, two[:len(two)-9], three[:len(three)-9]}, "one",
-			[]string{"the last line of the session broke off", "left out 1 line of the session that cannot be read (the first is line 3)"}},
+			[]string{"the last line of the session was cut off", "left out 1 line of the session that cannot be read (the first is line 3)"}},
 		"lost parent": {[]string{header, one, three}, "one three", []string{"the session has 1 line out of place"}},
 		"no result": {[]string{header, one, two, three, call}, "one two three ",
 			[]string{"1 tool call without a result"}},

@@ -401,7 +401,7 @@ func (e *FullError) Error() string {
 func (e *FullError) ErrorKind() string { return "context" }
 
 // HintFull names ways out of a full context.
-const HintFull = "/compact, or /clear for a new session (without a conversation: artoo without -c)"
+const HintFull = "/compact, or /clear for a new session (headless: artoo without -c)"
 
 // ErrorHint names a way out.
 func (e *FullError) ErrorHint() string { return HintFull }

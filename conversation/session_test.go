@@ -200,7 +200,7 @@ func TestSessionInUseIsForked(t *testing.T) {
 		t.Fatalf("%+v", fork.Header())
 	}
 	if n := fork.Notices(); len(n) != 1 || n[0] != "session "+first.ID()+
-		" is in use by another artoo; this one goes on as "+fork.ID() {
+		" is in use by another artoo; this one continues as "+fork.ID() {
 		t.Errorf("notices %q", n)
 	}
 	if _, err := os.Stat(fork.Path()); !errors.Is(err, fs.ErrNotExist) {
@@ -300,7 +300,7 @@ func TestNoLocks(t *testing.T) {
 	must(t, err)
 	again, err := st.Open(s.ID())
 	must(t, err)
-	if want := []string{"session " + s.ID() + " is on a file system without locks; this one goes on as " +
+	if want := []string{"session " + s.ID() + " is on a file system without locks; this one continues as " +
 		again.ID()}; again.Header().ForkOf != s.ID() || !slices.Equal(again.Notices(), want) {
 		t.Errorf("forked from %q, %q", again.Header().ForkOf, again.Notices())
 	}

@@ -106,8 +106,8 @@ func (st Store) open(path string) (*Session, error) {
 		if errors.Is(err, errNoLocks) {
 			why = errNoLocks
 		}
-		s.notices = slices.Insert(s.notices, 0, fmt.Sprintf("session %s is %v; this one goes on as %s", s.header.ForkOf,
-			why, s.header.ID))
+		s.notices = slices.Insert(s.notices, 0, fmt.Sprintf("session %s is %v; this one continues as %s",
+			s.header.ForkOf, why, s.header.ID))
 		return s, nil
 	}
 	if err != nil {

@@ -40,7 +40,7 @@ func (m ModelInfo) Can() string {
 	for _, a := range []struct {
 		has  bool
 		name string
-	}{{m.Images, "sees"}, {m.Reasoning, "reasons"}, {!m.Tools, "no tools"}} {
+	}{{m.Images, "vision"}, {m.Reasoning, "reasoning"}, {!m.Tools, "no tools"}} {
 		if a.has {
 			can = append(can, a.name)
 		}

@@ -163,7 +163,7 @@ func readTable(text string) (*tableIndex, error) {
 			return nil, fmt.Errorf("cut off at %q", line)
 		case fields[0] == "# source":
 			if _, err := time.Parse(time.DateOnly, fields[1]); err != nil {
-				return nil, fmt.Errorf("%q is no date", fields[1])
+				return nil, fmt.Errorf("%q is not a date", fields[1])
 			}
 			x.sources = append(x.sources, Source{Name: fields[2], Date: fields[1]})
 		case !strings.HasPrefix(line, "#"):

@@ -13,7 +13,7 @@ type Cloud struct {
 
 func bedrock() *Cloud {
 	return &Cloud{
-		Address: "https://bedrock-runtime.REGION.amazonaws.com", Words: "REGION is your region of AWS, as in AWS_REGION",
+		Address: "https://bedrock-runtime.REGION.amazonaws.com", Words: "REGION is your AWS region, as in AWS_REGION",
 		Credentials: "AWS_BEARER_TOKEN_BEDROCK, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, the profile of AWS_PROFILE " +
 			"(keys or credential_process), or the role of the container or instance",
 		Obtain: "aws configure",
@@ -23,7 +23,7 @@ func bedrock() *Cloud {
 func vertex(host, location, words string) *Cloud {
 	return &Cloud{
 		Address:     "https://" + host + "/v1/projects/PROJECT/locations/" + location,
-		Words:       "PROJECT is your project of Google Cloud, as in GOOGLE_CLOUD_PROJECT" + words,
+		Words:       "PROJECT is your Google Cloud project, as in GOOGLE_CLOUD_PROJECT" + words,
 		Credentials: "GOOGLE_APPLICATION_CREDENTIALS, the login of gcloud, or the metadata server of the machine",
 		Obtain:      "gcloud auth application-default login",
 	}

@@ -102,7 +102,7 @@ func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) 
 	case !info.Images:
 		told = fmt.Sprintf("%s cannot see images: it gets only the name and size of %s", info.ID, counted(len(all)))
 		if info.Guess {
-			told += fmt.Sprintf(" (if it does see: images = true under [provider.%s.models.%q] in config.toml)",
+			told += fmt.Sprintf(" (if it can: set images = true under [provider.%s.models.%q] in config.toml)",
 				info.Provider,
 				info.ID)
 		}

@@ -113,7 +113,7 @@ func TestImagesForModelsThatDoNotSee(t *testing.T) {
 		t.Errorf("for one that sees: told %q", told)
 	}
 	if _, told := FitImages(history[:1], ModelInfo{ID: "m", Provider: "p", Guess: true}); !strings.Contains(told,
-		`1 image (if it does see: images = true under [provider.p.models."m"]`) {
+		`1 image (if it can: set images = true under [provider.p.models."m"]`) {
 		t.Errorf("told %q", told)
 	}
 }

@@ -92,7 +92,7 @@ var repairs = []struct {
 		history{user("a"), said(call("fc|1.é", "a_b_c", `{}`), call(longID, "ls", `{}`), call(longID+"y", "ls", `{}`),
 			call("unknown", "unknown", `{}`)), answer("fc|1.é", "a_b_c", "x"), answer(longID, "ls", "1"),
 			answer(longID+"y", "ls", "2"), answer("unknown", "unknown", "3")}},
-	{"input that is no object",
+	{"input that is not an object",
 		history{user("a"), said(call("1", "ls", `[1]`), call("2", "ls", ``),
 			provider.ToolCall{ID: "3", Name: "ls", Input: json.RawMessage(`{`), Raw: "raw"}), answer("1", "ls", "x"),
 			answer("2", "ls", "x"), answer("3", "ls", "x")},

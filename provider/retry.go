@@ -153,9 +153,9 @@ func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, erro
 				return shown, part, e
 			}
 			again := done.Doubt != "" && done.Doubt == s.doubt
-			if text := done.Doubt + ": it is taken as it is"; again || done.Unread {
+			if text := done.Doubt + ": artoo uses the answer as it is"; again || done.Unread {
 				if again {
-					text = done.Doubt + ", and so it did when asked again: it is taken as it is"
+					text = done.Doubt + ", also on the second try: artoo uses the answer as it is"
 				}
 				if !yield(Notice{Text: text, Warning: true}, nil) {
 					return shown, part, nil
@@ -170,7 +170,7 @@ func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, erro
 			return shown, part, nil
 		}
 	}
-	return shown, part, &Error{Kind: KindNetwork, Provider: "provider", Message: "the reply broke off before its end",
+	return shown, part, &Error{Kind: KindNetwork, Provider: "provider", Message: "the reply ended early",
 		Err: io.ErrUnexpectedEOF}
 }
 

@@ -158,7 +158,7 @@ func FromConstant(
 		var parsed jsonschema.Schema
 		err := json.Unmarshal([]byte(schema), &parsed)
 		if err == nil && parsed.Type != "object" {
-			err = errors.New("its root is no object")
+			err = errors.New("its root is not an object")
 		}
 		var made *jsonschema.Resolved
 		if err == nil {

@@ -167,7 +167,7 @@ func (e *expander) refused(server, uri string) string {
 	case decision.Verdict == permission.Run:
 		return ""
 	case decision.Narrow != "":
-		return decision.Reason() + "; --allow " + decision.Narrow + " would"
+		return decision.Reason() + "; --allow " + decision.Narrow + " permits it"
 	}
 	return decision.Reason()
 }

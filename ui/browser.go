@@ -19,7 +19,7 @@ import (
 func OpenBrowser(address string, vars environ.Vars) (program string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || sanitize.Text(address, sanitize.Line) != address {
-		return "", errors.New("this is no address for a browser")
+		return "", errors.New("this is not an address for a browser")
 	}
 	has := func(name string) bool {
 		value, _ := lookup(vars, name)

@@ -116,7 +116,7 @@ func TestALongListIsCut(t *testing.T) {
 	if err != nil || got != 99 {
 		t.Errorf("%d, %v", got, err)
 	}
-	for _, want := range []string{"  20   model-19 ", "  *71  model-70 ", "79 more: a part of the name finds them"} {
+	for _, want := range []string{"  20   model-19 ", "  *71  model-70 ", "79 more; type part of a name"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in\n%s", want, shown)
 		}

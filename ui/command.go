@@ -42,7 +42,7 @@ func commands() []slashCommand {
 	return []slashCommand{
 		{name: "help", aliases: []string{"?"}, args: "[TOPIC]", help: "what to type",
 			run: runHelp, complete: oneOf(helpTopics()...)},
-		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
+		{name: "quit", aliases: []string{"exit", "bye"}, help: "exit", run: runQuit},
 		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear, program: true, moves: true},
 		{name: "sessions", args: "[all]", help: "list them", run: runSessions, complete: oneOf(allSessions), program: true},
 		{name: "resume", aliases: []string{"continue"}, args: "[NAME]", help: "choose one",
@@ -61,7 +61,7 @@ func commands() []slashCommand {
 		{name: "approval", args: "[MODE]", help: "ask edits auto plan",
 			run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next"), program: true},
 		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: oneOf("off"), program: true},
-		{name: "until", args: "CMD [N]", help: "go on until CMD passes", run: runUntil, complete: oneOf("off"), program: true},
+		{name: "until", args: "CMD [N]", help: "repeat until CMD passes", run: runUntil, complete: oneOf("off"), program: true},
 		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "list or drop rules",
 			run: runPermissions, complete: completeRules, program: true},
 
@@ -91,7 +91,7 @@ func commands() []slashCommand {
 			complete: oneOf("all"), program: true},
 		{name: "doctor", help: "check the setup", run: runDoctor},
 		{name: "debug", args: "[on|off]", help: "log requests", run: runDebug, complete: oneOf("on", "off")},
-		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "summarize history", run: runCompact, program: true},
+		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "summarise history", run: runCompact, program: true},
 		{name: "uncompact", help: "undo /compact", run: runUncompact, program: true},
 		{name: "add", aliases: []string{"read-only", "drop", "ls"},
 			instead: "write @PATH in a message; the model reads the file then"},
@@ -335,13 +335,13 @@ func runSkills(_ context.Context, t *Terminal, _ string) error {
 		}
 		use := string(i.Kind)
 		if i.NoModel {
-			use += ", by you only"
+			use += ", run by you only"
 		}
 		rows = append(rows, []string{"/" + oneLine(i.Name), use, tokens, oneLine(i.Source())})
 	}
 	for _, i := range library.Items(skill.Skill) {
 		if i.NoUser {
-			rows = append(rows, []string{oneLine(i.Name), "skill, by the model only", "", oneLine(i.Source())})
+			rows = append(rows, []string{oneLine(i.Name), "skill, used by the model only", "", oneLine(i.Source())})
 		}
 	}
 	if rows == nil {
@@ -406,21 +406,21 @@ func helpRows() map[string][][]string {
 func helpKeys() [][]string {
 	return [][]string{
 		{"Enter", "send; during a turn: queue (/queue now: at the next step)"},
-		{`\ Enter, Ctrl-J, Alt-Enter`, `a new line; where reported, Shift-Enter; """ around several`},
-		{"Esc, Ctrl-C", "stop the turn; Ctrl-C clears, twice leaves"},
+		{`\ Enter, Ctrl-J, Alt-Enter`, `new line; Shift-Enter too, where reported`},
+		{"Esc, Ctrl-C", "stop the turn; else Ctrl-C clears, twice exits"},
 		{"Esc Esc", "clear the line; if empty, same as /rewind"},
-		{"Ctrl-D", "leave, on an empty line"},
+		{"Ctrl-D", "exit, on an empty line"},
 		{"Ctrl-Z", "suspend; fg resumes"},
 		{"Tab", "complete a /command, its arguments, an @file"},
 		{"Shift-Tab", "the next approval mode, as /approval next"},
 		{"Ctrl-O", "last call's output (/out); while it runs, the output so far"},
 		{"Ctrl-G, Ctrl-X Ctrl-E", "write the message in the editor, as /edit"},
-		{"Up, Down, Ctrl-P, Ctrl-N", "history; within several lines: move"},
+		{"Up, Down, Ctrl-P, Ctrl-N", "history; in a message of several lines: move"},
 		{"Ctrl-R", "search the history backwards"},
 		{"Ctrl-A, Ctrl-E", "start and end of the line"},
-		{"Alt-B, Alt-F, Ctrl-arrows", "by words"},
+		{"Alt-B, Alt-F, Ctrl-arrows", "move by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K", "delete a word, to the start, to the end"},
-		{"Ctrl-Y, Alt-.", "restore deleted text; an older last word"},
+		{"Ctrl-Y, Alt-.", "paste deleted text; repeat an earlier last word"},
 		{"Ctrl-L", "clear the screen; the scrollback stays"},
 		{"ARTOO_EDIT_MODE=vi", "vi's keys: Esc for its commands, i to type again"},
 	}
@@ -430,14 +430,14 @@ func helpApprovals() [][]string {
 	return [][]string{
 		{"y", "yes, this once"},
 		{"n [reason]", "no; the reason goes to the model (Enter alone means no too)"},
-		{"n! [reason]", "no, after a command: the model does not get its output either"},
+		{"n! [reason]", "no; after a command, the model does not get its output either"},
 		{"a [rule]", "always this session: exactly this call, or the rule"},
 		{"A [rule]", "permanently, in your own file, for this project"},
 		{"e", "edit it first; artoo then asks again"},
 		{"p", "show all of it in the pager"},
 		{"q", "no, and stop the turn"},
-		{"?", "the same, with the rule it suggests"},
-		{"words", "yes, no, always, forever, edit, page and quit do too"},
+		{"?", "this list, with a suggested rule"},
+		{"words", "yes, no, always, forever, edit, page and quit also work"},
 		{"rules", "bash(git status:*)  write(docs/**)  web_fetch(go.dev)"},
 		{"modes", "ask, edits (writes run), auto, plan (read-only)"},
 	}

@@ -49,7 +49,7 @@ func TestCopyTakesTheToolOfTheDesktop(t *testing.T) {
 		{"ssh", all, []string{"WAYLAND_DISPLAY=wayland-0", "SSH_TTY=/dev/pts/1"}, "/copy",
 			"", "over ssh the clipboard is on the other machine; /copy osc52"},
 		{"no such answer", all, []string{"DISPLAY=:0"}, "/copy 3", "", "there is no answer 3 turns back"},
-		{"no number", all, []string{"DISPLAY=:0"}, "/copy all", "", `"all" is neither a number`},
+		{"no number", all, []string{"DISPLAY=:0"}, "/copy all", "", `unknown word "all": use osc52`},
 		{"pipes have no terminal to ask", all, nil, "/copy osc52", "", "no terminal here to ask"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -92,7 +92,7 @@ func runHooks(_ context.Context, t *Terminal, _ string) error {
 // runConfig shows the settings that someone set, or with "all" each.
 func runConfig(_ context.Context, t *Terminal, arg string) error {
 	if arg != "" && arg != "all" {
-		return fmt.Errorf("%q is not all", arg)
+		return fmt.Errorf("unknown word %q: /config all shows every setting", arg)
 	}
 	var rows [][]string
 	for _, r := range t.opt.Program.Settings() {
@@ -213,7 +213,7 @@ func runStatus(_ context.Context, t *Terminal, _ string) error {
 		name += ", answered by " + by
 	}
 	rows := [][]string{
-		{"model", name + ", effort " + cmp.Or(string(model.Defaults.Effort), "the model's default")},
+		{"model", name + ", effort: " + cmp.Or(string(model.Defaults.Effort), "model default")},
 		{"directory", dir},
 		{"approval", approvalText(a)},
 		{"sandbox", strings.TrimPrefix(t.opt.Program.Confined()[0], "sandbox: ")},
@@ -310,17 +310,20 @@ func rightsText(r permission.Rights) string {
 	switch {
 	case r.Commands != permission.Unasked:
 		return text + "; " + fmt.Sprintf(fates[r.Commands], "other commands")
+	case r.Own == r.Edits:
+		text = fmt.Sprintf(fates[r.Edits], "edits and the project's own programs")
+	case r.Own != permission.Unasked:
+		text += "; " + fmt.Sprintf(fates[r.Own], "the project's own programs")
+	}
+	switch {
 	case r.Lands >= permission.Content:
-		text += commands + ", whose changes are kept except losses and files that programs run"
+		text += commands + ", whose changes are kept, except lost work and files that programs run automatically"
 	case r.Beyond == permission.Discarded:
 		text += commands + " that is thrown away"
 	case r.Confinement.Layer:
-		text += commands + ", and artoo asks before it keeps their changes"
+		text += commands + ", and artoo asks before keeping their changes"
 	case r.Confinement.Sandbox:
 		text += "; other commands run in the sandbox"
-	}
-	if r.Own != permission.Unasked {
-		text += "; " + fmt.Sprintf(fates[r.Own], "the project's own programs")
 	}
 	return text
 }

@@ -26,9 +26,9 @@ func shownRows(shown string) []string {
 
 func TestModesAreChangedAndPrinted(t *testing.T) {
 	t.Parallel()
-	const ask, edits, plan = "approval: ask: asks before edits; asks before other commands",
-		"approval: edits: edits without asking; asks before other commands",
-		"approval: plan: read-only; everything else is refused"
+	const ask, edits, plan = "mode ask: asks before edits; asks before other commands",
+		"mode edits: edits without asking; asks before other commands",
+		"mode plan: read-only; everything else is refused"
 	for typed, wants := range map[string][]string{
 		"/approval edits":  {edits},
 		"/approval prompt": {ask},
@@ -54,8 +54,8 @@ func TestModesAreChangedAndPrinted(t *testing.T) {
 func TestAModeThatCannotHoldHereIsRefused(t *testing.T) {
 	t.Parallel()
 	shown, _ := say(t, func(o *Options) { o.Agent.Policy().NoProject = "this is the home directory" }, "/approval edits", "/approval next")
-	want := []string{"/approval: this is the home directory, so every write and run is asked",
-		"approval: plan: read-only; everything else is refused"}
+	want := []string{"/approval: this is the home directory, so artoo asks before every write and", "command",
+		"mode plan: read-only; everything else is refused"}
 	if diff := cmp.Diff(want, shownRows(shown)); diff != "" {
 		t.Error(diff)
 	}
@@ -105,7 +105,7 @@ func TestShiftTabIsHeard(t *testing.T) {
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Spoken })
 	k.expect("you: ")
 	k.send("\x1b[Z")
-	k.expect("approval: edits")
+	k.expect("mode edits")
 	k.expect("you [edits]: ")
 	k.send("\x04")
 	k.end()
@@ -117,13 +117,13 @@ func TestRulesOfTheSessionAreDropped(t *testing.T) {
 		"/permissions rm 2":            "dropped: allow bash(ls)",
 		"/permissions rm bash(ls)":     "dropped: allow bash(ls)",
 		"/approvals drop 2":            "dropped: allow bash(ls)",
-		"/permissions rm 1":            "deny bash(rm:*) comes from settings and is changed there",
-		"/permissions rm bash(rm:*)":   "deny bash(rm:*) comes from settings and is changed there",
-		"/permissions rm 3":            "there is no rule 3; /permissions numbers them",
-		"/permissions rm 0":            "there is no rule 0",
-		"/permissions rm bash(cat)":    "there is no rule bash(cat); /permissions lists them",
-		"/permissions rm":              `"rm": say rm and the number or the text of a rule`,
-		"/permissions allow bash(cat)": `"allow bash(cat)": say rm and the number or the text of a rule`,
+		"/permissions rm 1":            "deny bash(rm:*) comes from settings; change it there",
+		"/permissions rm bash(rm:*)":   "deny bash(rm:*) comes from settings; change it there",
+		"/permissions rm 3":            "no rule 3; /permissions lists them",
+		"/permissions rm 0":            "no rule 0",
+		"/permissions rm bash(cat)":    "no rule bash(cat); /permissions lists them",
+		"/permissions rm":              `"rm": use rm NUMBER, or rm RULE`,
+		"/permissions allow bash(cat)": `"allow bash(cat)": use rm NUMBER, or rm RULE`,
 	} {
 		shown, _ := say(t, busy(t), typed, "/permissions")
 		if !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {

@@ -49,7 +49,7 @@ func (t *Terminal) shownMode(err error) error {
 }
 
 func (t *Terminal) showMode() {
-	t.screen.Note(oneLine("approval: " + approvalText(t.opt.Agent)))
+	t.screen.Note(oneLine("mode " + approvalText(t.opt.Agent)))
 }
 
 // nextMode goes through ask, edits and plan, and passes over a mode that cannot hold here.
@@ -94,18 +94,22 @@ func runPlan(_ context.Context, t *Terminal, arg string) error {
 // untilRounds is how often in a turn the model goes on where the user names no number.
 const untilRounds = 5
 
-// runUntil sets the command that has the model go on until it succeeds, shows it, or drops it.
+// runUntil sets the command that makes the model continue until it succeeds, shows it, or drops it.
 func runUntil(_ context.Context, t *Terminal, arg string) error {
 	a, rounds := t.opt.Agent, untilRounds
 	switch before := a.Until(); {
 	case arg == "" && before == "":
-		t.screen.Note("no command; /until CMD has the model go on until CMD succeeds, such as /until make test")
+		t.screen.Note("no command; /until CMD makes the model continue until CMD succeeds, such as /until make test")
 		return nil
 	case arg == "":
 		t.screen.Note("until " + oneLine(before) + "; /until off ends it")
 		return nil
 	case arg == "off":
-		return a.SetUntil("", 0)
+		if err := a.SetUntil("", 0); err != nil {
+			return err
+		}
+		t.screen.Note("/until is off")
+		return nil
 	}
 	if i := strings.LastIndexByte(arg, ' '); i > 0 {
 		if n, err := strconv.Atoi(arg[i+1:]); err == nil && n > 0 {
@@ -123,7 +127,7 @@ func runUntil(_ context.Context, t *Terminal, arg string) error {
 func runPermissions(_ context.Context, t *Terminal, arg string) error {
 	if what, which := cutWord(arg); what != "" {
 		if !slices.Contains([]string{"rm", "drop", "remove"}, what) || which == "" {
-			return fmt.Errorf("%q: say rm and the number or the text of a rule", arg)
+			return fmt.Errorf("%q: use rm NUMBER, or rm RULE", arg)
 		}
 		return t.dropRule(which)
 	}
@@ -151,17 +155,17 @@ func (t *Terminal) dropRule(which string) error {
 	found := slices.IndexFunc(rules, func(r permission.RuleInForce) bool { return r.Session && r.Rule == which })
 	if n, err := strconv.Atoi(which); err == nil {
 		if found = n - 1; found < 0 || found >= len(rules) {
-			return fmt.Errorf("there is no rule %d; /permissions numbers them", n)
+			return fmt.Errorf("no rule %d; /permissions lists them", n)
 		}
 	} else if found < 0 {
 		found = slices.IndexFunc(rules, func(r permission.RuleInForce) bool { return r.Rule == which })
 	}
 	if found < 0 {
-		return fmt.Errorf("there is no rule %s; /permissions lists them", which)
+		return fmt.Errorf("no rule %s; /permissions lists them", which)
 	}
 	r := rules[found]
 	if !r.Session {
-		return fmt.Errorf("%s %s comes from %s and is changed there", r.Verdict, r.Rule, r.Origin)
+		return fmt.Errorf("%s %s comes from %s; change it there", r.Verdict, r.Rule, r.Origin)
 	}
 	if err := t.opt.Agent.DropRule(r.Rule); err != nil {
 		return err
@@ -221,7 +225,7 @@ func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) 
 	}
 	yes, err := yesNo(dialogue[bool]{show: show,
 		help: func() {
-			t.screen.Note("y: the next message goes to it; n: the model stays. /model list shows all of them")
+			t.screen.Note("y: the next message goes to it; n: keep the current model. /model list shows all of them")
 		},
 		decided: func(yes bool) {
 			if !yes {
@@ -296,7 +300,7 @@ func completeModels(t *Terminal, arg string) []prompt.Candidate {
 	for _, m := range t.opt.Models.Models() {
 		all = append(all, prompt.Candidate{Text: m.ID, Help: m.About()})
 	}
-	all = append(all, prompt.Candidate{Text: "list", Help: "those known"})
+	all = append(all, prompt.Candidate{Text: "list", Help: "the known models"})
 	if arg != "" {
 		for _, p := range completeProviders(t, arg) {
 			all = append(all, prompt.Candidate{Text: p.Text + "/", Help: "a model of " + p.Text})
@@ -311,7 +315,7 @@ func runProvider(ctx context.Context, t *Terminal, name string) error {
 	}
 	list, err := t.opt.Models.Providers()
 	t.screen.Note("now " + oneLine(t.opt.Agent.Model().String()) +
-		"; /provider NAME changes to one of these, with its default model:")
+		"; /provider NAME switches to one of these and its default model:")
 	if len(list) == 0 {
 		t.screen.Note("no provider has a key")
 	}
@@ -351,7 +355,7 @@ func runEffort(_ context.Context, t *Terminal, arg string) error {
 		t.screen.Note("effort: " + arg)
 		return nil
 	}
-	now := cmp.Or(string(t.opt.Agent.Model().Defaults.Effort), "not set: the model's default")
+	now := cmp.Or(string(t.opt.Agent.Model().Defaults.Effort), "model default")
 	t.screen.Note("effort: " + now + " (" + strings.Join(efforts(), ", ") + ")")
 	return nil
 }

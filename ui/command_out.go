@@ -83,7 +83,7 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 	}
 	n, err := strconv.Atoi(cmp.Or(arg, "1"))
 	if err != nil || n < 1 {
-		return fmt.Errorf("%q is neither list nor a number, counted back from the last call", arg)
+		return fmt.Errorf("unknown word %q: use list, or a number (1 is the last call)", arg)
 	}
 	if n > len(list) {
 		return fmt.Errorf("only the last %d are kept; see /out list", len(list))
@@ -142,7 +142,7 @@ func runCopy(ctx context.Context, t *Terminal, arg string) error {
 		case err == nil && number > 0:
 			n = number
 		default:
-			return fmt.Errorf("%q is neither a number, counted back from the last answer, nor osc52", word)
+			return fmt.Errorf("unknown word %q: use osc52, or a number (1 is the last answer)", word)
 		}
 	}
 	text := t.opt.Agent.Answer(n)

@@ -47,7 +47,7 @@ func TestOutShowsWholeOutputs(t *testing.T) {
 		{"/out 2", []string{"run cmd1 …\n\nall of it\n^[]0;t^G\nto the end"}, "cut here"},
 		{"/log 3", []string{"1\tpackage a"}, "cut here"},
 		{"/out 4", []string{"/out: only the last 3 are kept"}, "package a"},
-		{"/out all", []string{`"all" is neither list nor a number`}, "package a"},
+		{"/out all", []string{`unknown word "all": use list`}, "package a"},
 		{"/out list", []string{"1  run  cmd2 …  exit 1", "3  run  cmd0 …  1 line"}, "package a"},
 	} {
 		k := startLines(t, &sender{play: callingTurn(file)}, nil)

@@ -51,7 +51,7 @@ func (q queue) run(arg string) error {
 	case what == "now":
 		return q.sendNow(which)
 	case what != "drop" && what != "edit":
-		return fmt.Errorf("%q is neither now, drop N, drop all nor edit N", arg)
+		return fmt.Errorf("unknown word %q: use now, drop N, drop all or edit N", arg)
 	case what == "drop" && which == "all":
 		dropped := q.Remove(func(int, prompt.Line) bool { return true })
 		q.screen.Note("dropped " + text.Count(len(dropped), "line"))
@@ -67,7 +67,7 @@ func (q queue) run(arg string) error {
 	first := text.Head(l.Text)
 	said := "dropped: "
 	if what == "edit" {
-		if said = "taken back, it is in the next prompt: "; !q.Prefill(prompt.Draft{Text: l.Text, Pasted: l.Pasted}) {
+		if said = "back in the prompt: "; !q.Prefill(prompt.Draft{Text: l.Text, Pasted: l.Pasted}) {
 			return fmt.Errorf("a line cannot be edited here; /queue drop %d, then write it again: %s", i+1, first)
 		}
 	}
@@ -78,7 +78,7 @@ func (q queue) run(arg string) error {
 
 func (q queue) show() {
 	if len(q.Lines()) == 0 {
-		q.screen.Note("nothing waits")
+		q.screen.Note("the queue is empty")
 	}
 	for i, l := range q.Lines() {
 		when := ""
@@ -92,7 +92,7 @@ func (q queue) show() {
 func (q queue) find(number string) (int, error) {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(q.Lines()) {
-		return 0, fmt.Errorf("no line %q waits; /queue numbers them", number)
+		return 0, fmt.Errorf("no queued line %q; /queue numbers them", number)
 	}
 	return n - 1, nil
 }
@@ -105,14 +105,14 @@ func (q queue) sendNow(which string) error {
 	case !q.InTurn():
 		return errors.New("now works only during a turn; queued lines go next anyway")
 	case len(q.Lines()) == 0:
-		return errors.New("nothing waits")
+		return errors.New("the queue is empty")
 	case which != "" && which != "all":
 		var err error
 		if one, err = q.find(which); err != nil {
 			return err
 		}
 		if !q.steers(one) {
-			return fmt.Errorf("only a message can reach the model during a turn, this waits for its end: %s",
+			return fmt.Errorf("only messages can reach the model during a turn; this waits for its end: %s",
 				text.Head(q.Lines()[one].Text))
 		}
 	}
@@ -125,7 +125,7 @@ func (q queue) sendNow(which string) error {
 		}
 	}
 	if !marked {
-		return errors.New("only messages can reach the model during a turn: the queue holds commands alone")
+		return errors.New("only messages can reach the model during a turn: the queue holds only commands")
 	}
 	return nil
 }

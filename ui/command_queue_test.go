@@ -58,23 +58,23 @@ func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
 	k.typeBlind("/queue drop 2")
 	k.expect("dropped: three")
 	k.typeBlind("/queue edit 2")
-	k.expect("taken back, it is in the next prompt: four")
+	k.expect("back in the prompt: four")
 	k.typeBlind("\x15/queue drop 7") // the line is empty again
-	k.expect(`no line "7" waits`)
+	k.expect(`no queued line "7"`)
 	k.typeBlind("/queue drop")
 	k.expect(`drop which line?`)
 	k.typeBlind("/queue shuffle")
-	k.expect(`"shuffle" is neither now, drop N, drop all nor edit N`)
+	k.expect(`unknown word "shuffle": use now`)
 	k.typeBlind("/queue drop 1")
 	k.expect("dropped: two")
 	k.typeBlind("/queue edit 1")
-	k.expect("in the next prompt: five")
+	k.expect("back in the prompt: five")
 	k.typeBlind("\x01/queue " + "\x05") // typed before the text that came back
-	k.expect("is neither now")
+	k.expect("use now, drop N")
 	k.typeBlind("six")
 	k.expect("queued: six")
 	k.typeBlind("/queue edit 1")
-	k.expect("in the next prompt: six")
+	k.expect("back in the prompt: six")
 	goOn <- struct{}{}
 	k.await(k.answer, 0, "answer to one\n")
 	k.expect(pasteOn + "you: six")
@@ -106,13 +106,13 @@ func TestQueueNowReachesTheModelDuringTheTurn(t *testing.T) {
 	k.send("\r")
 	wanted(k, inTurn)
 	k.typeBlind("/queue now")
-	k.expect("nothing waits")
+	k.expect("the queue is empty")
 	for _, text := range []string{"/cost", "two", "three", "four"} {
 		k.typeBlind(text)
 		k.expect("queued: " + text)
 	}
 	k.typeBlind("/queue now 1")
-	k.expect("only a message can reach the model during a turn")
+	k.expect("only messages can reach the model during a turn")
 	k.typeBlind("/queue now 3")
 	k.expect("sent at the next step, or else when the turn ends: three")
 	k.typeBlind("/queue")
@@ -140,7 +140,7 @@ func TestQueueNowReachesTheModelDuringTheTurn(t *testing.T) {
 func TestQueueAtThePrompt(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
-		"/queue": "nothing waits", "/queue drop all": "dropped 0 lines", "/queue edit 1": `no line "1" waits`,
+		"/queue": "the queue is empty", "/queue drop all": "dropped 0 lines", "/queue edit 1": `no queued line "1"`,
 		"/queue now": "now works only during a turn",
 	} {
 		if shown, sent := say(t, nil, typed); !strings.Contains(shown, want) || sent != nil {

@@ -65,7 +65,7 @@ func runRewind(ctx context.Context, t *Terminal, arg string) error {
 	old, now, err := a.Rewind(n)
 	if err != nil {
 		a.Undid(report, false)
-		return fmt.Errorf("the conversation stays as it was; /redo brings the files back: %w", err)
+		return fmt.Errorf("the conversation is unchanged; /redo brings the files back: %w", err)
 	}
 	t.screen.Note(fmt.Sprintf("now in session %s, which continues from before that message; /resume %s returns to the original", oneLine(now), oneLine(old)))
 	return nil

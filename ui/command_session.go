@@ -50,7 +50,7 @@ func (t *Terminal) sessions(which string) ([]conversation.Info, error) {
 	case hidden > 0:
 		t.screen.Note(screen.Count(hidden, "headless run") + " not listed: /sessions all, /resume all")
 	case count == 0:
-		t.screen.Note("no sessions of this directory")
+		t.screen.Note("no sessions in this directory")
 	}
 	return rows, nil
 }
@@ -59,7 +59,7 @@ func (t *Terminal) sessions(which string) ([]conversation.Info, error) {
 func isHeadlessRun(i conversation.Info) bool { return i.Headless && i.Name == "" }
 
 func (t *Terminal) sessionChoices(rows []conversation.Info) choices {
-	c := choices{title: "sessions of " + oneLine(t.opt.Agent.Env().Dir),
+	c := choices{title: "sessions in " + oneLine(t.opt.Agent.Env().Dir),
 		prompt: "number, or part of ID, name or title (Enter: stay here): "}
 	for _, r := range rows {
 		title := text.Head(r.First)
@@ -266,7 +266,7 @@ func (t *Terminal) showResumed(r *agent.Resumed) {
 		t.screen.Markdown(text)
 	}
 	if r.Cut {
-		t.screen.Note("the answer broke off here")
+		t.screen.Note("the answer was cut off here")
 	}
 	if len(r.Changed) > 0 {
 		names := make([]string, len(r.Changed))

@@ -43,7 +43,7 @@ func (t *Terminal) shell(ctx context.Context, line string) error {
 	}
 	switch {
 	case !private:
-		t.screen.Note(how + "; it will be sent with your next message")
+		t.screen.Note(how + "; its output goes with your next message")
 		t.shared = append(t.shared, provider.Text{Text: sharedText(command, t.opt.Agent.Env().Dir, out.kept(), how)})
 	case how != exitedWell:
 		t.screen.Note(how)

@@ -68,7 +68,7 @@ func TestAFailedPartOfAPipelineIsNamed(t *testing.T) {
 	bash := func(o *Options) { o.Environ = []string{"SHELL=" + shell.Find(nil), "PATH=" + os.Getenv("PATH")} }
 	shown, sent := runLines(t, bash, "!(exit 3) | cat", "x")
 	want := "exit status 0 of cat; (exit 3): 3"
-	if !strings.Contains(shown, want+"; it will be sent") || len(sent) != 1 || !strings.HasSuffix(sent[0], "["+want+"]") {
+	if !strings.Contains(shown, want+"; its output goes") || len(sent) != 1 || !strings.HasSuffix(sent[0], "["+want+"]") {
 		t.Errorf("%s\n%q", shown, sent)
 	}
 }
@@ -85,7 +85,7 @@ func TestShellCommandsGoAlongWithTheNextMessage(t *testing.T) {
 	}{
 		{"once", []string{"!echo $MINE; exit 3", "why?", "and now?"},
 			[]string{"why?" + shared + "echo $MINE; exit 3\nmy own\n[exit status 3]", "and now?"},
-			[]string{"\nmy own\n", "exit status 3; it will be sent with your next message"}, ""},
+			[]string{"\nmy own\n", "exit status 3; its output goes with your next message"}, ""},
 		{"kept out", []string{"!!echo secret", "why?"}, []string{"why?"}, []string{"\nsecret\n"}, "exit status"},
 		{"kept out and failed", []string{"!!exit 4"}, nil, []string{"exit status 4"}, "goes along"},
 		{"both streams, as they come", []string{"!echo one; echo two >&2; echo three", "x"},
@@ -280,7 +280,7 @@ func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *test
 func TestShellCommandInTheBackground(t *testing.T) {
 	t.Parallel()
 	shown, _ := runLines(t, nil, "!sleep 600 & echo began $!")
-	if !strings.Contains(shown, "exit status 0; it will be sent") {
+	if !strings.Contains(shown, "exit status 0; its output goes") {
 		t.Errorf("shown %q", shown)
 	}
 	var pid int

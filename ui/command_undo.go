@@ -158,7 +158,7 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 		}
 	}
 	if failed == nil {
-		t.screen.Note("with a space before the # it is a message")
+		t.screen.Note("start with a space to send it as a message")
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 
 func TestTheQuestionWhetherToGoOnIsAnswerable(t *testing.T) {
 	t.Parallel()
-	q := agent.Question{Kind: agent.QuestionSteps, Reason: "50 steps are used; go on for 50 more?"}
+	q := agent.Question{Kind: agent.QuestionSteps, Reason: "50 steps are used; continue for 50 more?"}
 	s := screen.New(screen.Options{})
-	if got, want := s.GoOn(q), "approve: 50 steps are used; go on for 50 more? [y,n] (n) "; got != want {
+	if got, want := s.GoOn(q), "approve: 50 steps are used; continue for 50 more? [y,n] (n) "; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -41,8 +41,8 @@ func TestCompactShowsWhatItDidAndIsTakenBack(t *testing.T) {
 	before := len(a.Conversation().Messages())
 	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/compact the reasons", "/uncompact")
 	words := strings.Join(strings.Fields(shown), " ")
-	for _, want := range []string{"the context was compacted from about ", "a summary stands for 5 messages (1 request, ",
-		"; /compact show shows it, /uncompact takes it back", "the last compaction is taken back: 5 messages are sent again"} {
+	for _, want := range []string{"the context was compacted from about ", "a summary replaces 5 messages (1 request, ",
+		"; /compact show shows it, /uncompact takes it back", "the last compaction is undone: 5 messages are sent again"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("%q is not shown: %s", want, words)
 		}

@@ -170,7 +170,7 @@ func (t *Terminal) completeCommand(before, after string, alias bool) prompt.Comp
 		}
 	}
 	if !inArgument {
-		slices.SortFunc(c.Candidates, func(a, b prompt.Candidate) int { return strings.Compare(a.Text, b.Text) })
+		slices.SortStableFunc(c.Candidates, func(a, b prompt.Candidate) int { return strings.Compare(a.Text, b.Text) })
 	}
 	return c
 }

@@ -299,7 +299,7 @@ func (c choices) dialogue(s *screen.Screen) dialogue[int] {
 
 // show prints the rows of these indices under a title, each with its number.
 func (c choices) show(s *screen.Screen, title string, indices []int) {
-	s.Note(title)
+	s.Asks(title)
 	var rows [][]string
 	for at, i := range indices {
 		if at >= listedChoices && !c.list[i].now {
@@ -317,7 +317,7 @@ func (c choices) show(s *screen.Screen, title string, indices []int) {
 	}
 	columns(s, rows)
 	if more := len(indices) - len(rows); more > 0 {
-		s.Note(fmt.Sprintf("%d more: a part of the name finds them", more))
+		s.Note(fmt.Sprintf("%d more; type part of a name to find them", more))
 	}
 }
 

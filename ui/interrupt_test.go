@@ -152,11 +152,11 @@ func TestCtrlCAtThePrompt(t *testing.T) {
 	k.expect("^C")
 	k.expect("you: ")
 	k.send("\x03")
-	k.expect("Ctrl-C again or Ctrl-D to leave")
+	k.expect("Ctrl-C again or Ctrl-D to exit")
 	k.expect("you: ")
 	k.clock.advance(2*time.Second + time.Millisecond)
 	k.send("\x03")
-	k.expect("Ctrl-C again or Ctrl-D to leave")
+	k.expect("Ctrl-C again or Ctrl-D to exit")
 	k.expect("you: ")
 	k.clock.advance(time.Second)
 	k.send("\x10") // the cleared line can be called back

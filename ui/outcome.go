@@ -74,12 +74,30 @@ func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took ti
 	info := screen.StatusInfo{Outcome: outcome, Elapsed: took, Context: -1, NoWalls: !can.Sandbox}
 	if r != nil {
 		info.Model, info.Usage, info.CostUSD, info.Reach = r.Model, r.Usage, r.CostUSD, r.Reach
+		info.Small = smallCost(r.Requests)
 	}
 	if c := a.Context(); c.Budget > 0 {
 		info.Context = c.Used * 100 / c.Budget
 	}
 	info.Line = t.statusLine(info)
 	t.screen.Status(info)
+}
+
+// smallCost is the small model's part of the cost of a turn; nil where it answered nothing, or its price is unknown.
+func smallCost(requests []agent.RequestReport) *float64 {
+	var sum *float64
+	for _, r := range requests {
+		switch {
+		case !r.Small:
+			continue
+		case r.CostUSD == nil:
+			return nil
+		case sum == nil:
+			sum = new(float64)
+		}
+		*sum += *r.CostUSD
+	}
+	return sum
 }
 
 // unqueue puts queued lines into the next prompts, one each; it returns those that cannot be

@@ -43,7 +43,7 @@ func TestTheSessionIsExported(t *testing.T) {
 		shown, _ := say(t, func(o *Options) { o.Agent = a }, "/export new.json", "/save old.md")
 		shown = strings.Join(strings.Fields(shown), " ")
 		if !strings.Contains(shown, "written to "+path) ||
-			!strings.Contains(shown, "exists already and is not replaced; give another name") {
+			!strings.Contains(shown, "already exists, and artoo does not overwrite it; give another name") {
 			t.Fatalf("kept %v: %q", kept, shown)
 		}
 		data, err := os.ReadFile(path)

@@ -66,7 +66,7 @@ func TestStatusAndContext(t *testing.T) {
 	}
 	text := status()
 	for _, want := range []string{
-		"model fake/m, effort the model's default", "directory " + a.Env().Dir, "approval ask: asks before edits; asks before other commands", "sandbox none",
+		"model fake/m, effort: model default", "directory " + a.Env().Dir, "approval ask: asks before edits; asks before other commands", "sandbox none",
 		"session " + a.SessionID() + ", ", "context about ", " in 4 messages, ", "cost 2 requests",
 		"limits 7 steps a turn, $2.00 a run, 1m0s a run",
 	} {

@@ -127,7 +127,7 @@ func (t *Terminal) leave(err error) (code int, left error) {
 		return exitInterrupt, nil
 	}
 	t.lastInt = now
-	t.screen.Note("Ctrl-C again or Ctrl-D to leave")
+	t.screen.Note("Ctrl-C again or Ctrl-D to exit")
 	return -1, nil
 }
 

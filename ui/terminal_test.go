@@ -129,7 +129,7 @@ func TestPasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
 	k.await(k.answer, 0, "answer to one\n")
 	k.expect(pasteOn)
 	k.send("\x03")
-	k.expect("leave")
+	k.expect("to exit")
 	k.expect(pasteOn)
 	k.send("\x04")
 	k.end()

@@ -19,7 +19,7 @@ const leaveWait = 2 * time.Second
 // errLeave is returned by the commands that end the conversation.
 var errLeave = errors.New("leave")
 
-var errStuck = fmt.Errorf("the turn does not end: %w", context.Canceled)
+var errStuck = fmt.Errorf("the turn could not be stopped: %w", context.Canceled)
 
 // signalWait is how long a turn may take to end after a signal.
 const signalWait = 2 * time.Second
@@ -157,7 +157,7 @@ func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- stru
 			default:
 			}
 		default:
-			t.screen.Note("stopping; Ctrl-C again in two seconds leaves")
+			t.screen.Note("stopping; Ctrl-C again within two seconds exits")
 		}
 	}
 }

@@ -186,7 +186,7 @@ func onlyMode(c journal.Change) bool {
 
 // The fates of a path that an undo leaves alone.
 const (
-	staysAsItIs    = "stays as it is:"
+	staysAsItIs    = "left as it is:"
 	cannotBeUndone = "cannot be undone:"
 )
 
@@ -282,7 +282,7 @@ func (u Undo) Diff(changes []journal.Change) string {
 			fmt.Fprintf(&b, "%s: was %s\n", c.Path, c.From)
 			continue
 		case onlyMode(c):
-			fmt.Fprintf(&b, "%s: permissions %04o, before %04o\n", c.Path, c.After.Mode.Perm(), c.Before.Mode.Perm())
+			fmt.Fprintf(&b, "%s: permissions %04o, was %04o\n", c.Path, c.After.Mode.Perm(), c.Before.Mode.Perm())
 			continue
 		}
 		if c.Before.Kind == journal.Folder || c.After.Kind == journal.Folder {
@@ -295,12 +295,12 @@ func (u Undo) Diff(changes []journal.Change) string {
 			left++
 		}
 		if err != nil {
-			text = fmt.Sprintf("%s: %d bytes, before %d (%v)\n", oneLine(c.Path), c.After.Size, c.Before.Size, err)
+			text = fmt.Sprintf("%s: %d bytes, was %d (%v)\n", oneLine(c.Path), c.After.Size, c.Before.Size, err)
 		}
 		b.WriteString(text)
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "the text of %s is left out: the diff would be too long\n", screen.Count(left, "more file"))
+		fmt.Fprintf(&b, "the diff leaves out %s: it would be too long\n", screen.Count(left, "more file"))
 	}
 	return b.String()
 }

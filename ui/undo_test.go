@@ -18,8 +18,8 @@ func TestTheDiffOfASessionIsBoundedAndNamesWhatItLeavesOut(t *testing.T) {
 	}
 	got := Undo{Journal: &journal.Journal{}, Root: t.TempDir()}.Diff(changes)
 	if len(got) > 2*maxDiff || !strings.Contains(got, "\n+a line of file 0\n") ||
-		!strings.Contains(got, "f11: 900000 bytes, before 0 (text left out)\n") ||
-		!strings.HasSuffix(got, "\nthe text of 7 more files is left out: the diff would be too long\n") {
+		!strings.Contains(got, "f11: 900000 bytes, was 0 (text left out)\n") ||
+		!strings.HasSuffix(got, "\nthe diff leaves out 7 more files: it would be too long\n") {
 		t.Errorf("%d bytes, which end in %q", len(got), got[max(0, len(got)-600):])
 	}
 }

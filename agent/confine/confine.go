@@ -176,7 +176,7 @@ func (e HiddenError) Error() string { return e.Path + " is hidden in the sandbox
 
 // Hint says how to show the file.
 func (e HiddenError) Hint() string {
-	return "[permissions] toolchains or ARTOO_TOOLCHAINS shows its directory " + e.Dir
+	return "add " + e.Dir + " to [permissions] toolchains or ARTOO_TOOLCHAINS"
 }
 
 // withHint adds to the error of a hidden program how to show it.
@@ -386,8 +386,8 @@ func (c *Confiner) Places() (rows []string) {
 	}{
 		{"commands write to", append([]string{c.config.Root}, c.config.Write...)},
 		{"commands read", read},
-		{"programs of the home", append(c.config.toolchains(), c.config.Toolchains...)},
-		{"caches, read below artoo's own", caches},
+		{"programs in your home", append(c.config.toolchains(), c.config.Toolchains...)},
+		{"caches, read-only, below artoo's own", caches},
 	} {
 		if len(row.dirs) > 0 {
 			rows = append(rows, row.what+": "+strings.Join(row.dirs, ", "))

@@ -70,7 +70,7 @@ func TestAProgramThatIsOutOfSightIsNamed(t *testing.T) {
 	}} {
 		cmd := exec.Command(program)
 		cmd.Dir = filepath.Join(base, "project")
-		if _, err := start(cmd); err == nil || !strings.HasSuffix(err.Error(), "shows its directory "+filepath.Dir(program)) {
+		if _, err := start(cmd); err == nil || !strings.Contains(err.Error(), "add "+filepath.Dir(program)+" to ") {
 			t.Errorf("it starts: %v", err)
 		}
 	}
@@ -96,7 +96,8 @@ func TestConfinedProgramsReadTheCertificatesThatVariablesName(t *testing.T) {
 		"SSL_CERT_DIR=" + home + "/certs:/etc/ssl/certs", "REQUESTS_CA_BUNDLE=" + home, "OTHER=" + home + "/.ssh/key"}
 	c := New(Config{Config: sandbox.Config{Root: filepath.Join(base, "project"), Home: home}, Environ: environ}, facts)
 	defer c.Close()
-	for _, start := range []shell.Start{c.StartServer, func(cmd *exec.Cmd) (shell.Started, error) { return c.StartMCP(cmd, false, nil) }} {
+	mcp := func(cmd *exec.Cmd) (shell.Started, error) { return c.StartMCP(cmd, false, nil, nil) }
+	for _, start := range []shell.Start{c.StartServer, mcp} {
 		end := runs(t, func(cmd *exec.Cmd) (shell.Started, error) {
 			cmd.Env, cmd.Dir = environ, filepath.Join(base, "project")
 			return start(cmd)
@@ -196,9 +197,36 @@ func TestAServerReachesItsHostsAlone(t *testing.T) {
 	for want, hosts := range map[string][]proxy.Host{
 		"came\nnot directly\n": {{Name: name, Port: port, Own: true}}, "not directly\n": {}, "came\ncame\n": nil,
 	} {
-		start := func(cmd *exec.Cmd) (shell.Started, error) { return c.StartMCP(cmd, false, hosts) }
+		start := func(cmd *exec.Cmd) (shell.Started, error) { return c.StartMCP(cmd, false, hosts, nil) }
 		if end := runs(t, start, line); string(end.Output) != want {
 			t.Errorf("with %v: %q, want %q", hosts, end.Output, want)
+		}
+	}
+}
+
+// A server with hosts sees the files that name its registries, on a layer or not, and none of the home's own.
+func TestAServerSeesTheFilesThatNameItsRegistries(t *testing.T) {
+	t.Parallel()
+	facts, ok := factsHere(t)
+	if !ok || !facts.Network {
+		return
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	root, home := filepath.Join(base, "project"), filepath.Join(base, "home")
+	put(t, filepath.Join(root, "a"), "")
+	put(t, filepath.Join(home, ".npmrc"), "key\n")
+	way := proxy.New(proxy.Config{})
+	defer way.Close()
+	c := New(Config{Config: sandbox.Config{Root: root, Home: home}, Proxy: way}, facts)
+	defer c.Close()
+	files := map[string]string{filepath.Join(home, ".npmrc"): "registry\n"}
+	for _, onLayer := range []bool{false, facts.Layer} {
+		start := func(cmd *exec.Cmd) (shell.Started, error) {
+			return c.StartMCP(cmd, onLayer, []proxy.Host{{Name: "a"}}, files)
+		}
+		if end := runs(t, start, "cat "+home+"/.npmrc"); string(end.Output) != "registry\n" {
+			t.Errorf("on a layer %v: it sees %q", onLayer, end.Output)
 		}
 	}
 }

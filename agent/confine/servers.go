@@ -21,10 +21,11 @@ type apart struct {
 }
 
 // StartMCP starts an MCP server: it writes the whole project except files that programs run automatically, has an
-// empty home, and keeps the machine's network, or, with hosts, reaches these alone. The error is a HiddenError where
-// the sandbox does not show its program. On a layer it writes all of the project there, and the project itself does
-// not change.
-func (c *Confiner) StartMCP(cmd *exec.Cmd, onLayer bool, hosts []proxy.Host) (Confined, error) {
+// empty home, and keeps the machine's network, or, with hosts, reaches these alone and sees files as a line does. The
+// error is a HiddenError where the sandbox does not show its program. On a layer it writes all of the project there,
+// and the project itself does not change.
+func (c *Confiner) StartMCP(cmd *exec.Cmd, onLayer bool, hosts []proxy.Host, files map[string]string) (Confined,
+	error) {
 	of := &c.networked
 	if hosts != nil {
 		of = &c.hosted
@@ -34,12 +35,12 @@ func (c *Confiner) StartMCP(cmd *exec.Cmd, onLayer bool, hosts []proxy.Host) (Co
 		return nil, of.broken
 	}
 	if hosts != nil && of.confiner.sandbox.ServedAt() == 0 {
-		return nil, errors.New("no host can be opened here: that needs namespaces")
+		return nil, errors.New("hosts need namespaces, which this machine lacks")
 	}
 	if onLayer {
-		return of.confiner.run(cmd, hosts, sandbox.Options{Layer: true, Exec: true, Grace: background})
+		return of.confiner.run(cmd, hosts, sandbox.Options{Layer: true, Exec: true, Grace: background, Files: files})
 	}
-	return of.confiner.run(cmd, hosts, sandbox.Options{Job: true, Whole: true, Exec: true})
+	return of.confiner.run(cmd, hosts, sandbox.Options{Job: true, Whole: true, Exec: true, Files: files})
 }
 
 // beside is the same sandbox with caches and temporary files of its own, open; network leaves it the machine's.

@@ -41,7 +41,7 @@ const (
 	Missing    Why = "missing"    // it is imported or linked to, and not there
 	Outside    Why = "outside"    // it is outside the project and the user's configuration
 	Hidden     Why = "hidden"     // it may hold secrets
-	Binary     Why = "binary"     // it is no text
+	Binary     Why = "binary"     // it is not text
 	NoFile     Why = "no_file"    // it is a directory, a pipe or the like
 	Unreadable Why = "unreadable" // the system does not let artoo read it
 	Foreign    Why = "foreign"    // it is another agent's

@@ -42,7 +42,7 @@ func NewRule(path, dir string, data []byte) Rule {
 	}
 	for i, glob := range r.globs {
 		if r.globs[i] = strings.TrimPrefix(glob, "./"); !doublestar.ValidatePattern(glob) {
-			r.wrong = fmt.Sprintf("%q in paths is no glob", glob)
+			r.wrong = fmt.Sprintf("%q in paths is not a glob", glob)
 		}
 	}
 	return r

@@ -47,7 +47,7 @@ func TestARuleIsForTheFilesOfItsGlobs(t *testing.T) {
 		"the project itself":       {"---\npaths: '**/*'\n---\nText.", ".", ""},
 		"only spaces":              {"---\npaths: src/**\n---\n\n", "src/x.ts", "empty"},
 		"an import":                {"---\npaths: src/**\n---\n@../../a.md x", "src/x.ts", "used: @../../a.md x"},
-		"no glob":                  {"---\npaths: 'src/[a'\n---\nText.", "src/x.ts", ""},
+		"not a glob":               {"---\npaths: 'src/[a'\n---\nText.", "src/x.ts", ""},
 	} {
 		p := tree(t, map[string]string{"p/.claude/rules/r.md": c.rule, "p/a.md": "imported"})
 		p = withRules(t, p, ".claude/rules")
@@ -85,7 +85,7 @@ func TestRulesAtTheBeginning(t *testing.T) {
 	if diff := cmp.Diff(want, lines(list)); diff != "" {
 		t.Fatal(diff)
 	}
-	said := map[int]string{3: "not used yet: it is for src/**, *.go", 4: `not used: "[x" in paths is no glob`,
+	said := map[int]string{3: "not used yet: it is for src/**, *.go", 4: `not used: "[x" in paths is not a glob`,
 		5: "not used: paths is a table"}
 	for i, want := range said {
 		if list[i].Said != want || list[i].Wrong() != (i > 3) {

@@ -48,7 +48,7 @@ func (r *reader) words(f File) (said, try string) {
 	case Full:
 		said, try = "not used: the files before it fill the limit of "+limit, "shorten those"
 	case Cycle:
-		said = "not imported again: the imports go in a circle"
+		said = "not imported again: the imports form a cycle"
 	case Deep:
 		said, try = fmt.Sprintf("not used: more than %d imports deep", mostDeep), "import it in a file further up"
 	case Missing:
@@ -69,7 +69,7 @@ func (r *reader) words(f File) (said, try string) {
 	case Foreign:
 		said = "not used: it is another agent's"
 	case Spelling:
-		said, try = "not used: the case of its name is not that of "+strings.ToUpper(strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path)))+".md",
+		said, try = "not used: its name differs in case from "+strings.ToUpper(strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path)))+".md",
 			"rename it"
 	case Waiting:
 		said = "not used yet: it is for " + f.rule.String()

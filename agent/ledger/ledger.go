@@ -112,7 +112,7 @@ type FullError struct {
 }
 
 func (e *FullError) Error() string {
-	return text.Dollars(e.Spent) + " of the " + text.Dollars(e.Cap) + " for " + e.Day + " are spent, by all runs"
+	return "all runs have spent " + text.Dollars(e.Spent) + " of the " + text.Dollars(e.Cap) + " for " + e.Day
 }
 
 // Reserve notes that a request begins, which costs at least known.CostUSD and at most most US

@@ -191,7 +191,7 @@ var builders = []struct{ programs, subcommands string }{
 }
 
 // unseen stands for programs that are not known before they run.
-const unseen = "a program that is not known beforehand"
+const unseen = "a program that is not known before it runs"
 
 // ownPrograms names the programs of the project that a line runs, each once. builds means that the rest
 // only reads, inside the project: then ignored files that the line makes are build output.
@@ -279,10 +279,10 @@ func (p *Policy) runByGit(s *part) string {
 	}
 	why := p.gitRuns(s.Dir)
 	if _, unknown := errors.AsType[*facts.LookupError](why); why != nil && !unknown {
-		return "programs of git's configuration"
+		return "programs that git's configuration names"
 	}
 	if hooks := p.gitHooks(s.Dir); len(hooks) > 0 {
-		return "git's hook " + strings.Join(hooks, ", ")
+		return "the git hook " + strings.Join(hooks, ", ")
 	}
 	return ""
 }

@@ -154,14 +154,14 @@ func (p *Policy) byPlace(d Decision, l parsed, hosts opened) Decision {
 		return d.because(Ask, Reason{Code: GoesOn})
 	case len(d.Own) > 0:
 		return d.because(Ask, Reason{Code: MoreThanReading,
-			Object: "it runs the project's own programs: " + strings.Join(d.Own, ", ")})
+			Object: "this runs the project's own programs: " + strings.Join(d.Own, ", ")})
 	}
 	why := ""
 	for _, s := range l.parts {
 		why = cmp.Or(why, s.why)
 	}
 	if can.External {
-		why = cmp.Or(why, "the machine is the sandbox, and a yes covers what it does")
+		why = cmp.Or(why, "this machine is the sandbox, so a yes covers all its effects")
 	}
 	return d.because(Ask, Reason{Code: MoreThanReading, Object: why})
 }
@@ -361,7 +361,9 @@ func (p *Policy) WithHosts(d Decision, name string, access tool.Access,
 	all := opened{hosts: slices.Clone(d.Hosts)}
 	all.add(hosts.hosts...)
 	d.Hosts, d.Files = all.hosts, hosts.files
-	return p.decideHosts(d.because(Run), l, hosts), true
+	d = p.decideHosts(d.because(Run), l, hosts)
+	d.Suggested = d.Narrow
+	return d, true
 }
 
 // Concerns reports whether one of the rules speaks, or may speak, of a call, as a deny rule would.
@@ -459,7 +461,7 @@ func (d Decision) part(s *part, mode Mode) Part {
 	case s.reads:
 		verdict, why = Run, "it only reads"
 	case mode == ModePlan && d.Verdict != Run:
-		verdict, why = Refuse, "plan mode only reads, whatever the rules"
+		verdict, why = Refuse, "plan mode is read-only, whatever the rules"
 	case s.asks != nil && d.Verdict != Run:
 		why, rule = "an ask rule covers it", *s.asks
 	case s.destroys != "" && d.Verdict != Run:

@@ -100,7 +100,7 @@ func TestEachEffectHasOneRow(t *testing.T) {
 		{append(change("d", sandbox.Deleted, fs.ModeDir|0o755, fs.ModeDir|0o755), change("d/a", sandbox.Deleted, 0o644,
 			0o644)...), nil, []string{"deleted: d/", "deleted: d/a"}, "files: 1 deleted, 1 directory deleted"},
 		{change("a.txt", sandbox.Mode, 0o755, 0o644), nil, []string{"executable now: a.txt"},
-			"files: 1 with other permissions"},
+			"files: 1 with new permissions"},
 		{append(change("d", sandbox.Created, fs.ModeDir|0o755, 0), change("e", sandbox.Created, fs.ModeDir|0o755,
 			0)...), nil,
 			[]string{"new directory: d/", "new directory: e/"}, "files: 2 new directories"},
@@ -115,7 +115,7 @@ func TestEachEffectHasOneRow(t *testing.T) {
 		{nil, []GitRow{{Class: Guarded, Text: "configuration: a.b = c"}, {Class: Loss,
 			Text: "refs/heads/x: deleted, was 1"},
 			{Class: Content, Text: "refs/heads/main: commit 2 x"}},
-			[]string{"git itself: configuration: a.b = c", "git loses: refs/heads/x: deleted, was 1",
+			[]string{"git itself: configuration: a.b = c", "lost from git: refs/heads/x: deleted, was 1",
 				"git: refs/heads/main: commit 2 x"},
 			"git: 3 changed"},
 	} {

@@ -76,13 +76,10 @@ func (p *Policy) fetching(s *part) (needs []hostNeed, ok bool, why string) {
 		return nil, false, ""
 	}
 	from, err := p.Fetches(row.set)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, true, err.Error()
-	case from.Key != "":
-		return nil, true, from.Key
 	}
-	return needsOf(row.set, from), true, ""
+	return needsOf(row.set, from), true, from.Key
 }
 
 // needsOf are the needs of a command that a set serves.
@@ -106,14 +103,14 @@ func (r Rule) listed() (hosts []string, of *Rule) {
 	return strings.Fields(list), of
 }
 
-// HostsOf are the hosts that the user named for a server: sets and hosts as a rule names them.
-func (p *Policy) HostsOf(names []string) (list []Host, err error) {
+// HostsOf are the hosts that the user named for a server, sets and hosts as a rule names them, and the files of sets.
+func (p *Policy) HostsOf(names []string) (of Fetches, err error) {
 	if len(names) == 0 {
-		return nil, nil
+		return of, nil
 	}
 	r, err := ParseRule(Rule{Tool: hostsTool, Arg: strings.Join(names, " "), HasArg: true}.String())
 	if err != nil {
-		return nil, err
+		return of, err
 	}
 	o := opened{}
 	names, _ = r.listed()
@@ -125,16 +122,14 @@ func (p *Policy) HostsOf(names []string) (list []Host, err error) {
 			continue
 		}
 		if p.Fetches == nil {
-			return nil, errors.New("no host can be opened here")
+			return of, errors.New("the sandbox here cannot allow single hosts")
 		}
 		from, err := p.Fetches(set)
-		if err == nil && from.Key != "" {
-			err = errors.New(from.Key)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return of, fmt.Errorf("%s: %w", name, err)
 		}
 		o.add(from.Hosts...)
+		o.tell(from.Files)
 	}
 	for _, h := range o.hosts {
 		denies := findRule(p.DenyRules, func(r Rule) bool {
@@ -142,10 +137,10 @@ func (p *Policy) HostsOf(names []string) (list []Host, err error) {
 			return r.Tool == hostsTool && of == nil && r.lists(h.String(), true)
 		})
 		if denies != nil {
-			return nil, fmt.Errorf("the rule %s denies %s", denies, h)
+			return of, fmt.Errorf("the rule %s denies %s", denies, h)
 		}
 	}
-	return o.hosts, nil
+	return Fetches{Hosts: o.hosts, Files: o.files}, nil
 }
 
 // ListedBy is what the setting hosts takes to list the hosts of a rule for them: without the line where each is a
@@ -215,7 +210,7 @@ func (p *Policy) opens(needs []hostNeed, l parsed) (o opened) {
 			if !r.lists("@"+set, false) {
 				continue
 			}
-			if from, err := p.Fetches(set); err == nil && from.Key == "" {
+			if from, err := p.Fetches(set); err == nil {
 				o.add(from.Hosts...)
 				o.tell(from.Files)
 			}

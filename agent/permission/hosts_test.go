@@ -21,12 +21,15 @@ func hostsPolicy(t *testing.T, mode Mode, rules ...string) *Policy {
 	p.Fetches = func(set string) (Fetches, error) {
 		switch set {
 		case "npm":
-			return Fetches{Hosts: []Host{{Name: "registry.npmjs.org"}}}, nil
+			return Fetches{Hosts: []Host{{Name: "registry.npmjs.org"}},
+				Files: map[string]string{"/home/.npmrc": "registry"}}, nil
 		case "pypi":
 			return Fetches{Hosts: []Host{{Name: "pypi.org"}, {Name: "files.pythonhosted.org"}},
 				Named: []NamedHost{{Host{Name: "pypi.org"}, "uv.lock"}, {Host{Name: "other.example"}, "uv.lock"}}}, nil
 		case "crates":
-			return Fetches{Hosts: []Host{{Name: "crates.corp.example"}}, Key: "crates.corp.example takes a token of ~/.cargo/credentials.toml"}, nil
+			return Fetches{}, errors.New("crates.corp.example takes a token of ~/.cargo/credentials.toml")
+		case "rubygems":
+			return Fetches{Hosts: []Host{{Name: "rubygems.org"}}, Key: "gems.example takes the key of ~/.bundle"}, nil
 		}
 		return Fetches{}, errors.New("it cannot be asked")
 	}
@@ -82,7 +85,7 @@ func TestHosts(t *testing.T) {
 		{"pip install requests", "allow hosts(@pypi);allow hosts(other.example for pip install requests)", ModeAsk, Run, PlaceLayer,
 			"pypi.org files.pythonhosted.org other.example", ""},
 		{"cargo fetch", "allow hosts(@crates)", ModeAsk, Ask, PlaceHost, "", ""},
-		{"go get x", "allow hosts(@go)", ModeAsk, Ask, PlaceHost, "", ""},
+		{"bundle install", "allow hosts(@rubygems)", ModeAsk, Ask, PlaceHost, "", ""},
 		{curl, "", ModeAsk, Ask, PlaceLayer, "api.github.com", "hosts(api.github.com for " + curl + ")"},
 		{curl, "allow hosts(api.github.com)", ModeAsk, Run, PlaceLayer, "api.github.com", ""},
 		{curl, "allow hosts(*.github.com)", ModeAsk, Run, PlaceLayer, "api.github.com", ""},
@@ -225,7 +228,11 @@ func TestAHooksAllowOpensNoHosts(t *testing.T) {
 func TestHostsOfAServer(t *testing.T) {
 	t.Parallel()
 	p := hostsPolicy(t, ModeAsk)
-	hosts, err := p.HostsOf([]string{"@npm", "api.example", "*.lan.example:8443"})
+	of, err := p.HostsOf([]string{"@npm", "api.example", "*.lan.example:8443"})
+	hosts := of.Hosts
+	if of.Files["/home/.npmrc"] == "" {
+		t.Errorf("it sees %v", of.Files)
+	}
 	if got := strings.Join(line.Each(hosts, Host.String), " "); err != nil || got != "registry.npmjs.org api.example *.lan.example:8443" ||
 		hosts[0].Own || !hosts[1].Own || hosts[2].Own {
 		t.Errorf("%v, %v", hosts, err)
@@ -233,6 +240,9 @@ func TestHostsOfAServer(t *testing.T) {
 	p.DenyRules = []Rule{hostRule("denied.example"), hostRule("npm.example for npm ci")}
 	if _, err := p.HostsOf([]string{"npm.example"}); err != nil {
 		t.Error(err)
+	}
+	if of, err := p.HostsOf([]string{"@rubygems"}); err != nil || len(of.Hosts) != 1 {
+		t.Errorf("a key for a host of the project: %v, %v", of.Hosts, err)
 	}
 	for _, names := range [][]string{{"@nosuch"}, {"http://x/y"}, {"@crates"}, {"@go"},
 		{"denied.example"}, {"sub.denied.example"}, {"*.example"}} {

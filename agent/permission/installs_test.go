@@ -12,12 +12,11 @@ import (
 	"artoo/agent/permission/line"
 )
 
-// TestInstallsDoc keeps the table of docs/installs.md in line with that of the commands.
+// TestInstallsDoc keeps the list of docs/installs.md in line with the table of the commands.
 func TestInstallsDoc(t *testing.T) {
 	t.Parallel()
-	const begin, end = "<!-- The table is made by TestInstallsDoc. -->\n", "<!-- Its end. -->\n"
+	const begin, end = "<!-- Made by TestInstallsDoc. -->\n", "<!-- end -->\n"
 	var b strings.Builder
-	b.WriteString("| set | programs | installs into |\n|---|---|---|\n")
 	for _, set := range strings.Fields(hostSets) {
 		var programs, dirs []string
 		for _, row := range installers {
@@ -32,7 +31,11 @@ func TestInstallsDoc(t *testing.T) {
 			slices.Sort(*list)
 			*list = slices.Compact(*list)
 		}
-		b.WriteString("| `@" + set + "` | " + strings.Join(programs, ", ") + " | " + strings.Join(dirs, ", ") + " |\n")
+		b.WriteString("- `@" + set + "`: " + strings.Join(programs, ", "))
+		if len(dirs) > 0 {
+			b.WriteString("; into " + strings.Join(dirs, ", "))
+		}
+		b.WriteString("\n")
 	}
 	path := filepath.Join("..", "..", "docs", "installs.md")
 	data, err := os.ReadFile(path)

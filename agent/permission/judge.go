@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"artoo/tool"
 	"artoo/tool/files"
 	"artoo/tool/names"
@@ -66,8 +64,8 @@ func (j Judgement) Reason() string { return words(j.Reasons) }
 // decides; forbidden ones are left out and named. Where ctx ends first, nothing lands.
 func (p *Policy) Judge(ctx context.Context, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
-	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}}}
-	j.Effects.Installs = d.Installs != ""
+	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{},
+		Installs: d.Installs != "", Apply: make([]sandbox.Change, 0, len(changes))}}
 	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects}
 	w.denies, w.asks = p.forWriting(p.DenyRules), p.forWriting(p.AskRules)
 	w.lookUp(changes)
@@ -138,6 +136,7 @@ func (p *Policy) lands(d Decision) Class {
 	most := Bookkeeping
 	switch {
 	case p.Mode == ModePlan:
+		return Nothing
 	case p.Confinement.Layered:
 		most = Loss
 	case p.Mode == ModeEdits, p.Mode == ModeAuto:
@@ -158,8 +157,8 @@ type weigher struct {
 }
 
 func (w *weigher) lookUp(changes []sandbox.Change) {
-	var all []string
-	w.links = map[string]string{}
+	all := make([]string, 0, len(changes))
+	w.links = make(map[string]string, len(changes))
 	for _, c := range changes {
 		w.links[c.Path] = c.Target
 		all = append(all, c.Path+slashOf(c.Mode)) // git ignores some names as directories only
@@ -187,6 +186,7 @@ func (w *weigher) add(c sandbox.Change) Class {
 	case w.output(c, name):
 		c.Output = cmp.Or(resultsOf(name), path.Dir(filepath.ToSlash(name)))
 	}
+	c.Checked = w.p.Files != nil
 	counted := what
 	if what == Deleted && c.Mode.IsDir() {
 		counted = goneDirectory
@@ -255,11 +255,11 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 	case w.p.fixed(c.Path):
 		return "read-only here"
 	case w.p.World.deniedName(c.Path):
-		return "denied by its name"
+		return "hidden by its name"
 	case c.Hidden:
 		return "hidden here"
 	case facts.GitData(filepath.ToSlash(below(w.p.Root, c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
-		return "not a plain file, in git's data"
+		return "not a regular file, in git's data"
 	}
 	if r := w.denies.cover(filepath.ToSlash(c.Path)); r != nil {
 		return Decision{}.by(Refuse, RuleDenies, *r).Reason()
@@ -334,8 +334,8 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	if why := w.p.whyGuarded(to, true); why != "" {
 		return "a link: " + why
 	}
-	if !names.Within(w.p.Root, to) && writable(to) {
-		return "a link out of the project, to a writable place"
+	if !names.Within(w.p.Root, to) && !inSystem(to) {
+		return "a link out of the project"
 	}
 	return ""
 }
@@ -373,25 +373,6 @@ func (w *weigher) target(c sandbox.Change) string {
 }
 
 const maxLinks = 40
-
-// writable reports whether the user could write a path outside the project, or something below it.
-// For root, and for directories, only the system's own count as not writable.
-func writable(at string) bool {
-	info, err := os.Stat(at)
-	if !inSystem(at) && (os.Geteuid() == 0 || err == nil && info.IsDir()) {
-		return true
-	}
-	for os.Geteuid() != 0 && at != filepath.Dir(at) {
-		if unix.Access(at, unix.W_OK) == nil || unix.Access(filepath.Dir(at), unix.W_OK) == nil {
-			return true
-		}
-		if _, err := os.Lstat(at); err == nil {
-			return false
-		}
-		at = filepath.Dir(at)
-	}
-	return false
-}
 
 // output reports whether a change is build output: ignored, made by own and read-only programs in a place for results
 // or by this session. Whatever line deletes what this session made in such a place leaves less output.
@@ -463,13 +444,6 @@ func (p *Policy) fixed(path string) bool {
 	return p.Confinement.Layered && strings.Contains("/"+filepath.ToSlash(below(p.Root, path))+"/", "/.git/")
 }
 
-func slashOf(mode fs.FileMode) string {
-	if mode.IsDir() {
-		return "/"
-	}
-	return ""
-}
-
 // trimLine is a command without the spaces around it that a shell ignores.
 func trimLine(command string) string {
 	if text := strings.Trim(command, " \t\n"); !strings.HasSuffix(text, `\`) {
@@ -485,14 +459,14 @@ type What string
 const (
 	RunsAutomatically What = "runs automatically" // the detail names the program
 	GitItself         What = "git itself"         // configuration, flags, refs of its own
-	RuleAsked         What = "asked by a rule"    // the detail is the rule
+	RuleAsked         What = "needs your yes"     // the detail is the rule
 	CannotUndo        What = "cannot be undone"   // the journal cannot hold the original
-	GitLoses          What = "git loses"
-	Never             What = "never applied" // the detail is the reason
+	GitLoses          What = "lost from git"
+	Never             What = "cannot be applied" // the detail is the reason
 	Deleted           What = "deleted"
 	Linked            What = "linked" // the detail is its target
 	Executable        What = "executable now"
-	OtherMode         What = "with other permissions"
+	OtherMode         What = "with new permissions"
 	OfGit             What = "git"
 	Modified          What = "modified"
 	Created           What = "created"

@@ -191,7 +191,7 @@ func (p *Policy) leaves(l parsed, access tool.Access) (needs []line.Need, reason
 // needs names the need of a command that the sandbox does not meet, "" for none, and why in words, by its first two.
 func (p *Policy) needs(s *part) (need line.Need, why string) {
 	if s.Elevated {
-		return line.Service, s.String() + " asks for more rights than yours"
+		return line.Service, s.String() + " asks for more privileges than yours"
 	}
 	if words := line.Texts(s.Git()); len(words) > 0 && !s.reads {
 		if program := p.signs(s.Command, words[0], words); program != "" {

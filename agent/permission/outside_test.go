@@ -252,7 +252,7 @@ the rest of its line. artoo asks first. ` + "`artoo rules explain 'LINE'`" + ` s
 | closed: every command and option is listed below, or only [reads](reading.md) | ` + "`y`; `a` and `A` for exactly this line, in this directory" + ` |
 | open: anything else (` + "`make`, `npm`, `docker`, `ssh`, `curl`" + `, scripts) | ` + "`y`" + ` |
 
-A closed line obeys fixed files only: git's configuration with what it includes, attributes in every directory except
+A closed line obeys only these files: git's configuration with what it includes, attributes in every directory except
 those of installed packages, and the files of ` + "`gh` and `ssh`" + ` in your home. A lasting answer ends when one of them changes or
 appears, or the line is no longer closed. git counts as closed while it would run neither hooks nor programs of the
 repository's configuration.
@@ -266,9 +266,9 @@ A rule ` + "`bash!(…)`" + ` that you write applies
 - if the command is the whole line and reads no file or text by redirection, in the project's root or where you started artoo; for git, in the project's
   own repository;
 - without further options: its ` + "`:*` and `*`" + ` match no word that begins with ` + "`-`" + ` or has a ` + "`=`" + `, and in git's commands only configured remotes and refs of the project;
-- to an open line until artoo or its commands change a file, in this session or an earlier one that is kept; then artoo asks once in each session, and
-  each time while a background command runs. What a command outside does to files that git ignores does not count. A rule given by a flag starts
-  afresh with each run.
+- to an open line until artoo or its commands change a file, in this session or an earlier one that is kept. From then on artoo asks once in each
+  session, and each time while a background command runs. Changes by a command outside to files that git ignores do not count. A rule given by a flag
+  applies again in each run.
 
 A rule that is the whole line, ` + "`bash!(cd deploy && make push)`" + `, covers exactly this line. Commands that throw work away (` + "`git push --force`" + `) ask unless
 the rule names the option.

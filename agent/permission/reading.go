@@ -92,7 +92,7 @@ func around(s line.Command) string {
 	case len(s.Outputs) > 0:
 		return "its output goes into " + s.Outputs[0].Text
 	case s.Compound, s.RunsUnknown, s.UnsafeExpansion:
-		return "it is more than a simple command, and the commands that it runs are not seen"
+		return "it is not a simple command, and artoo cannot see which commands it runs"
 	}
 	return ""
 }
@@ -103,11 +103,11 @@ func plain(s line.Command) string {
 	case s.SetsVariables:
 		return "variables are set for it, which can change its effect"
 	case s.Elevated:
-		return "it runs with more rights than yours"
+		return "it runs with more privileges than yours"
 	case s.TakesArgs:
-		return "another command starts it, which gives it further arguments"
+		return "another command starts it and adds arguments"
 	case s.UnknownText:
-		return "the text that it is given to read is not known before it runs"
+		return "its input is not known before it runs"
 	}
 	return around(s)
 }
@@ -122,7 +122,7 @@ func (p *Policy) reading(s line.Command) (ok bool, why string) {
 	git := s.Name() == "git"
 	switch why = plain(s); {
 	case why == "" && dir == "" && (!r.pathless || len(s.Inputs) > 0 || git):
-		why = "it is not known in which directory " + s.Name() + " runs"
+		why = "the directory that " + s.Name() + " runs in is not known"
 	case why == "" && git:
 		why = p.mayRead(dir, ".", false)
 	}

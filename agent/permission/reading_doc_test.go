@@ -78,7 +78,7 @@ func autoExecutedDoc() string {
 
 const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permission; go test ./agent/permission -update rewrites it. -->
 
-# Lists that decide what runs and what asks
+# Lists of commands and files
 
 [Permissions](permissions.md) says how these lists are used.
 
@@ -114,8 +114,8 @@ artoo guards these names at any depth, in upper or lower case, with everything b
 It also guards every file in the project that a git configuration names: yours, the repository's, and those of repositories within it, with all
 included files, whatever the condition. In a command there (filters, drivers, editors, ` + "`core.fsmonitor`, `core.sshCommand`, aliases with `!`" + ` and the like)
 it guards each word that is a path from the root, git's directory or a ` + "`cd`" + ` in the command, and that file's directory unless it is the root. The same
-holds for files named in git hooks in shell, in ` + "`.pre-commit-config.yaml` and `lefthook.yml`" + `, and for a module after ` + "`python -m`" + `. An alias without ` + "`!`" + `
-also guards paths that it only shows.
+holds for files named in git hooks in shell, in ` + "`.pre-commit-config.yaml` and `lefthook.yml`" + `, and for a module after ` + "`python -m`" + `. Paths in an alias
+without ` + "`!`" + ` are guarded too.
 
 artoo does not see paths that a program makes up itself, modules that it loads elsewhere, and paths in hooks that
 are not in shell. ` + "`artoo doctor`" + ` names the commands that it cannot parse.

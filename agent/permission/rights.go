@@ -71,9 +71,6 @@ func (r Rights) In(mode Mode) Rights {
 		return r
 	}
 	r.Lands, r.Beyond = p.lands(Decision{}), r.fate(Ask)
-	if mode == ModePlan {
-		r.Lands = Nothing
-	}
 	if mode == ModePlan || r.Headless {
 		r.Beyond = Discarded
 	}
@@ -105,7 +102,7 @@ func (e *ModeError) Error() string {
 	if e.Ceiling.Forbids(e.Mode) {
 		return fmt.Sprintf("--approval %s: not allowed by %s", e.Mode, e.Ceiling.ModesAt)
 	}
-	return "--approval " + string(e.Mode) + ": " + e.NoProject + ", so every write and run is asked"
+	return "--approval " + string(e.Mode) + ": " + e.NoProject + ", so artoo asks before every write and command"
 }
 
 // ErrorKind is the kind of failure it is for the table of exit codes.

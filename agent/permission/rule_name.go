@@ -125,13 +125,13 @@ func (r *Rule) impossible(kind ruleArg) (why, try string) {
 	case kind == ruleHosts:
 		return r.impossibleHosts()
 	case kind == ruleNone:
-		return "a rule for " + r.Tool + " has nothing between parentheses", r.Tool
+		return "a rule for " + r.Tool + " takes nothing in parentheses", r.Tool
 	case strings.HasSuffix(arg, ":*"):
-		return "words that a command begins with are for bash", "bash(" + arg + ")"
+		return "only a bash rule can end in :*", "bash(" + arg + ")"
 	case !doublestar.ValidatePattern(arg):
 		return "the pattern is not valid", r.Tool + "(" + files.EscapeGlob(arg) + ")"
 	case strings.HasSuffix(arg, "/"):
-		return "no file's name ends in a slash", r.Tool + "(" + arg + "**)"
+		return "a file name cannot end in a slash", r.Tool + "(" + arg + "**)"
 	}
 	return "", ""
 }
@@ -146,7 +146,7 @@ func (r *Rule) impossibleHost() (why, try string) {
 	}
 	parts := append(strings.Split(r.Arg, "/"), "go.dev")
 	first := slices.IndexFunc(parts, hostPattern().MatchString)
-	return "it names a host and nothing else", r.Tool + "(" + parts[first] + ")"
+	return "it may only name a host", r.Tool + "(" + parts[first] + ")"
 }
 
 // impossibleHosts reads HOST… [for LINE].
@@ -186,7 +186,7 @@ func (r *Rule) impossibleCommand() (why, try string) {
 	stars := strings.NewReplacer(wildcard, "*")
 	switch {
 	case strings.HasPrefix(r.Arg, "@"):
-		return "there are no groups of commands: name the commands", ""
+		return "command groups do not exist: name each command", ""
 	case strings.Trim(r.Arg, "* :") == "":
 		return "it names no command", "bash"
 	case !wild: // any line may come
@@ -221,7 +221,7 @@ func (r Rule) Remark() string {
 		return "the network, your keys and your home: it runs outside the sandbox"
 	}
 	if r.Tool == hostsTool {
-		return "what the programs of these lines send there"
+		return "anything that these commands send there"
 	}
 	_, wild := r.line()
 	words := append(line.Texts(r.fixedWords()), "")
@@ -251,7 +251,7 @@ func ParseRule(s string) (Rule, error) {
 	case r.Tool == "":
 		return Rule{}, &RuleError{s, "it does not begin with a tool's name", "bash(go test:*)"}
 	case hasArg && !strings.HasSuffix(rest, ")"):
-		return Rule{}, &RuleError{s, "it does not end in a parenthesis", strings.TrimRight(s, " ") + ")"}
+		return Rule{}, &RuleError{s, "its parenthesis is not closed", strings.TrimRight(s, " ") + ")"}
 	}
 	kind, err := r.canonical(s)
 	switch {

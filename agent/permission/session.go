@@ -67,8 +67,8 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	}
 	if d := p.Decide(name, access); d.Place == PlaceHost && p.Confinement.Sandbox && access.Kind == tool.KindRun &&
 		r.String() != d.Narrow {
-		return Rule{}, fmt.Errorf("a line outside the sandbox takes no such rule: %s", cmp.Or(d.Narrow,
-			"a yes holds once"))
+		return Rule{}, fmt.Errorf("no lasting rule fits a line outside the sandbox: %s", cmp.Or(d.Narrow,
+			"a yes counts once"))
 	}
 	with := *p
 	with.session = append(p.SessionRules(), r)

@@ -76,13 +76,13 @@ func TestReasonsAreSentences(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"echo x > out.txt":      "its output goes into out.txt",
-		"ls | xargs cat":        "another command starts it, which gives it further arguments",
+		"ls | xargs cat":        "another command starts it and adds arguments",
 		"find . -exec true \\;": "find -exec can write, run programs or read elsewhere",
 		"X=1 ls":                "variables are set for it, which can change its effect",
 		"cat \"$x\"":            "the value of \"$x\" is not known before cat runs",
 		"sort -o a b":           "sort -o can write, run programs or read elsewhere",
 		"cd $x; cat a":          "the value of $x is not known before cd runs",
-		"sudo ls":               "it runs with more rights than yours",
+		"sudo ls":               "it runs with more privileges than yours",
 		"cat ../x":              testRoot + "/../x is outside the project " + testRoot + " (--add-dir opens further directories)",
 		"cd nowhere; rm -f $x":  "",
 	} {

@@ -25,7 +25,7 @@ type World struct {
 	Environ []string // the environment of commands
 	Guard   *Guard   // finds guarded files whose names do not show it; may be nil
 	// Fetches says where the packages of a set come from. nil opens no host to lines in the sandbox. The error says why
-	// that is not known.
+	// that is not known, or that it needs a key of the user's.
 	Fetches func(set string) (Fetches, error)
 
 	denied func() ([]string, error) // during one decision
@@ -37,7 +37,7 @@ type Host = proxy.Host
 // Fetches says where the packages of a set come from.
 type Fetches struct {
 	Hosts []Host
-	// Key says why that needs a key of the user's, which no line in the sandbox has; "" where it does not.
+	// Key says why one of Named needs a key of the user's, which no line in the sandbox has; "" where none does.
 	Key string
 	// Files are texts of files in the home, by their paths, that tell the package managers of a registry of the user's.
 	Files map[string]string
@@ -98,6 +98,13 @@ func (w World) deniedName(path string) bool {
 	}
 	place, err := w.Files.Resolve(path, true)
 	return err != nil || place.Denied
+}
+
+func slashOf(mode fs.FileMode) string {
+	if mode.IsDir() {
+		return "/"
+	}
+	return ""
 }
 
 // repository is the one that git would work on in dir, if all of it may be read.
@@ -361,7 +368,7 @@ func (g *Guard) once() func(path string, link bool) string {
 		}
 		found, err := look()
 		if err != nil {
-			return "it is not known whether programs run it automatically: " + err.Error()
+			return "artoo cannot tell whether programs run it automatically: " + err.Error()
 		}
 		return cmp.Or((&references{root: g.git.Root, home: g.git.Environ.Home(), found: found.nested}).why(path,
 			link), found.Why(path))

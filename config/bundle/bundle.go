@@ -138,7 +138,7 @@ func (b *Bundle) read() error {
 	}
 	if data == nil {
 		return wrong(b.Source, "neither a Claude Code plugin ("+claudeManifest+") nor an extension ("+GeminiManifest+")",
-			"a directory or address of one; #DIR behind it names a directory in it", nil)
+			"a directory or address of one; #DIR after it names a directory in it", nil)
 	}
 	var m manifest
 	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &m); err != nil {

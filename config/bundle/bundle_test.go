@@ -191,7 +191,7 @@ func TestGitFetchesABundleWithoutItsPrograms(t *testing.T) {
 		}
 	}
 	for _, wrong := range []struct{ source, ref, why string }{
-		{"file://" + repo, "--upload-pack=touch", "is no ref"}, {"file://" + repo, "none", "cannot be fetched"},
+		{"file://" + repo, "--upload-pack=touch", "is not a ref"}, {"file://" + repo, "none", "cannot be fetched"},
 		{"ext::sh -c touch://x", "", "cannot be fetched"}, {"https://me:secret@localhost/x", "", "holds a password"},
 	} {
 		_, done, err := s.Fetch(t.Context(), os.Environ(), wrong.source, wrong.ref)

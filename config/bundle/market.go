@@ -64,7 +64,7 @@ func (*MarketError) ErrorKind() string { return "usage" }
 func (e *MarketError) ErrorHint() string {
 	at := slices.IndexFunc(e.Plugins, func(p Listed) bool { return strings.HasPrefix(p.Source, e.Source) })
 	if at < 0 {
-		return "a line of the list"
+		return "one of the lines above"
 	}
 	return "artoo bundle add " + e.Plugins[at].Source
 }
@@ -180,7 +180,7 @@ func withManifest(files []File, entry json.RawMessage) []File {
 		return files
 	}
 	files = append(files, File{Name: claudeManifest, Data: append(bytes.TrimSpace(entry), '\n')})
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return files
 }
 

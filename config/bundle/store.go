@@ -70,7 +70,7 @@ func (s Store) Fetch(ctx context.Context, environ []string, source, ref string) 
 	}
 	files, err := readTree(from)
 	if err != nil {
-		return b, done, wrong(source, err.Error(), "fix the bundle, or report it to its author", err)
+		return b, done, wrong(source, err.Error(), "check the path, or report a faulty bundle to its author", err)
 	}
 	files = withManifest(files, entry)
 	if err := os.RemoveAll(filepath.Join(root, ".clone")); err != nil {
@@ -149,7 +149,7 @@ var refName = sync.OnceValue(func() *regexp.Regexp {
 // checkout has git fetch a commit, alone, into a new directory.
 func checkout(ctx context.Context, environ []string, dir, address, ref string) (commit string, err error) {
 	if ref != "" && !refName().MatchString(ref) {
-		return "", fmt.Errorf("%q is no ref", ref)
+		return "", fmt.Errorf("%q is not a ref", ref)
 	}
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {
@@ -197,7 +197,7 @@ func readTree(dir string) (files []File, err error) {
 		case path.Base(name) == ".git": // a work tree elsewhere has it
 			return nil
 		case entries > mostEntries:
-			return fmt.Errorf("%s is one of more than %d entries", name, mostEntries)
+			return fmt.Errorf("%s exceeds the limit of %d entries", name, mostEntries)
 		case d.IsDir():
 			return nil
 		}
@@ -224,12 +224,12 @@ func readTree(dir string) (files []File, err error) {
 			return fmt.Errorf("%s is larger than %s", name, text.Bytes(mostBytes))
 		}
 		if bytes += len(data); bytes > mostTogether {
-			return fmt.Errorf("%s is one of files of more than %s together", name, text.Bytes(mostTogether))
+			return fmt.Errorf("%s exceeds %s together with the other files", name, text.Bytes(mostTogether))
 		}
 		files = append(files, File{Name: name, Exec: info.Mode()&0o100 != 0, Data: data})
 		return nil
 	})
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return files, err
 }
 

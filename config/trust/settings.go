@@ -73,14 +73,14 @@ func Find(root, dir string, own []string, others []string) (Settings, error) {
 			if err == nil {
 				err = w.take(at, name, info)
 			} else {
-				err = &RefusedError{name, "cannot be looked at: " + reason(err)}
+				err = &RefusedError{name, "cannot be read: " + reason(err)}
 			}
 			if err != nil {
 				return b, err
 			}
 		}
 	}
-	slices.SortFunc(w.files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(w.files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	b.Files = slices.CompactFunc(w.files, func(a, b File) bool { return a.Name == b.Name })
 	return b, nil
 }
@@ -127,7 +127,7 @@ func (w *walk) take(at *os.Root, name string, info fs.FileInfo) (err error) {
 		base = path.Base(name)
 	}
 	if w.entries++; w.entries > mostEntries {
-		return refuse(fmt.Sprintf("is one of more than %d entries", mostEntries))
+		return refuse(fmt.Sprintf("exceeds the limit of %d entries", mostEntries))
 	}
 	link := ""
 	if info.Mode()&fs.ModeSymlink != 0 {
@@ -207,7 +207,7 @@ func (w *walk) takeFile(at *os.Root, base, name, link string) error {
 	}
 	data = data[:n]
 	if w.bytes += int64(len(data)); w.bytes > mostTogether {
-		return &RefusedError{name, "is one of files of more than 64 MiB together"}
+		return &RefusedError{name, "exceeds 64 MiB together with the other files"}
 	}
 	w.add(File{Name: name, Size: len(data)}, link, data)
 	return nil

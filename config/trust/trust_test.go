@@ -132,7 +132,7 @@ func TestWhatCannotBeTrustedIsRefused(t *testing.T) {
 				}
 			}
 			return nil
-		}, "is one of more than 20000 entries"},
+		}, "exceeds the limit of 20000 entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := tree(t, map[string]string{".claude/settings.json": "{}"})

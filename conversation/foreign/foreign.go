@@ -28,7 +28,7 @@ type Session struct {
 const Known = "the JSONL files of Claude Code (below ~/.claude/projects) and of Codex (below ~/.codex/sessions)"
 
 // ErrUnknown is a file of another format, or one in which nothing was said.
-var ErrUnknown = errors.New("it is no session that can be read")
+var ErrUnknown = errors.New("it is not a session file that artoo can read")
 
 // Read reads a session of any known format. The messages include at least one of the user.
 func Read(r io.Reader) (Session, error) {

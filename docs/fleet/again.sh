@@ -1,5 +1,5 @@
 #!/bin/sh
-# again.sh COMMAND…: again while its exit code says that it may succeed.
+# again.sh COMMAND…: repeats COMMAND while its exit code says that it may succeed.
 try=0
 while :; do
   try=$((try + 1)) code=0

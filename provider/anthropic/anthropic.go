@@ -55,7 +55,7 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 // hinted explains a rate limit without a time: only the monthly cap of a tier has none.
 func hinted(e *provider.Error) (provider.Event, error) {
 	if e.Status == http.StatusTooManyRequests && e.Kind == provider.KindRateLimit && e.RetryAfter == 0 && e.Hint == "" {
-		e.Hint = "again in a few minutes, or choose another model with --model; if it stays, the spend limit of your plan is reached"
+		e.Hint = "again in a few minutes, or choose another model with --model; if this persists, the spend limit of your plan is reached"
 	}
 	return nil, e
 }

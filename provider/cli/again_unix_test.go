@@ -29,7 +29,7 @@ func TestClaudeTextOfACutStreamIsVoid(t *testing.T) {
 	o := s.ask(user("hi"))
 	o.want(t, words)
 	if o.heldBack != words || len(o.retries) != 1 || !o.retries[0].Discard ||
-		o.retries[0].Err.Message != "the reply broke off" || o.retries[0].Try != 2 || o.retries[0].Tries != 11 {
+		o.retries[0].Err.Message != "the reply ended early" || o.retries[0].Try != 2 || o.retries[0].Tries != 11 {
 		t.Errorf("held back %q, retries %+v", o.heldBack, o.retries)
 	}
 	if len(o.notices) > 0 {

@@ -221,7 +221,7 @@ func (d *claudeEvents) stream(r *reply, e claudeStream) {
 func broke(r *reply) {
 	if r.unsure() {
 		r.void(provider.Retry{Try: 2, Tries: 2, Own: true, Err: &provider.Error{Kind: provider.KindNetwork,
-			Provider: ClaudeName, Message: "the reply broke off", RequestID: r.session}})
+			Provider: ClaudeName, Message: "the reply ended early", RequestID: r.session}})
 	}
 }
 
@@ -229,7 +229,7 @@ func broke(r *reply) {
 func (d *claudeEvents) retry(r *reply, e claudeEvent) {
 	why := cmp.Or(strings.ReplaceAll(strings.TrimPrefix(e.Error, "unknown"), "_", " "), "no connection")
 	if r.unsure() {
-		why = "the reply broke off"
+		why = "the reply ended early"
 	}
 	wait := time.Duration(e.RetryDelay * float64(time.Millisecond)).Round(100 * time.Millisecond)
 	// The first try is one of a new request.
@@ -329,5 +329,5 @@ func (d *claudeEvents) failed(e claudeEvent) failure {
 		}
 	}
 	return failure{code: cmp.Or(d.fault, strings.TrimPrefix(e.Subtype, "success")), status: e.APIErrorStatus,
-		text: cmp.Or(text, strings.ReplaceAll(e.Subtype, "_", " "), "claude reports an error without a word")}
+		text: cmp.Or(text, strings.ReplaceAll(e.Subtype, "_", " "), "claude reports an error without a message")}
 }

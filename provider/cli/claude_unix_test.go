@@ -202,7 +202,7 @@ func TestClaudeMayFinishAfterItsResult(t *testing.T) {
 	s.cli.waits.end = 20 * time.Second
 	s.ask(user("hi")).want(t, "Hello.")
 	if s.exists("signalled") || !s.exists("written") {
-		t.Error("it was ended before it was done")
+		t.Error("it was stopped before it finished")
 	}
 }
 

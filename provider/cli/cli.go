@@ -112,10 +112,10 @@ func Rules(name, mode string, trusted bool) string {
 		what = d.edits
 	}
 	if mode == "auto" {
-		what += ", as in edits, since nothing of artoo's confines it"
+		what += ", as in edits, because artoo's sandbox does not confine it"
 	}
 	if trusted {
-		what += "; the settings and hooks of this project hold, since you trust it"
+		what += "; the settings and hooks of this project apply, since you trust it"
 	}
 	return fmt.Sprintf("%s runs its own tools by its own rules, not artoo's: in mode %s %s", d.program, mode, what)
 }

@@ -134,8 +134,8 @@ func TestImagesAndEffortAreNotDroppedSilently(t *testing.T) {
 	image := provider.UserText("see", provider.Image{MediaType: "image/png", Data: []byte{1}})
 	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{image},
 		Options: provider.Options{Effort: provider.EffortHigh}}, nil)
-	if want := []string{"images cannot be passed on to gemini: it was not sent 1 of them",
-		"gemini takes no effort high: its own setting holds"}; !slices.Equal(o.notices, want) {
+	if want := []string{"gemini takes no images from artoo (1 not sent)",
+		"gemini takes no effort high: its own setting applies"}; !slices.Equal(o.notices, want) {
 		t.Errorf("notices %q", o.notices)
 	}
 }

@@ -100,7 +100,7 @@ func TestATrustedProjectsSettingsAreGiven(t *testing.T) {
 		s.terms.Trusted = false
 		s.ask(user("hi")).fails(t, provider.KindConfig, ".gemini/settings.json")
 	}
-	if text := Rules(ClaudeName, "ask", true); !strings.Contains(text, "the settings and hooks of this project hold") {
+	if text := Rules(ClaudeName, "ask", true); !strings.Contains(text, "the settings and hooks of this project apply") {
 		t.Error(text)
 	}
 }

@@ -113,10 +113,10 @@ func (r *run) introduce(images int, c call) {
 		r.notifyOnce("rules", Rules(r.Name, r.terms.Mode, r.terms.Trusted))
 	}
 	if images > 0 {
-		r.notify(fmt.Sprintf("images cannot be passed on to %s: it was not sent %d of them", r.program, images))
+		r.notify(fmt.Sprintf("%s takes no images from artoo (%d not sent)", r.program, images))
 	}
 	if r.session.ID == "" && r.req.Effort != "" && c.effort == "" {
-		r.notify(fmt.Sprintf("%s takes no effort %s: its own setting holds", r.program, r.req.Effort))
+		r.notify(fmt.Sprintf("%s takes no effort %s: its own setting applies", r.program, r.req.Effort))
 	}
 }
 
@@ -325,7 +325,7 @@ func (r *run) passed() error {
 	case r.terms.Tokens > 0 && used.Total() > r.terms.Tokens:
 		why = fmt.Sprintf("%s used %d tokens, of %d that were left", r.program, used.Total(), r.terms.Tokens)
 	case r.terms.Steps > 0 && !r.keepsCaps && steps > r.terms.Steps:
-		why = fmt.Sprintf("%s took about %d steps, of %d that it may", r.program, steps, r.terms.Steps)
+		why = fmt.Sprintf("%s took about %d steps, of %d allowed", r.program, steps, r.terms.Steps)
 	default:
 		return nil
 	}

@@ -74,7 +74,7 @@ func TestNothingIsStartedForAStoppedMessage(t *testing.T) {
 // An error is one, however little is said of it.
 func TestClaudeFailsWithoutAWord(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit, `{"type":"result","is_error":true,"session_id":"s-1"}`))
-	s.ask(user("hi")).fails(t, provider.KindProvider, "an error without a word")
+	s.ask(user("hi")).fails(t, provider.KindProvider, "an error without a message")
 }
 
 func TestCodexDeclined(t *testing.T) {

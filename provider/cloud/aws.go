@@ -40,7 +40,7 @@ func (a amazon) sign(r *http.Request, body []byte, c *credentials, now time.Time
 		region = c.region
 	}
 	if region == "" {
-		return &provider.Error{Kind: provider.KindConfig, Message: "no region of AWS is known for " + r.URL.Hostname(),
+		return &provider.Error{Kind: provider.KindConfig, Message: "no AWS region is known for " + r.URL.Hostname(),
 			Hint: "set AWS_REGION, or region in the profile"}
 	}
 	return a.signFor(r, body, c, "bedrock", region, now)
@@ -141,5 +141,5 @@ func (a amazon) find(ctx context.Context) (*credentials, error) {
 			return c, err
 		}
 	}
-	return nil, none("no credentials of AWS", keysHint, nil)
+	return nil, none("no AWS credentials", keysHint, nil)
 }

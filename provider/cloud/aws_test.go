@@ -194,7 +194,7 @@ func TestEachSourceOfAWSCredentials(t *testing.T) {
 			fail: "the metadata server of the instance does not answer"},
 		"web identity": {set: map[string]string{"HOME": "/nowhere", "AWS_WEB_IDENTITY_TOKEN_FILE": "/token"},
 			fail: "AWS_WEB_IDENTITY_TOKEN_FILE needs an identity to be exchanged"},
-		"nothing": {set: map[string]string{"HOME": "/nowhere"}, fail: "no credentials of AWS"},
+		"nothing": {set: map[string]string{"HOME": "/nowhere"}, fail: "no AWS credentials"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := bare(t)

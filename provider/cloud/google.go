@@ -47,7 +47,7 @@ func (g google) fetch(ctx context.Context) (*credentials, error) {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, none("no credentials of Google Cloud: "+err.Error(), googleHint, err)
+		return nil, none("no Google Cloud credentials: "+err.Error(), googleHint, err)
 	}
 	token, err := found.TokenSource.Token()
 	switch answer := (*oauth2.RetrieveError)(nil); {
@@ -62,7 +62,7 @@ func (g google) fetch(ctx context.Context) (*credentials, error) {
 		}
 		return nil, none("Google Cloud gives no token: "+said.Why, googleHint, err)
 	case err != nil:
-		return nil, unreachable("no token of Google Cloud", "", err)
+		return nil, unreachable("no Google Cloud token", "", err)
 	}
 	c := &credentials{token: token.AccessToken, until: token.Expiry, source: g.source(found.JSON)}
 	var file struct {

@@ -60,7 +60,7 @@ func readProfile(vars environ.Vars) (profile, error) {
 			continue
 		}
 		if err != nil {
-			return p, none("the profiles of AWS: "+err.Error(), "make the file readable for you", err)
+			return p, none("the AWS profiles: "+err.Error(), "make the file readable for you", err)
 		}
 		if readSection(data, file.section, p.value) || p.name == "default" && readSection(data, p.name, p.value) {
 			found = true

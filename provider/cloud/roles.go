@@ -110,7 +110,7 @@ func (a amazon) role(ctx context.Context) (*credentials, error) {
 	const ttl, path = "21600", "/latest/meta-data/iam/security-credentials/"
 	token, err := a.get(ctx, http.MethodPut, a.instance+"/latest/api/token", http.Header{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": {ttl}})
 	if err != nil {
-		return nil, none("no credentials of AWS: no variable, no profile, and the metadata server of the instance does not answer", keysHint, err)
+		return nil, none("no AWS credentials: no variable, no profile, and the metadata server of the instance does not answer", keysHint, err)
 	}
 	header := http.Header{"X-Aws-Ec2-Metadata-Token": {string(token)}}
 	name, err := a.get(ctx, http.MethodGet, a.instance+path, header)

@@ -115,7 +115,7 @@ func (d *decoder) Whole(data []byte) error {
 		Usage *usage `json:"usage"`
 	}
 	if err := wire.Decode(data, &reply); err != nil || reply.Stop == "" {
-		return wire.NoReply("answer of a model", data, err)
+		return wire.NoReply("a model's answer", data, err)
 	}
 	d.Begin(d.model, "")
 	for i, c := range reply.Output.Message.Content {

@@ -26,7 +26,7 @@ func (s scene) next(tools offered) move {
 	}
 	m := s.act(tools)
 	if s.spoken {
-		m.text = "I am a script and cannot take that in, so I go on where I was.\n\n" + m.text
+		m.text = "I am a script and cannot take that in, so I continue where I was.\n\n" + m.text
 	}
 	return m
 }

@@ -77,7 +77,7 @@ func (d *decoder) Whole(data []byte) error {
 		return err
 	}
 	if len(d.Parts) == 0 && d.stop == "" {
-		return wire.NoReply("answer of a model", data, nil)
+		return wire.NoReply("a model's answer", data, nil)
 	}
 	if d.stop == "" && data[0] == '{' {
 		d.stop = "STOP" // a whole document needs no word that it ended
@@ -203,7 +203,7 @@ func (d *decoder) Done() (provider.Done, error) {
 	}
 	if len(d.Parts) == 0 && wire.Stop(d.stop, false) == provider.StopComplete {
 		// A slip of these models: the same request mostly gets an answer.
-		return done, &provider.Error{Kind: provider.KindProvider, Code: d.stop, Message: "the model answered with nothing"}
+		return done, &provider.Error{Kind: provider.KindProvider, Code: d.stop, Message: "the reply was empty"}
 	}
 	done.Message = d.Message(d.Gathered())
 	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)
@@ -216,13 +216,13 @@ func (d *decoder) Done() (provider.Done, error) {
 // reasons say why the provider stopped a reply.
 var reasons = map[string]string{
 	"RECITATION": tooClose, "IMAGE_RECITATION": tooClose, "LANGUAGE": "it is in a language that the model does not have",
-	"SPII": "it holds data of a person", "SAFETY": objects, "PROHIBITED_CONTENT": objects, "BLOCKLIST": objects,
+	"SPII": "it contains personal data", "SAFETY": objects, "PROHIBITED_CONTENT": objects, "BLOCKLIST": objects,
 	"MODEL_ARMOR": objects, "IMAGE_SAFETY": objects, "IMAGE_PROHIBITED_CONTENT": objects,
 }
 
 const (
-	tooClose = "it came too close to a text that others own"
-	objects  = "its safety filter objects"
+	tooClose = "it came too close to a copyrighted text"
+	objects  = "its safety filter blocked it"
 )
 
 func stoppedBy(word string) string {
@@ -239,7 +239,7 @@ var slips = map[string]string{
 	"UNEXPECTED_TOOL_CALL":    "the model called a tool that it was not given",
 	"TOO_MANY_TOOL_CALLS":     "the model made too many calls in a row",
 	"MALFORMED_RESPONSE":      "the model wrote an answer that cannot be read",
-	"OTHER":                   "the server broke the reply off without saying why",
+	"OTHER":                   "the server cut the reply off without giving a reason",
 }
 
 // failed is the error for a final word, nil where it is the end of a reply.

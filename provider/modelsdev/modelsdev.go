@@ -132,7 +132,7 @@ func (m model) info(name string, from provider.Source) (provider.ModelInfo, erro
 			price.Tiers = []provider.Tier{{Above: 200_000, Price: tier}}
 		}
 	}
-	slices.SortFunc(price.Tiers, func(a, b provider.Tier) int { return a.Above - b.Above })
+	slices.SortStableFunc(price.Tiers, func(a, b provider.Tier) int { return a.Above - b.Above })
 	if Charged(m.ID, price) {
 		info.Price, info.PriceFrom = &price, from
 	}

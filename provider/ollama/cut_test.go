@@ -54,7 +54,7 @@ func TestACutPrompt(t *testing.T) {
 	}
 	t.Run("of a first request", cutAtFirst)
 	t.Run("reasoning of an earlier turn are not read again", dropThoughts)
-	t.Run("an image is no text", sendAnImage)
+	t.Run("an image is not text", sendAnImage)
 	t.Run("refused by a server that obeys", refuseALongPrompt)
 	t.Run("the reply filled it", fillTheWindow)
 }

@@ -183,7 +183,7 @@ func (p *Provider) Version(ctx context.Context) (string, error) {
 	}
 	err := p.get(ctx, 0, "version", "", &v)
 	if err == nil && v.Version == "" {
-		err = errors.New("it does not tell its version")
+		err = errors.New("it does not report its version")
 	}
 	return v.Version, p.failure(err)
 }

@@ -277,13 +277,13 @@ func (d *decoder) finish(word, native string) error {
 		switch w {
 		case "error":
 			return &provider.Error{Kind: provider.KindProvider, Code: w,
-				Message: "the server broke the reply off with an error"}
+				Message: "the server cut the reply off with an error"}
 		case "network_error":
 			return &provider.Error{Kind: provider.KindNetwork,
 				Code: w, Message: "the server lost its connection to the model"}
 		case "insufficient_system_resource":
 			return &provider.Error{Kind: provider.KindOverloaded, Code: w,
-				Message: "the server broke the reply off for lack of resources"}
+				Message: "the server cut the reply off for lack of resources"}
 		}
 	}
 	d.stop = word
@@ -310,7 +310,7 @@ func (d *decoder) Done() (provider.Done, error) {
 	}
 	opaque, err := d.details.marshal()
 	if err != nil {
-		return done, &provider.Error{Kind: provider.KindProvider, Message: "the reply's reasoning makes no sense", Err: err}
+		return done, &provider.Error{Kind: provider.KindProvider, Message: "artoo cannot read the reply's reasoning", Err: err}
 	}
 	if opaque != "" { // all details belong to the reply; its first thought carries them
 		first := slices.IndexFunc(d.Parts, func(p *wire.Piece) bool { return p.Form != wire.FormText && p.Form != wire.FormCall })

@@ -175,7 +175,7 @@ func (d *responsesDecoder) finish(r *responsesReply, event string) error {
 		d.stop = stopCutShort
 	default:
 		return &provider.Error{Kind: provider.KindProvider, Code: event,
-			Message: "the server gave the reply up without a reason (" + r.Status + ")"}
+			Message: "the server gave up on the reply without a reason (" + r.Status + ")"}
 	}
 	d.complete(r.Output)
 	d.dropCustomCalls()
@@ -211,7 +211,7 @@ func (d *responsesDecoder) Done() (provider.Done, error) {
 	for _, o := range d.items {
 		mark, err := o.mark.opaque()
 		if err != nil {
-			return done, &provider.Error{Kind: provider.KindProvider, Message: "the id of an item makes no sense", Err: err}
+			return done, &provider.Error{Kind: provider.KindProvider, Message: "artoo cannot read the id of an item", Err: err}
 		}
 		switch o.kind {
 		case "message":

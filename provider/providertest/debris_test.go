@@ -89,7 +89,7 @@ func TestACallThatWasLost(t *testing.T) {
 						t.Fatalf("%q after %d tries, %v, used %+v", r.Done.Message.Text(), r.Done.Tries, r.Err, r.Done.Usage)
 					}
 					again := Collect(p.Stream(t.Context(), question()))
-					if again.Err != nil || again.Done.Tries != 2 || !told(again, "taken as it is") ||
+					if again.Err != nil || again.Done.Tries != 2 || !told(again, "uses the answer as it is") ||
 						again.Done.Message.Text() == "" {
 						t.Errorf("twice: %q after %d tries, %v", again.Done.Message.Text(), again.Done.Tries, again.Err)
 					}
@@ -97,7 +97,7 @@ func TestACallThatWasLost(t *testing.T) {
 					if third.Err != nil || third.Done.Tries != 1 {
 						t.Errorf("what is the server's way is tried again: %d tries, %v", third.Done.Tries, third.Err)
 					}
-					if name != "nothing shown" && !told(third, "taken as it is") {
+					if name != "nothing shown" && !told(third, "uses the answer as it is") {
 						t.Error("a call that nothing ran ends the turn without a word")
 					}
 				})

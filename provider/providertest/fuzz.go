@@ -89,7 +89,7 @@ func checkMessage(t *testing.T, m provider.Message) {
 		ids[c.ID] = true
 		var object map[string]json.RawMessage
 		if err := json.Unmarshal(c.Input, &object); err != nil || object == nil {
-			t.Errorf("the input is no object: %q", c.Input)
+			t.Errorf("the input is not an object: %q", c.Input)
 		}
 	}
 	raw, err := json.Marshal(m)

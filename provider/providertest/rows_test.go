@@ -246,7 +246,7 @@ func TestWhatAProxySays(t *testing.T) {
 		}
 		packed := w.Build(Text("ok")).With("Content-Encoding", "br")
 		if e := newBench(t, w, Config{}, packed).fails(t, question(),
-			provider.KindProvider); !strings.Contains(e.Message, "packed as br") ||
+			provider.KindProvider); !strings.Contains(e.Message, "compressed as br") ||
 			!strings.Contains(e.Hint, "HTTPS_PROXY") {
 			t.Errorf("%v, hint %q", e, e.Hint)
 		}

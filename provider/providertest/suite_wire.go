@@ -172,7 +172,7 @@ func testHistory(t *testing.T, w Wire) {
 		"nothing said": {user("hi"), user("hello?")},
 		"blank texts": {user("hi"), assistant(provider.Text{Text: "\n\n"}, call("c1", "read", ``)),
 			result(call("c1", "read", ``), ""), user("", provider.Text{Text: "so?"})},
-		"input is no object": {user("hi"), assistant(provider.ToolCall{ID: "c1", Name: "", Input: []byte(`[1]`),
+		"input is not an object": {user("hi"), assistant(provider.ToolCall{ID: "c1", Name: "", Input: []byte(`[1]`),
 			Raw: "[1]"}), result(call("c1", "", ``), "bad input")},
 		"images": {user("hi", image), assistant(call("p1", "read", `{}`), call("p2", "read", `{}`)), seen,
 			second, user("and?")},

@@ -15,11 +15,11 @@ type strictness struct {
 func (v *validator) structured(kind string, raw json.RawMessage, s strictness) {
 	var root map[string]any
 	if err := json.Unmarshal(raw, &root); err != nil || kind != "json_schema" {
-		v.bad("the answer's schema of the type %q is no object: %s", kind, raw)
+		v.bad("the answer's schema of the type %q is not an object: %s", kind, raw)
 		return
 	}
 	if s.object && root["type"] != "object" {
-		v.bad("the root of the answer's schema is no object: %s", raw)
+		v.bad("the root of the answer's schema is not an object: %s", raw)
 	}
 	v.structuredPart(root, s, !strings.Contains(string(raw), `"$ref":"#"`))
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Setting hides the credentials in what a setting says: an address, a command line, a variable or header with its value.
-// A credential is known by its place there, and a key by its shape anywhere. The rest stays as it is: it says what will
+// A credential is known by its place there, and a key by its shape anywhere. The rest left as it is: it says what will
 // run.
 func Setting(text string) string {
 	var b strings.Builder
@@ -61,7 +61,7 @@ func places(text string) (all [][2]int) {
 		i = max(i+at[3]+1, to)
 	}
 	find(text, func(from, to int) bool { all = append(all, [2]int{from, to}); return true })
-	slices.SortFunc(all, func(a, b [2]int) int { return a[0] - b[0] })
+	slices.SortStableFunc(all, func(a, b [2]int) int { return a[0] - b[0] })
 	merged := all[:0]
 	for _, at := range all {
 		if last := len(merged) - 1; last >= 0 && at[0] <= merged[last][1] {

@@ -108,10 +108,10 @@ func endpoint(env func(string) string, signal string) (address, problem string) 
 		return "", ""
 	}
 	if cmp.Or(env("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL"), env("OTEL_EXPORTER_OTLP_PROTOCOL")) == "grpc" {
-		return "", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc, and it has http/json alone"
+		return "", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc, and artoo supports only http/json"
 	}
 	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", "the endpoint is no http or https address"
+		return "", "the endpoint is not an http or https address"
 	}
 	return address, ""
 }
@@ -224,7 +224,7 @@ func (e *exporter) send(end bool) {
 	e.mu.Lock()
 	notify := e.notify
 	if problem == nil && e.lost > 0 {
-		problem = fmt.Errorf("%d spans came faster than it took them", e.lost)
+		problem = fmt.Errorf("%d spans were lost, since it was too slow", e.lost)
 	}
 	if problem != nil {
 		e.notify = nil

@@ -46,7 +46,7 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 		// The resolver keeps only the words of an error.
 		if e := refused.Load(); e != nil {
 			return nil, &Error{Kind: e.Kind, What: e.What, Hint: e.Hint,
-				Err: fmt.Errorf("%s cannot be looked up, the name server is outside: %w", host, e.Err)}
+				Err: fmt.Errorf("%s cannot be looked up: the name server is outside: %w", host, e.Err)}
 		}
 	}
 	return conn, err
@@ -71,7 +71,7 @@ func known(ctx context.Context, host string) error {
 		return nil
 	}
 	silent := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		return nil, errors.New("no name server is asked")
+		return nil, errors.New("no name server may be used")
 	}}
 	if found, err := silent.LookupHost(ctx, host); err == nil && len(found) > 0 {
 		return nil

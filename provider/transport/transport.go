@@ -89,8 +89,8 @@ func (t *rooted) RoundTrip(r *http.Request) (*http.Response, error) {
 	if pool, failed := x509.SystemCertPool(); failed != nil || pool.Equal(x509.NewCertPool()) {
 		err = &Error{Kind: "network", What: "the certificate of " + r.URL.Host + " cannot be checked",
 			Err: errors.New("no root certificates are installed on this machine"),
-			Hint: "install the package ca-certificates, or set ARTOO_CA_FILE to a PEM file of root certificates " +
-				"(SSL_CERT_FILE and SSL_CERT_DIR must not lead to empty places)"}
+			Hint: "install the package ca-certificates, or set ARTOO_CA_FILE to a PEM file; " +
+				"look at SSL_CERT_FILE and SSL_CERT_DIR too"}
 	}
 	return nil, err
 }
@@ -193,7 +193,7 @@ func readable(env proxyFunc) proxyFunc {
 	return func(r *http.Request) (*url.URL, error) {
 		u, err := env(r)
 		if err != nil {
-			return nil, &Error{Kind: "config", What: "HTTPS_PROXY or HTTP_PROXY", Err: errors.New("is no valid address"),
+			return nil, &Error{Kind: "config", What: "HTTPS_PROXY or HTTP_PROXY", Err: errors.New("is not a valid address"),
 				Hint: "write it as http://host:port"}
 		}
 		return u, nil

@@ -211,7 +211,7 @@ func TestProxyErrorsNameTheFixAndNoPassword(t *testing.T) {
 		words   string
 		hint    string
 	}{
-		"no address": {at("http://me:hunter22@ho st:1"), "https://open.example/", "config", "no valid address",
+		"no address": {at("http://me:hunter22@ho st:1"), "https://open.example/", "config", "not a valid address",
 			"http://host:port"},
 		"wants a user": {at(withPassword), "https://open.example/", "network",
 			"refuses to connect to open.example:443: 407", "user and password"},

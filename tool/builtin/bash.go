@@ -156,12 +156,12 @@ func (in bashInput) limit(env *tool.Env) (time.Duration, string) {
 	tooLong := in.Timeout > most.Seconds()
 	if ms := in.Timeout / 1000; tooLong && in.Timeout >= leastMillis && math.Mod(in.Timeout, 100) == 0 &&
 		ms <= most.Seconds() {
-		remark := fmt.Sprintf("[timeout counts seconds; %s was taken for milliseconds, so %s seconds it was]\n",
+		remark := fmt.Sprintf("[timeout counts seconds; %s was taken for milliseconds, so it was %s seconds]\n",
 			trimNumber(in.Timeout), trimNumber(ms))
 		return time.Duration(in.Timeout * float64(time.Millisecond)), remark
 	}
 	if tooLong {
-		return most, fmt.Sprintf("[a timeout of %s seconds is more than the most allowed: %s seconds it was]\n",
+		return most, fmt.Sprintf("[a timeout of %s seconds is more than the maximum, so it was %s seconds]\n",
 			trimNumber(in.Timeout), trimNumber(most.Seconds()))
 	}
 	return time.Duration(in.Timeout * float64(time.Second)), ""
@@ -390,8 +390,9 @@ func startJob(ctx context.Context, env *tool.Env, c *shell.Command, limited bool
 // lateResult is of a command whose time was up, and which goes on in the background.
 func lateResult(end shell.Result, most time.Duration) tool.Result {
 	id := end.Job.ID
-	return tool.Result{Job: end.Job, Summary: fmt.Sprintf("after %s it goes on in the background as %s", seconds(end.Took), id),
-		Text: fmt.Sprintf("%s[not done after %s: it goes on in the background as %s, until %s at most: use shell with this "+
+	return tool.Result{Job: end.Job,
+		Summary: fmt.Sprintf("after %s it continues in the background as %s", seconds(end.Took), id),
+		Text: fmt.Sprintf("%s[not done after %s: it continues in the background as %s, until %s at most: use shell with this "+
 			"id%s]\n", lines(string(end.Output)), seconds(end.Took), id, seconds(most), inFile(end.Job))}
 }
 

@@ -69,7 +69,7 @@ func TestBash(t *testing.T) {
 		{"unknown command", command("no-such-command 2>/dev/null"),
 			"[no output]\n[exit status 127, command not found]\n", "exit 127 in T", true},
 		{"capped timeout", `{"command":"true","timeout":99999}`,
-			"[no output]\n[a timeout of 99999 seconds is more than the most allowed: 1800 seconds it was]\n[exit status 0]\n", "exit 0 in T", false},
+			"[no output]\n[a timeout of 99999 seconds is more than the maximum, so it was 1800 seconds]\n[exit status 0]\n", "exit 0 in T", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := mustCall(t, quickShell(t), env, test.input)

@@ -55,7 +55,7 @@ func newChange(t files.Place, state files.State, old []byte, was, now files.Text
 	}
 	err := c.finish()
 	if err == nil && !state.Missing && bytes.Equal(c.old, c.new) {
-		err = t.Errorf(nil, "has this very content already; there is nothing to do")
+		err = t.Errorf(nil, "already has exactly this content; there is nothing to do")
 	}
 	return c, err
 }

@@ -17,9 +17,9 @@ import (
 func TestAnEditThatDiffersOnlyInItsFormIsDoneInTheFilesOwn(t *testing.T) {
 	t.Parallel()
 	const (
-		blanks = "blanks at the ends of lines"
+		blanks = "spaces at the ends of lines"
 		indent = "indentation"
-		marks  = "the kind of quotes, dashes or blanks"
+		marks  = "the kind of quotes, dashes or spaces"
 	)
 	for _, test := range []struct{ name, file, old, new, want, differs string }{
 		{"trailing blanks in the file", "a  \nb\t\nc\n", "a\nb\nc", "a\nB\nc", "a  \nB\t\nc\n", blanks},
@@ -77,7 +77,7 @@ func TestAnEditIsNeverAGuess(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, file, old, new, why string }{
 		{"two places", "\ta\nx\n\t\ta\n", "    a \n", "b\n", "there 2 times except for indentation, on lines 1, 3"},
-		{"two places but for blanks", "a \nb\na\t\nb\n", "a\nb\n", "c\n", "there 2 times except for blanks at the ends of lines"},
+		{"two places but for blanks", "a \nb\na\t\nb\n", "a\nb\n", "c\n", "there 2 times except for spaces at the ends of lines"},
 		{"two places but for quotes", "“a”\n‘a’ “a”\n", `"a"`, "b", "2 times except for the kind of quotes"},
 		{"flattened", "if a:\n    b\n        c\n", "if a:\nb\nc", "if a:\nd\nc", "only indentation"},
 		{"part of a line", "  a b\n", "  a  b", "c", "only white space"},

@@ -50,7 +50,7 @@ func (in globInput) target(files *files.Files) (globTarget, error) {
 		return globTarget{}, errors.New("glob: the pattern is empty: give one such as **/*.go")
 	}
 	if !doublestar.ValidatePattern(pattern) {
-		return globTarget{}, fmt.Errorf("glob: %q is no pattern: close every [ and {, or put a backslash before one "+
+		return globTarget{}, fmt.Errorf("glob: %q is not a pattern: close every [ and {, or put a backslash before one "+
 			"that means itself", in.Pattern)
 	}
 	base, rest := doublestar.SplitPattern(path.Clean(pattern))

@@ -99,7 +99,7 @@ func TestGrepErrors(t *testing.T) {
 		{`{"pattern":"a\nb"}`, "set multiline"},
 		{`{"pattern":"a\\nb"}`, "set multiline"},
 		{`{"pattern":"a","type":"klingon"}`, "use glob"},
-		{`{"pattern":"a","glob":"[x"}`, "no pattern"},
+		{`{"pattern":"a","glob":"[x"}`, "not a pattern"},
 		{`{"pattern":"a","path":"nowhere"}`, "there is no nowhere"},
 		{`{"pattern":"a","path":"bin.dat"}`, "binary"},
 		{`{"pattern":"a","path":"/etc"}`, "outside the project"},

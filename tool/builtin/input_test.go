@@ -233,10 +233,10 @@ func TestATimeoutInMillisecondsIsToldOfAsSuch(t *testing.T) {
 	env := &tool.Env{}
 	for asked, want := range map[float64]string{
 		120: "2m0s", 1800: "30m0s",
-		2000:    "30m0s [a timeout of 2000 seconds is more than the most allowed: 1800 seconds it was]\n",
-		120_000: "2m0s [timeout counts seconds; 120000 was taken for milliseconds, so 120 seconds it was]\n",
-		1e9:     "30m0s [a timeout of 1000000000 seconds is more than the most allowed: 1800 seconds it was]\n",
-		1e308:   "30m0s [a timeout of 1e+308 seconds is more than the most allowed: 1800 seconds it was]\n",
+		2000:    "30m0s [a timeout of 2000 seconds is more than the maximum, so it was 1800 seconds]\n",
+		120_000: "2m0s [timeout counts seconds; 120000 was taken for milliseconds, so it was 120 seconds]\n",
+		1e9:     "30m0s [a timeout of 1000000000 seconds is more than the maximum, so it was 1800 seconds]\n",
+		1e308:   "30m0s [a timeout of 1e+308 seconds is more than the maximum, so it was 1800 seconds]\n",
 	} {
 		limit, remark := bashInput{Timeout: asked}.limit(env)
 		if got := strings.TrimSpace(limit.String() + " " + remark); got != strings.TrimSpace(want) {

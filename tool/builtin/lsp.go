@@ -90,7 +90,7 @@ func runLSP(ctx context.Context, env *tool.Env, in lspInput, _ io.Writer) (tool.
 		if len(said) > maxHover {
 			said = strings.ToValidUTF8(said[:maxHover], "") + "\n(and more)"
 		}
-		return tool.Result{Text: cmp.Or(said, none("nothing is known of it")), Summary: "hover"}, err
+		return tool.Result{Text: cmp.Or(said, none("nothing is known about it")), Summary: "hover"}, err
 	}
 	places, err := env.LSP.Places(ctx, in.Action, t.Abs, text, line, at)
 	return listed(withCode(env, places), none("none found"), err)

@@ -164,7 +164,7 @@ func callTool() tool.Tool {
 			return tool.Access{}, errors.New("mcp_call: there are no MCP servers here")
 		},
 		func(context.Context, *tool.Env, json.RawMessage, io.Writer) (tool.Result, error) {
-			return tool.Result{}, errors.New("mcp_call: the tool that it names is called in its place")
+			return tool.Result{}, errors.New("mcp_call: call the tool that it names instead")
 		})
 }
 

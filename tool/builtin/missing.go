@@ -127,7 +127,7 @@ func elsewhere(ctx context.Context, env *tool.Env, t files.Place) string {
 // missingFile is missing with the one file of that name elsewhere.
 func missingFile(ctx context.Context, env *tool.Env, t files.Place, hint string) error {
 	if at := elsewhere(ctx, env, t); at != "" {
-		hint = "the only file of that name is " + at
+		hint = "the only file with that name is " + at
 	}
 	return missing(env.Files, t, hint)
 }

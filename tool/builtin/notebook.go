@@ -96,7 +96,7 @@ func kindAndID(c notebook.Cell) string {
 // changeCell finds out how the call changes the notebook.
 func changeCell(ctx context.Context, e *tool.Env, t files.Place, in notebookInput) (c cellChange, err error) {
 	if !isNotebook(t.Display) {
-		return c, t.Errorf(nil, "is no notebook (.ipynb); use edit")
+		return c, t.Errorf(nil, "is not a notebook (.ipynb); use edit")
 	}
 	if err := in.check(); err != nil {
 		return c, err

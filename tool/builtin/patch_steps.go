@@ -136,7 +136,7 @@ func updatePatched(ctx context.Context, e *tool.Env, s *change, f edit.FilePatch
 	case there != nil:
 		return to.Errorf(nil, "is there already, and %s cannot be moved over it", from.Display)
 	case !to.SameGrant(from):
-		return to.Errorf(nil, "lies in another directory that was opened than %s; move it with a command", from.Display)
+		return to.Errorf(nil, "is not in the same added directory as %s; move it with a command", from.Display)
 	case strings.ContainsFunc(to.Display, unicode.IsControl):
 		return fmt.Errorf("path %q: the name of a new file holds no line breaks or other control characters", f.MoveTo)
 	}
@@ -183,7 +183,7 @@ func unmaskChunks(e *tool.Env, body string, chunks []edit.Chunk) (out []edit.Chu
 	for _, c := range chunks {
 		for _, a := range c.Anchors {
 			if secretMark().MatchString(a) {
-				return nil, nil, errors.New("no line with a mark ‹secret:…› may stand behind @@")
+				return nil, nil, errors.New("no line with a mark ‹secret:…› may follow @@")
 			}
 		}
 		before, after := strings.Join(c.Old, "\n"), strings.Join(c.New, "\n")

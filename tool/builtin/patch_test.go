@@ -89,7 +89,7 @@ func TestAChunkOfAPatchFindsItsPlace(t *testing.T) {
 		{"a blank line too many", "a\nb\n", "@@\n-a\n+c\n b\n\n", "c\nb\n", ""},
 		{"line ends", "a\r\nb\r\nc\n", "@@\n a\n-b\n+x\n+y\n", "a\r\nx\r\ny\r\nc\n", ""},
 		{"line ends that are returns", "a\rb\rc\n", "@@\n a\n-b\n+x\n+y\n@@\n+z\n", "a\rx\ry\rc\nz\n", ""},
-		{"trailing blanks", "a \nb\t\n", "@@\n a\n-b\n+c\n", "a \nc\t\n", "line 3 of the patch: it and the file differ in blanks"},
+		{"trailing blanks", "a \nb\t\n", "@@\n a\n-b\n+c\n", "a \nc\t\n", "line 3 of the patch: it and the file differ in spaces"},
 		{"indentation", "\tif a {\n\t\tb()\n\t}\n", "@@\n     if a {\n-        b()\n+        c()\n+        d()\n",
 			"\tif a {\n\t\tc()\n\t\td()\n\t}\n", "differ in indentation"},
 		{"quotes", "say “a” – b\nx\n", "@@\n say \"a\" - b\n-x\n+y\n", "say “a” – b\ny\n", "differ in the kind of quotes"},
@@ -230,7 +230,7 @@ func TestAPatchIsRefusedWithTheLineThatIsWrong(t *testing.T) {
 		"*** Begin Patch\n*** Update File: f\n@@ x\n*** End Patch":                "line 3 has no lines",
 		"*** Begin Patch\n*** Update File:\n@@\n-a\n*** End Patch":                "the path is missing",
 		"*** Begin Patch\n*** Update File: f\n*** Move to:\n@@\n*** End Patch":    "the path to move to is missing",
-		"*** Begin Patch\n*** Update File: f\n*** End of File\n-a\n*** End Patch": "stands behind the lines",
+		"*** Begin Patch\n*** Update File: f\n*** End of File\n-a\n*** End Patch": "comes after the lines",
 	} {
 		if _, err := edit.ParsePatch(input); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, want %q", input, err, why)
@@ -284,7 +284,7 @@ func TestAMarkInAPatchStandsForWhatIsThere(t *testing.T) {
 		t.Errorf("%q %q %v", now, access.MovesSecret, err)
 	}
 	w.fails(ApplyPatch(), patch("*** Update File: f\n@@\n-a\n+"+oneMark+"\n"), "as often")
-	w.fails(ApplyPatch(), patch("*** Update File: f\n@@ key = "+oneMark+"\n-c\n+d\n"), "behind @@")
+	w.fails(ApplyPatch(), patch("*** Update File: f\n@@ key = "+oneMark+"\n-c\n+d\n"), "follow @@")
 }
 
 func TestAPatchOfAPlaceThatIsClosedIsNotLookedAt(t *testing.T) {

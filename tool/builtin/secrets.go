@@ -56,7 +56,7 @@ func marksOf(env *tool.Env, body string, used map[string]bool) (map[string]strin
 		for _, s := range env.Secrets(body) {
 			value := body[s.From:s.To]
 			if before, ok := known[s.Mark]; ok && before != value && used[s.Mark] {
-				return nil, fmt.Errorf("%s fits two values in this file, and nobody can tell which is meant; leave "+
+				return nil, fmt.Errorf("%s fits two values in this file, and it is unclear which is meant; leave "+
 					"those lines alone", s.Mark)
 			}
 			known[s.Mark] = value
@@ -65,7 +65,7 @@ func marksOf(env *tool.Env, body string, used map[string]bool) (map[string]strin
 	for mark := range used {
 		if strings.Contains(body, mark) {
 			return nil,
-				fmt.Errorf("%s stands in this file as it is, so it is not known whether it means itself or a key", mark)
+				fmt.Errorf("%s is itself in this file, so it is unclear whether it means itself or a key", mark)
 		}
 		if _, ok := known[mark]; !ok {
 			return nil, fmt.Errorf("%s stands for a key that you are not shown, and not for one in this file. Leave "+

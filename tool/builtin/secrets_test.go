@@ -354,7 +354,7 @@ func TestAMarkInAnEditStandsForWhatIsThere(t *testing.T) {
 		"an old short one": {file, one("‹secret:1a2b›", "x ‹secret:1a2b›"), "", false, "not for one in this file"},
 		"fits two":         {file + "z = KEY-UNO\n", one("token = "+oneMark, "key = "+oneMark), "", false, "two values"},
 		"stands there": {file + "doc = " + oneMark + "\n", one("token = "+oneMark, "key = "+oneMark), "",
-			false, "as it is"},
+			false, "is itself"},
 		"in the path":   {file, edit{"path": oneMark, "old_string": "a", "new_string": "b"}, "", false, ""},
 		"no mark in it": {file, one("a = 1", "a = 2"), strings.Replace(file, "a = 1", "a = 2", 1), false, ""},
 		"every place of it": {file + "z = KEY-ONE\n", edit{"path": "f", "old_string": "= " + oneMark,

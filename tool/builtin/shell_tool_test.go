@@ -123,7 +123,7 @@ func TestACommandWhoseTimeIsUpGoesOnInTheBackground(t *testing.T) {
 	env.ShellTimeout, env.ShellTimeoutMax = 3*time.Second, time.Minute
 	got := mustCall(t, quickShell(t), env, command("printf 'half'; until test -e gate; do sleep 0.02; done; echo done"))
 	if !strings.HasPrefix(got.Text, "half\n[not done after ") || got.Job == nil ||
-		!strings.Contains(got.Text, ": it goes on in the background as 1, until 60.0s at most: ") || got.IsError {
+		!strings.Contains(got.Text, ": it continues in the background as 1, until 60.0s at most: ") || got.IsError {
 		t.Fatalf("%+v", got)
 	}
 	if err := os.WriteFile(filepath.Join(env.Dir, "gate"), nil, 0o600); err != nil {

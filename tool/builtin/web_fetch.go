@@ -99,7 +99,7 @@ func runFetch(ctx context.Context, env *tool.Env, in fetchInput, _ io.Writer) (t
 	switch {
 	case page.Elsewhere != nil:
 		return tool.Result{
-			Text: fmt.Sprintf("%s redirects to another host, which is not followed without the user's leave. "+
+			Text: fmt.Sprintf("%s redirects to another host, which needs the user's permission. "+
 				"Call web_fetch with that address if you need it:\n%s", page.URL.Host, page.Elsewhere),
 			Summary: "redirects to " + page.Elsewhere.Host,
 		}, nil

@@ -94,7 +94,7 @@ func TestWhatIsRefusedNamesTheRuleThatWouldAllowIt(t *testing.T) {
 	}))
 	defer s.Close()
 	_, r, err := fetch(t, env, `{"url":"`+s.URL+`"}`)
-	if err != nil || !strings.Contains(r.Text, "not followed without the user's leave") ||
+	if err != nil || !strings.Contains(r.Text, "which needs the user's permission") ||
 		!strings.HasSuffix(r.Text, "\nhttp://10.0.0.5:8080/x") {
 		t.Errorf("%q, %v", r.Text, err)
 	}

@@ -123,7 +123,7 @@ func Read(ctx context.Context, p project.Project, environ []string, s Scope) (*S
 	}
 	if set.side == "" { // git hands files of the working tree to filters, which a configuration names
 		if err := p.GitRuns(); err != nil {
-			return nil, &Error{"review", err.Error(), "artoo review --staged, or a range of commits such as main...HEAD: they need none of it"}
+			return nil, &Error{"review", err.Error(), "artoo review --staged, or a range of commits such as main...HEAD, which do not need the working tree"}
 		}
 	}
 	if err := set.known(ctx, s.Paths, trees); err != nil {
@@ -174,7 +174,7 @@ func (c *Set) tracks(ctx context.Context, tree, path string) (bool, error) {
 	case exit.ExitCode() == 1:
 		return false, nil
 	}
-	return false, &Error{path, err.Error(), "a path or a pattern of git's, below " + c.Root}
+	return false, &Error{path, err.Error(), "a path or a git pattern, below " + c.Root}
 }
 
 // trees are one or two for git diff: the old side, and the new one if it is a commit. It sets the new side.
@@ -200,7 +200,7 @@ func (c *Set) trees(ctx context.Context, s Scope) ([]string, error) {
 	before := slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "^") })
 	switch {
 	case len(ids) == 0 || before == 0:
-		try := "a range as git has it: main...HEAD, HEAD~3, or C^! for one commit"
+		try := "a git range such as main...HEAD, HEAD~3, or C^! for one commit"
 		if _, err := os.Lstat(filepath.Join(c.git.Dir, s.Range)); err == nil {
 			try = "artoo review -- " + s.Range
 		}
@@ -210,7 +210,7 @@ func (c *Set) trees(ctx context.Context, s Scope) ([]string, error) {
 		empty, err := c.emptyTree(ctx)
 		return []string{empty, ids[0]}, err
 	case before < 0 && len(ids) > 1:
-		return nil, &Error{s.Range, "its two sides have no commit in common", "two dots compare them: A..B"}
+		return nil, &Error{s.Range, "its two sides have no commit in common", "A..B, which compares the two sides"}
 	case before < 0:
 		return ids, nil
 	}

@@ -19,9 +19,9 @@ type degree struct {
 // first. Each allows the differences of those before it, and names its own.
 var degrees = []degree{
 	{"", func(s string) string { return s }},
-	{"blanks at the ends of lines", func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }},
+	{"spaces at the ends of lines", func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }},
 	{"indentation", strings.TrimSpace},
-	{"the kind of quotes, dashes or blanks", func(s string) string { return Typewritten(strings.TrimSpace(s)) }},
+	{"the kind of quotes, dashes or spaces", func(s string) string { return Typewritten(strings.TrimSpace(s)) }},
 }
 
 // Typewritten writes typographic quotes, dashes and spaces as on a typewriter, a

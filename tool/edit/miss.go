@@ -183,9 +183,9 @@ func explainMiss(body, old, replacement string) string {
 		alike func(string) string
 		words string
 	}{
-		{strings.TrimSpace, "only indentation or blanks at the ends of lines differ"},
+		{strings.TrimSpace, "only indentation or spaces at the ends of lines differ"},
 		{joinSpaces, "only white space differs"},
-		{plainMarks, "only the kind of quotes, dashes or blanks differs"},
+		{plainMarks, "only the kind of quotes, dashes or spaces differs"},
 		{func(s string) string { return strings.ToLower(plainMarks(s)) }, "only case differs"},
 		{norm.NFC.String, "only the Unicode form of accented letters differs (composed or not), so take a part of the " +
 			"line without them"},

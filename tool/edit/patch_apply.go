@@ -62,7 +62,7 @@ func applyChunk(t files.Text, lines bodyLines, first int, c Chunk) (edit diff.Ed
 	}
 	if len(c.Old) == 0 {
 		return edit, "", 0, errors.New("it has added lines only, so that its place is not known: begin it with the " +
-			"line above them, as one that stays")
+			"line above them, unchanged")
 	}
 	at, differs, err := lines.findChunk(first, c)
 	if trimmed := c.withoutLastBlank(); err != nil && trimmed != nil && len(trimmed.Old) > 0 {

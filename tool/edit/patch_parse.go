@@ -148,7 +148,7 @@ func (r *patchReader) updated(f *FilePatch) error {
 		anchor, begins := strings.CutPrefix(line, "@@")
 		if strings.TrimRight(line, " ") == patchEOF {
 			if c == nil {
-				return errors.New(patchEOF + " stands behind the lines it is about")
+				return errors.New(patchEOF + " comes after the lines it is about")
 			}
 			c.atEnd, c = true, nil
 			continue
@@ -172,7 +172,7 @@ func (r *patchReader) updated(f *FilePatch) error {
 		case line[0] == '+':
 			c.New = append(c.New, line[1:])
 		default:
-			return fmt.Errorf("a line of a change begins with a blank (it stays), - or +, not so %.80q", line)
+			return fmt.Errorf("a line of a change begins with a space (unchanged), - or +, not so %.80q", line)
 		}
 	}
 	return f.checkChunks()

@@ -153,7 +153,7 @@ func DiffFiles(name string, before, after []byte, was, is bool) string {
 		case !is:
 			return fmt.Sprintf("%s: deleted, %s, %s\n", name, kind, bytesOf(before))
 		}
-		return fmt.Sprintf("%s: %s, %s, before %d\n", name, kind, bytesOf(after), len(before))
+		return fmt.Sprintf("%s: %s, %s, was %d\n", name, kind, bytesOf(after), len(before))
 	}
 	if was && is && old.Body == now.Body {
 		return fmt.Sprintf("%s: only line ends or the encoding changed\n", git.Quote(name))

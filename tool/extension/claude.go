@@ -97,13 +97,13 @@ func NoValue(text string) string {
 func claudeEntry(entry json.RawMessage, like Hook) (hooks []Hook, unread []string) {
 	fields := fieldsOf(entry)
 	if fields == nil {
-		return nil, []string{"that is no object"}
+		return nil, []string{"that is not an object"}
 	}
 	var matchers []string
 	for _, one := range listOf(fields["matcher"]) {
 		var matcher string
 		if json.Unmarshal(one, &matcher) != nil {
-			return nil, []string{"with a matcher that is no text"}
+			return nil, []string{"with a matcher that is not text"}
 		}
 		matchers = append(matchers, matcher)
 	}

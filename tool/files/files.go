@@ -290,7 +290,7 @@ func (f *Files) Resolve(path string, write bool) (Place, error) {
 		t.Denied = true
 		t.Why = fmt.Sprintf("%s %s, so it is hidden", t.Display, why)
 	} else if t.InGit && write {
-		t.Why = t.Display + " belongs to git itself: writing in .git is asked every time"
+		t.Why = t.Display + " belongs to git itself: artoo asks about every write in .git"
 	}
 	return t, nil
 }
@@ -687,7 +687,7 @@ type Span struct{ From, To int }
 
 // JoinSpans puts spans in order and joins those that touch.
 func JoinSpans(spans []Span) []Span {
-	slices.SortFunc(spans, func(a, b Span) int { return a.From - b.From })
+	slices.SortStableFunc(spans, func(a, b Span) int { return a.From - b.From })
 	var joined []Span
 	for _, s := range spans {
 		if last := len(joined) - 1; last >= 0 && s.From <= joined[last].To {

@@ -141,9 +141,10 @@ func (f *Files) own(abs string) bool {
 		return false
 	}
 	g, _ := f.grantOf(abs, false)
+	folded := names.Fold(abs)
 	return slices.ContainsFunc(f.deny, func(denied string) bool {
 		denied = names.Fold(denied)
-		_, within := names.Relative(denied, names.Fold(abs))
+		_, within := names.Relative(denied, folded)
 		if g == nil || !within {
 			return within
 		}

@@ -82,7 +82,7 @@ func Special(mode fs.FileMode) string {
 	case mode&fs.ModeDevice != 0:
 		return "a device"
 	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link that came just now"
+		return "a symbolic link that has just appeared"
 	}
 	return "a special file"
 }

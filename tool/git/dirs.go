@@ -81,7 +81,7 @@ func ReadSome(path string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return "", errors.New(path + " is not a file of a usual kind and size")
+		return "", errors.New(path + " is not a regular file of a usual size")
 	}
 	f, err := os.Open(path)
 	if err != nil {

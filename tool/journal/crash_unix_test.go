@@ -153,6 +153,13 @@ func (l *life) layer(changes []layerChange, contents map[string]string) error {
 			return err
 		}
 	}
+	for _, c := range changes {
+		if c.After.Kind == Link {
+			if err := os.Symlink(c.After.Target, filepath.Join(dir, c.Path)); err != nil {
+				return err
+			}
+		}
+	}
 	_, err = applyLayer(l.j, context.Background(), l.turn, "apply", changes, upper(dir), Then{
 		Paths: []string{"refs/head"}, Do: func(context.Context) error { return l.fs(write, "refs/head", "moved\n") }})
 	return err
@@ -232,11 +239,14 @@ func story() []func(*life) error {
 				{Path: "large", Before: l.now("large"), After: State{Kind: File, Mode: 0o600}},
 				{Path: "made", After: State{Kind: Folder, Mode: 0o750}},
 				{Path: "made/by", After: State{Kind: File, Mode: 0o644}},
+				{Path: "made/in", After: State{Kind: Folder, Mode: 0o500}},
+				{Path: "made/in/f", After: State{Kind: File, Mode: 0o400}},
 				{Path: "made/link", After: State{Kind: Link, Target: "by"}},
 				{Path: "swap/in", Before: l.now("swap/in")},
 				{Path: "swap", Before: l.now("swap"), After: State{Kind: File, Mode: 0o755}},
 				{Path: "run.sh", Before: l.now("run.sh")},
-			}, map[string]string{"large": "small\n", "made/by": "a layer\n", "swap": "a file now\n",
+			}, map[string]string{"large": "small\n", "made/by": "a layer\n", "made/in/f": "deep\n",
+				"swap":                      "a file now\n",
 				filepath.Join(added, "old"): "OLD\n", filepath.Join(added, "d"): "d\n", filepath.Join(added, "new/f"): "f\n"})
 		},
 		func(l *life) error { return l.takeBack(1, false) },
@@ -267,7 +277,7 @@ func (l *life) now(path string) State {
 // step, and how many points there are to be killed at.
 func told(t *testing.T) (states []map[string]string, points int64) {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err := tempDir(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +335,7 @@ func TestAKillAtAnyPointLeavesTheProjectBeforeOrAfterAStep(t *testing.T) {
 	kills := pointsOf(t, points, 24)
 	t.Logf("%d kills at %d points", len(kills), points)
 	for _, at := range kills {
-		dir, err := filepath.EvalSymlinks(t.TempDir())
+		dir, err := tempDir(t)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -410,7 +420,7 @@ func difference(got, want map[string]string) string {
 // its journal.
 func firstProject(t *testing.T) (dir, root, journal string) {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err := tempDir(t)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ const (
 )
 
 // ErrBusy says that another landing in the project did not end.
-var ErrBusy = errors.New("another landing in this project has not ended")
+var ErrBusy = errors.New("another artoo is still applying changes in this project")
 
 // order waits until no other landing, undo, redo or recovery changes the project, and
 // keeps others waiting until done is called, or until the kernel has ended the process.
@@ -256,7 +256,7 @@ type log struct {
 
 // append writes the lines with a single write: all, or after an error none.
 func (l *log) append(lines ...line) error {
-	var b []byte
+	b := make([]byte, 0, 512*len(lines))
 	for _, one := range lines {
 		text, err := one.text()
 		if err != nil {

@@ -456,8 +456,8 @@ type Change struct {
 	// From is the path that a created file had before, if it was renamed. In a plan
 	// the file, or a directory with all that it holds, is renamed back from there.
 	From string
-	// Kept says that the state before can be brought back.
-	Kept bool
+	// Kept says that the state before can be brought back; built, that it is build output, whose content is not kept.
+	Kept, built bool
 }
 
 // Reason is why a path is not covered, or was left alone.
@@ -466,7 +466,7 @@ type Reason string
 const (
 	TooLarge     Reason = "larger than the limit for one file"
 	NoSpace      Reason = "the session's limit is reached"
-	Older        Reason = "kept as an earlier look saw it; no time for another before the command"
+	Older        Reason = "kept in an earlier state; there was no time to read it again before the command"
 	NoTime       Reason = "no time to copy it before the command"
 	Lost         Reason = "its copy is gone from the journal"
 	IsDenied     Reason = "denied"

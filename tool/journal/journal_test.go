@@ -25,9 +25,27 @@ type project struct {
 // unhurried is a budget that a look also keeps on a busy machine: undo leaves files that it had no time for.
 const unhurried = time.Minute
 
-func newProject(t *testing.T, files map[string]string) *project {
+// tempDir is t.TempDir for directories that their owner may not write, which another user than root cannot remove.
+func tempDir(t *testing.T) (string, error) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
+	t.Cleanup(func() {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				err = os.Chmod(path, 0o700)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	})
+	return dir, err
+}
+
+func newProject(t *testing.T, files map[string]string) *project {
+	t.Helper()
+	dir, err := tempDir(t)
 	if err != nil {
 		t.Fatal(err)
 	}

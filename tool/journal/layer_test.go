@@ -227,6 +227,40 @@ func TestOutputThatConflictsIsLeftOutWithItsDirectory(t *testing.T) {
 		"dist/y": "-rw-r--r-- theirs\n", "out": "drwxr-xr-x", "out/z": "-rw-r--r-- 2\n"})
 }
 
+// The content of new build output takes no space in the journal, undo and redo bring it back and forth, and what the
+// user has written to it since stays.
+func TestBuildOutputIsUndoneThoughItsContentIsNotKept(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"renamed", "copied"} {
+		p := newProject(t, map[string]string{"dist/x": "1\n"})
+		contents := map[string]string{"dist/x": "new x\n", "dist/y": "new y\n", "source": "text\n"}
+		from := Source(p.layer(contents))
+		if how == "copied" {
+			from = contentsOf(contents)
+		}
+		_, err := p.ApplyLayer(t.Context(), 1, "run", []layerChange{
+			{Path: "dist/x", Output: "dist", Before: p.now("dist/x"), After: file(0o644)},
+			{Path: "dist/y", Output: "dist", After: file(0o644)},
+			{Path: "source", After: file(0o644)},
+		}, from, Then{})
+		p.ok(err)
+		objects := p.files.objects
+		objects.flush()
+		if used := objects.bytes(); used != int64(len("text\n")) {
+			t.Errorf("%s: the journal holds %d bytes of contents", how, used)
+		}
+		landed := p.look()
+		p.undo(1)
+		p.same(map[string]string{".": "drwxr-xr-x", "dist": "drwxr-xr-x", "dist/x": "-rw-r--r-- 1\n"})
+		p.redo(1)
+		p.same(landed)
+		p.write("dist/y", "mine!\n")
+		p.undo(1)
+		p.same(map[string]string{".": "drwxr-xr-x", "dist": "drwxr-xr-x", "dist/x": "-rw-r--r-- 1\n",
+			"dist/y": "-rw-r--r-- mine!\n"})
+	}
+}
+
 func TestAnOriginalWithoutSpaceIsNamedBeforehand(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{"small": "s\n", "large": strings.Repeat("l", 5000)})

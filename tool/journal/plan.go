@@ -192,7 +192,7 @@ func (b *backwards) replaced(path string, now State) bool {
 // could. The result is kept at once, so that it is restored as any other content.
 func (b *backwards) merge(path *back, c Change) bool {
 	j := b.j
-	if !j.cfg.Merges(Abs(j.cfg.Root, c.Path)) || path.target.Kind != File {
+	if !j.cfg.Merges(j.abs(c.Path)) || path.target.Kind != File {
 		return false
 	}
 	if path.target == path.now {
@@ -208,7 +208,7 @@ func (b *backwards) merge(path *back, c Change) bool {
 			return false
 		}
 	}
-	merged, left, err := j.cfg.Merge(b.ctx, Abs(j.cfg.Root, c.Path), contents[0], contents[1], contents[2])
+	merged, left, err := j.cfg.Merge(b.ctx, j.abs(c.Path), contents[0], contents[1], contents[2])
 	if err != nil {
 		b.err = b.ctx.Err()
 		return false
@@ -239,8 +239,8 @@ func (b *backwards) finish() error {
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
 		b.plan.Restore = append(b.plan.Restore, changes[path])
 	}
-	slices.SortFunc(b.plan.Left, byPath)
-	slices.SortFunc(b.plan.Cannot, byPath)
+	slices.SortStableFunc(b.plan.Left, byPath)
+	slices.SortStableFunc(b.plan.Cannot, byPath)
 	return b.err
 }
 

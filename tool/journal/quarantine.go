@@ -160,14 +160,17 @@ func (q *quarantine) slot(step int, path string) (string, error) {
 // holds notes that a file lies in a slot now, and returns its stat; hash is "" where it is not known.
 func (q *quarantine) holds(slot, hash string) (stat, error) {
 	st, size, err := statBlocks(int(q.dir.Fd()), slot)
-	if err != nil {
-		return st, err
+	if err == nil {
+		q.note(st.inode, held{slot, size, hash})
 	}
+	return st, err
+}
+
+func (q *quarantine) note(inode uint64, h held) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.held[st.inode] = held{slot, size, hash}
-	q.bytes += size
-	return st, nil
+	q.held[inode] = h
+	q.bytes += h.size
 }
 
 // forget notes that something lies there no more.
@@ -241,7 +244,9 @@ func (q *quarantine) chmod(slot string, mode fs.FileMode) error {
 }
 
 func (q *quarantine) open(slot string) (*os.File, error) {
-	fd, err := uninterrupted(func() (int, error) { return unix.Openat(int(q.dir.Fd()), slot, openFlags, 0) })
+	// It is a file, and os would ask the kernel twice whether one that does not block can be waited for.
+	const flags = openFlags &^ unix.O_NONBLOCK
+	fd, err := uninterrupted(func() (int, error) { return unix.Openat(int(q.dir.Fd()), slot, flags, 0) })
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: slot, Err: err}
 	}
@@ -297,27 +302,33 @@ func (q *quarantine) close() error {
 	return q.dir.Close()
 }
 
-// takeFrom renames a file into a slot. It returns nil, and the file is where it was, if
-// that cannot be: on another file system, or where it has other names or attributes.
-func (q *quarantine) takeFrom(path, slot string) (*os.File, error) {
-	dir := int(q.dir.Fd())
-	if st, err := lstatPath(path); err != nil || st.kind() != File || st.links > 1 || st.dev != q.dev {
-		return nil, err
+// canTake reports whether a thing of a layer can come into the project as it is: not from another file system, or
+// where it has other names. Its attributes are removed.
+func (q *quarantine) canTake(path string, kind Kind) (st stat, size int64, ok bool) {
+	st, size, err := statBlocks(unix.AT_FDCWD, path)
+	ok = err == nil && st.kind() == kind && (st.links <= 1 || kind == Folder) && st.dev == q.dev
+	return st, size, ok && stripAttributes(path)
+}
+
+// takeFrom renames a file or link of a layer into a slot, if that can be; else it is where it was.
+func (q *quarantine) takeFrom(path, slot string, kind Kind) (st stat, ok bool) {
+	st, size, ok := q.canTake(path, kind)
+	if !ok || path != slot && renameNew(unix.AT_FDCWD, path, int(q.dir.Fd()), slot) != nil {
+		return st, false
 	}
-	if path != slot && renameNew(unix.AT_FDCWD, path, dir, slot) != nil {
-		return nil, nil // it can be copied
+	q.note(st.inode, held{slot: slot, size: size})
+	return st, true
+}
+
+// become gives a thing in a slot the owner and mode that it is to have.
+func (q *quarantine) become(slot string, st stat, becomes State) error {
+	if st.uid != becomes.UID || st.gid != becomes.GID {
+		keepOwnerAt(int(q.dir.Fd()), slot, becomes)
 	}
-	file, err := q.open(slot)
-	if err == nil && stripAttributes(int(file.Fd())) {
-		return file, nil
+	if becomes.Kind == Link || st.mode&permissions == becomes.Mode {
+		return nil
 	}
-	if err == nil {
-		err = file.Close()
-	}
-	if path != slot {
-		err = errors.Join(err, renameNew(dir, slot, unix.AT_FDCWD, path))
-	}
-	return nil, err
+	return q.chmod(slot, becomes.Mode)
 }
 
 // giveBack takes away a file that was to come into the project, or is artoo's own: it is renamed to where
@@ -335,7 +346,9 @@ func (q *quarantine) giveBack(one staged) error {
 		}
 	case h.slot:
 	default:
-		err = renameNew(int(q.dir.Fd()), h.slot, unix.AT_FDCWD, one.from)
+		// Its directory may have been renamed into the project, and is gone.
+		err = errors.Join(os.MkdirAll(filepath.Dir(one.from), 0o755),
+			renameNew(int(q.dir.Fd()), h.slot, unix.AT_FDCWD, one.from))
 	}
 	if err != nil {
 		return &os.LinkError{Op: "rename", Old: h.slot, New: one.from, Err: err}

@@ -81,7 +81,7 @@ func (j *Journal) Approved(turn int, what string, paths ...string) error {
 		if !ok {
 			continue
 		}
-		_ = filepath.WalkDir(Abs(j.cfg.Root, rel), func(path string, _ fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(j.abs(rel), func(path string, _ fs.DirEntry, err error) error {
 			if rel, ok := j.below(path); ok && err == nil {
 				s.before[rel] = State{}
 				lines = append(lines, line{Type: lineBefore, Step: s.ID, Path: rel, Before: &State{}})

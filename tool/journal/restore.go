@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -41,6 +42,8 @@ type restore struct {
 	waited  int      // so often it waited for a file to be closed
 	out     []Change // These were moved out of the project.
 	made    bool     // the directories are there
+	// whole are the new directories that a layer has as they are to be: true of one that was renamed from there.
+	whole map[string]bool
 }
 
 // run makes all changes that it can. It returns those made, and those left with the reason.
@@ -52,8 +55,8 @@ func (r *restore) run() (done []Change, left []Lack) {
 			r.sources[op.From] = op.Path
 		}
 	}
-	upwards := slices.Clone(r.ops) // A directory comes after its entries.
-	slices.Reverse(upwards)
+	// Upwards a directory comes after its entries.
+	downwards, upwards := slices.All(r.ops), slices.Backward(r.ops)
 	goes := func(op Change) bool {
 		return (op.After.Kind == Absent || turns(op)) && r.sources[op.Path] == ""
 	}
@@ -61,20 +64,20 @@ func (r *restore) run() (done []Change, left []Lack) {
 	toDir := func(op Change) bool { return op.After.Kind == Folder && !dirToDir(op) }
 	isFile := func(op Change) bool { return op.After.Kind == File || op.After.Kind == Link }
 	if r.again {
-		r.each(r.ops, anyOp, r.clean)
+		r.each(downwards, anyOp, r.clean)
 	}
-	r.each(r.ops, isDir, r.loosen)
+	r.each(downwards, isDir, r.loosen)
 	r.each(upwards, func(op Change) bool { return goes(op) && !isDir(op) }, r.remove)
-	r.each(r.ops, toDir, func(op Change) error { // above before below
+	r.each(downwards, toDir, func(op Change) error { // above before below
 		if op.From != "" {
 			return r.moveBack(op)
 		}
 		return r.makeDir(op)
 	})
-	r.each(r.ops, func(op Change) bool { return !toDir(op) && op.From != "" }, r.moveBack)
+	r.each(downwards, func(op Change) bool { return !toDir(op) && op.From != "" }, r.moveBack)
 	r.each(upwards, func(op Change) bool { return goes(op) && isDir(op) }, r.remove)
 	r.made = true
-	r.each(r.ops, func(op Change) bool { return isFile(op) || op.After.Kind == Special }, r.put)
+	r.each(downwards, func(op Change) bool { return isFile(op) || op.After.Kind == Special }, r.put)
 	r.each(upwards, func(op Change) bool { return op.After.Kind == Folder && !op.After.Whole }, r.setDirMode)
 	for _, op := range r.ops {
 		lack, ok := r.left[op.Path]
@@ -98,7 +101,7 @@ func (r *restore) run() (done []Change, left []Lack) {
 func anyOp(Change) bool { return true }
 
 // each makes the changes, as long as there is time.
-func (r *restore) each(ops []Change, which func(Change) bool, do func(Change) error) {
+func (r *restore) each(ops iter.Seq2[int, Change], which func(Change) bool, do func(Change) error) {
 	for _, op := range ops {
 		if _, given := r.left[op.Path]; given || !which(op) {
 			continue
@@ -242,39 +245,12 @@ func looseDir(op Change) Change {
 	return op
 }
 
-func (r *restore) makeDir(op Change) error {
-	now, _, err := r.there(op)
-	if err != nil || now.Kind == Folder {
-		return err
-	}
-	if err := r.j.at("mkdir"); err != nil {
-		return err
-	}
-	if found, err := r.bringDir(op); found || err != nil {
-		return err
-	}
-	if op.After.Whole {
-		return lackError{NotRestored}
-	}
-	return r.inParent(op, func(dir int, name string) error {
-		if err := unix.Mkdirat(dir, name, uint32(op.After.Mode.Perm()|0o700)); err != nil {
-			return err
-		}
-		keepOwnerAt(dir, name, op.After)
-		return nil
-	})
-}
-
-// setDirMode comes last: until then a directory can be filled.
-func (r *restore) setDirMode(op Change) error {
-	now, err := r.j.look(r.ctx, op.Path, stampOnly)
-	if err != nil || now.Kind != Folder || now.Mode == op.After.Mode {
-		return err
-	}
-	return r.chmod(op, op.After.Mode)
-}
-
 func (r *restore) put(op Change) error {
+	if isBelow(r.whole, op.Path) {
+		q, err := r.j.openQuarantine(false)
+		q.forget(op.After.Stamp.Inode)
+		return err
+	}
 	if op.Before.Kind == Absent && op.From == "" && op.After.Peer == "" && !r.again {
 		return r.swap(op, State{}) // It finds out whether something is there.
 	}
@@ -636,23 +612,6 @@ func (r *restore) moved(path string) string {
 	return path
 }
 
-// bringDir renames a directory that was moved out whole to where it was, if there is one.
-func (r *restore) bringDir(op Change) (bool, error) {
-	q, err := r.j.openQuarantine(false)
-	if err != nil {
-		return false, err
-	}
-	slot, _, ok := q.find(op.After)
-	if !ok {
-		return false, nil
-	}
-	err = r.j.place.inParent(op.Path, func(dir int, name string) error { return q.putNew(slot, dir, name) })
-	if err == nil {
-		q.forget(op.After.Stamp.Inode)
-	}
-	return true, changedSince(err)
-}
-
 // stage makes in the quarantine, of the kept contents, the file that a path is to become.
 func (r *restore) stage(q *quarantine, op *Change) error {
 	slot, err := q.slot(r.step, op.Path)
@@ -746,7 +705,7 @@ func (r *restore) release() {
 func (r *restore) copy(dest *os.File, op *Change) (ofLayer bool, err error) {
 	var from *os.File
 	if ofLayer = r.from != nil && !r.j.kept(op.After); ofLayer {
-		from, err = r.from.Open(Abs(r.j.cfg.Root, op.Path))
+		from, err = r.from.Open(r.j.abs(op.Path))
 	} else {
 		from, err = r.j.openKept(op.After)
 	}

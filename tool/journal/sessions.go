@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/gofrs/flock"
-	"golang.org/x/sys/unix"
 )
 
 // Ephemeral is how the name of the directory begins that holds the journal of a session
@@ -46,7 +45,7 @@ func Sessions(state, root string) ([]Session, error) {
 		sessions = append(sessions, s)
 		return nil
 	})
-	slices.SortFunc(sessions, func(a, b Session) int { return cmp.Compare(b.Time.UnixNano(), a.Time.UnixNano()) })
+	slices.SortStableFunc(sessions, func(a, b Session) int { return cmp.Compare(b.Time.UnixNano(), a.Time.UnixNano()) })
 	return sessions, err
 }
 
@@ -324,17 +323,14 @@ func copyContents(from, to string) error {
 
 // addSlot keeps a file that lies in the quarantine of a journal.
 func (s *store) addSlot(q *quarantine, slot string) error {
-	f, err := q.open(slot)
-	if errors.Is(err, unix.ELOOP) {
-		return nil // a link
+	if st, err := statAt(int(q.dir.Fd()), slot); err != nil || st.kind() != File || st.size > s.limit {
+		return err
 	}
+	f, err := q.open(slot)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > s.limit {
-		return err
-	}
 	_, err = s.write(f, "", false)
 	return ignoreNoSpace(err)
 }

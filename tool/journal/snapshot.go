@@ -39,7 +39,7 @@ func (s *Step) Snapshot(ctx context.Context) ([]Lack, error) {
 	for path := range sc.ignored {
 		lacks = append(lacks, Lack{Path: path, Why: IsIgnored})
 	}
-	slices.SortFunc(lacks, byPath)
+	slices.SortStableFunc(lacks, byPath)
 	return lacks, err
 }
 

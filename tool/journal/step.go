@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -34,8 +33,9 @@ type Step struct {
 	ignored  map[string]bool
 	adjusted map[string]State // Other steps made this of paths meanwhile.
 
-	from   Source   // It is the layer that lands; else nil.
-	staged []staged // These are to come into the project.
+	from   Source          // It is the layer that lands; else nil.
+	staged []staged        // These are to come into the project.
+	whole  map[string]bool // The keys are new directories that are to come as they are in the layer.
 }
 
 // Before keeps the files at the paths, before a tool writes or deletes them: absolute or relative to the
@@ -100,7 +100,7 @@ func (j *Journal) concerned(path string) (all []string, lack *Lack) {
 			return all, nil // no link
 		}
 		if path = filepath.FromSlash(target); !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(Abs(j.cfg.Root, name)), path)
+			path = filepath.Join(filepath.Dir(j.abs(name)), path)
 		}
 	}
 	return all, nil
@@ -161,7 +161,7 @@ func (s *Step) changes() ([]Change, error) {
 	for _, path := range slices.Sorted(maps.Keys(s.before)) {
 		before := s.before[path]
 		k := keepSmall
-		if s.j.cfg.Merges(Abs(s.j.cfg.Root, path)) {
+		if s.j.cfg.Merges(s.j.abs(path)) {
 			k = keepAll // Undo compares it with the file there then.
 		}
 		after, err := s.j.lookExact(s.j.life, path, k, twins)
@@ -308,63 +308,11 @@ func (j *Journal) movable(path string) bool {
 		func(dir int, _ string) error { return unix.Renameat(dir, ".", int(q.dir.Fd()), ".") }), unix.EXDEV)
 }
 
-// stage puts the new files of the paths into the quarantine, where they are not there yet.
-func (s *Step) stage(ctx context.Context, ops []Change) error {
-	q, err := s.j.openQuarantine(true)
-	if err != nil {
-		return err
-	}
-	r := &restore{j: s.j, ctx: ctx, step: s.ID, from: s.from}
-	for i := range ops {
-		op := &ops[i]
-		err := ctx.Err()
-		switch {
-		case err != nil:
-			return err
-		case op.Before.Kind == File && op.After.Kind == File &&
-			(op.After.Hash != "" && op.After.Hash == op.Before.Hash || sameContent(op.Before, op.After)):
-			op.After.Size = op.Before.Size // another mode
-		case s.from != nil && op.After.Kind == File:
-			err = s.stageNew(r, q, op)
-		case q != nil && q.swaps && s.comesFromStore(q, *op):
-			if err = r.stage(q, op); err == nil {
-				s.staged = append(s.staged, staged{inode: op.After.Stamp.Inode})
-			}
-		}
-		if err != nil {
-			return atPath(op.Path, err)
-		}
-	}
-	return nil
-}
-
-// comesFromStore reports whether a path becomes a file or link that has to be made first.
-func (s *Step) comesFromStore(q *quarantine, op Change) bool {
-	return (op.After.Kind == File || op.After.Kind == Link) && !q.has(op.After) && op.From == "" && op.After.Peer == "" &&
-		!same(op.Before, op.After) && s.j.movable(op.Path)
-}
-
-// staged is something that was put into the quarantine to come into the project.
-type staged struct {
-	inode uint64
-	from  string // where it was renamed from, "" if it is a copy
-}
-
-// unstage gives back files that did not come into the project, and removes copies.
-func (s *Step) unstage() error {
-	q, err := s.j.openQuarantine(false)
-	errs := []error{err}
-	for _, one := range s.staged {
-		errs = append(errs, q.giveBack(one))
-	}
-	return errors.Join(errs...)
-}
-
 // perform makes the changes written down and records the end of the step. If the system refuses a part,
 // check does not accept the changes left out, or the step that follows fails, all is undone. Where even
 // that fails the step stays unfinished, and the next Open tries again.
 func (s *Step) perform(ctx context.Context, ops []Change, check func([]Lack) error, then Then) ([]Change, error) {
-	r := &restore{j: s.j, ctx: ctx, step: s.ID, ops: ops, from: s.from}
+	r := &restore{j: s.j, ctx: ctx, step: s.ID, ops: ops, from: s.from, whole: s.whole}
 	done, left := r.run()
 	defer r.release()
 	err := errors.Join(check(left), systemError(left), r.disturbed())
@@ -419,10 +367,10 @@ func allPaths(changes []Change) (paths []string) {
 	return paths
 }
 
-// pathsIn are the paths where changes left something.
+// pathsIn are the paths where changes left something, except build output: what makes that does not wait for the disk.
 func pathsIn(changes []Change) (paths []string) {
 	for _, c := range changes {
-		if c.After.Kind != Absent {
+		if c.After.Kind != Absent && !c.built {
 			paths = append(paths, c.Path)
 		}
 	}
@@ -451,7 +399,7 @@ func atPath(path string, err error) error {
 // withParents adds the directories above the changes that are closed to the user
 // now: they are made writable meanwhile, and must be known after a kill.
 func (j *Journal) withParents(ctx context.Context, changes []Change) ([]Change, error) {
-	ops := slices.Clone(changes)
+	ops := slices.Clip(changes)
 	known := map[string]bool{}
 	for _, c := range changes {
 		known[c.Path] = true
@@ -537,18 +485,16 @@ var ErrHolds = errors.New("a directory to be replaced holds files that the comma
 func (j *Journal) layerOps(ctx context.Context, changes []sandbox.Change) (ops []Change, report Report, err error) {
 	var space int64
 	type owner struct{ uid, gid uint32 }
+	ops, absent := make([]Change, 0, len(changes)), map[string]bool{}
 	owners := map[string]owner{} // The keys are directories with something new in them.
 	stale := map[string]bool{}   // directories of build output
 	for _, c := range changes {
-		if err := ctx.Err(); err != nil {
-			return nil, report, err
-		}
 		path, ok := j.named(filepath.Clean(c.Path))
 		if why := j.never(c, path, ok); why != "" {
 			report.Left = append(report.Left, Lack{Path: path, Why: why, Size: c.Size})
 			continue
 		}
-		now, err := j.look(ctx, path, hashOnly)
+		now, err := j.lookUnder(ctx, absent, path)
 		if err != nil {
 			return nil, report, err
 		}
@@ -558,7 +504,7 @@ func (j *Journal) layerOps(ctx context.Context, changes []sandbox.Change) (ops [
 			}
 			continue
 		}
-		op := Change{Path: path, Before: now, Kept: true}
+		op := Change{Path: path, Before: now, Kept: true, built: c.Output != ""}
 		if c.Kind != sandbox.Deleted {
 			op.After = State{Kind: KindOf(c.Mode), Mode: c.Mode.Perm(), Size: c.Size, Target: c.Target}
 		}
@@ -603,13 +549,22 @@ func (j *Journal) layerOps(ctx context.Context, changes []sandbox.Change) (ops [
 	return ops, report, err
 }
 
+// lookUnder is look for many paths, each after the directory that holds it: absent notes those at which nothing is.
+func (j *Journal) lookUnder(ctx context.Context, absent map[string]bool, path string) (now State, err error) {
+	if dir, _ := split(path); !absent[dir] {
+		now, err = j.look(ctx, path, hashOnly)
+	}
+	absent[path] = err == nil && now.Kind == Absent
+	return now, errors.Join(err, ctx.Err())
+}
+
 // never is why a change of a layer is not applied, or "". named says that the path is the
 // journal's name for it.
 func (j *Journal) never(c sandbox.Change, path string, named bool) Reason {
 	switch {
 	case !named:
 		return Outside
-	case j.cfg.Denied(path):
+	case !c.Checked && j.cfg.Denied(path):
 		return IsDenied
 	case KindOf(c.Mode) == Special || KindOf(c.Before.Mode) == Special:
 		return IsSpecial
@@ -788,91 +743,4 @@ func (s *Step) keepOriginals(ctx context.Context, ops []Change) error {
 		ops[i].Before = now
 	}
 	return nil
-}
-
-// stageNew brings a file of the layer into the quarantine, and keeps its content where it
-// is small and there is space for it, so that it can be shown later on. Where no names can
-// be exchanged it is only read, to be copied later.
-func (s *Step) stageNew(r *restore, q *quarantine, op *Change) error {
-	take := func() (*os.File, error) { return s.take(r, q, op) }
-	if q == nil || !q.swaps {
-		take = func() (*os.File, error) { return s.from.Open(Abs(s.j.cfg.Root, op.Path)) }
-	}
-	file, err := take()
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	op.After.Size = info.Size()
-	switch {
-	case op.After.Size > maxRead:
-	case op.After.Size > s.j.cfg.MaxFile:
-		op.After.Hash, err = readHash(r.ctx, io.NewSectionReader(file, 0, op.After.Size))
-	default:
-		data := make([]byte, op.After.Size)
-		if _, err := file.ReadAt(data, 0); err != nil {
-			return err
-		}
-		op.After.Hash, err = s.j.files.objects.putLater(data)
-		err = ignoreNoSpace(err)
-	}
-	if inode := op.After.Stamp.Inode; inode != 0 {
-		q.hashed(inode, op.After.Hash)
-	}
-	return err
-}
-
-// take brings a file of the layer into a slot, by a rename or as a copy, and opens it. A file that replaces no original
-// can stay in the layer until it lands.
-func (s *Step) take(r *restore, q *quarantine, op *Change) (*os.File, error) {
-	slot, err := q.slot(s.ID, op.Path)
-	if err == nil {
-		err = s.j.at("temp")
-	}
-	if err != nil {
-		return nil, err
-	}
-	var file *os.File
-	from := s.from.Path(Abs(s.j.cfg.Root, op.Path))
-	if from != "" {
-		to := slot
-		if op.Before.Kind == Absent {
-			to = from
-		}
-		if file, err = q.takeFrom(from, to); file != nil {
-			slot = to
-		}
-	}
-	if file == nil && err == nil {
-		from = ""
-		if err = r.build(int(q.dir.Fd()), slot, op); err == nil {
-			file, err = q.open(slot)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	st, err := q.holds(slot, "")
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	s.staged = append(s.staged, staged{st.inode, from})
-	if st.kind() != File {
-		err = errors.New("it is no regular file in the layer")
-	}
-	if st.uid != op.After.UID || st.gid != op.After.GID {
-		keepOwnerAt(int(q.dir.Fd()), slot, op.After)
-	}
-	if err == nil && st.mode&permissions != op.After.Mode {
-		err = file.Chmod(op.After.Mode)
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	op.After.Stamp = Stamp{Inode: st.inode, Mtime: st.mtime}
-	return file, nil
 }

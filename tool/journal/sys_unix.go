@@ -101,7 +101,8 @@ func (p *place) openSteps(path string, flags int) (int, error) {
 	return fd, nil
 }
 
-var direntBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+// buffers are for reading directories and files, of which thousands may land at once.
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // list returns the entries of the directory, sorted by name.
 func (p *place) list(path string) ([]entry, error) {
@@ -110,8 +111,8 @@ func (p *place) list(path string) ([]entry, error) {
 		return nil, err
 	}
 	defer unix.Close(dir)
-	buf := direntBuffers.Get().(*[32 << 10]byte)
-	defer direntBuffers.Put(buf)
+	buf := buffers.Get().(*[32 << 10]byte)
+	defer buffers.Put(buf)
 	names := make([]string, 0, 64)
 	for {
 		n, err := uninterrupted(func() (int, error) { return unix.ReadDirent(dir, buf[:]) })
@@ -357,20 +358,20 @@ func setTime(dir int, name string, s State) error {
 	return unix.UtimesNanoAt(dir, name, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// stripAttributes takes extended attributes from a file: they may be of the layer that
+// stripAttributes takes extended attributes from a file, directory or link: they may be of the layer that
 // it comes from, or make a program of it that may do more. It reports whether none is left.
-func stripAttributes(fd int) bool {
-	size, err := unix.Flistxattr(fd, nil)
+func stripAttributes(path string) bool {
+	size, err := unix.Llistxattr(path, nil)
 	if err != nil || size == 0 {
 		return size == 0 || errors.Is(err, errors.ErrUnsupported)
 	}
 	buf := make([]byte, size)
-	if size, err = unix.Flistxattr(fd, buf); err != nil {
+	if size, err = unix.Llistxattr(path, buf); err != nil {
 		return false
 	}
 	for name := range strings.SplitSeq(strings.TrimRight(string(buf[:size]), "\x00"), "\x00") {
 		// Every file has this one where there are such labels, and no process can remove it.
-		if name != "security.selinux" && unix.Fremovexattr(fd, name) != nil {
+		if name != "security.selinux" && unix.Lremovexattr(path, name) != nil {
 			return false
 		}
 	}

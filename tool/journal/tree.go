@@ -3,8 +3,6 @@ package journal
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -465,14 +463,6 @@ func ignoreNoSpace(err error) error {
 		return nil
 	}
 	return err
-}
-
-func readHash(ctx context.Context, r io.Reader) (string, error) {
-	h := sha256.New()
-	if _, err := io.Copy(h, text.Reader(ctx, r)); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // kept reports whether the state can be brought back.

@@ -131,7 +131,7 @@ func (m *Manager) Late() (all []Found) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Found) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(all, func(a, b Found) int { return strings.Compare(a.Path, b.Path) })
 	return all
 }
 

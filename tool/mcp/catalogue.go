@@ -379,7 +379,7 @@ func schema(raw json.RawMessage, clean func(string) string) (json.RawMessage, er
 	}
 	top, isObject := root.(map[string]any)
 	if !isObject {
-		return nil, errors.New("is no object")
+		return nil, errors.New("is not an object")
 	}
 	switch top["type"] {
 	case nil:

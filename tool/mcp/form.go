@@ -308,7 +308,7 @@ func request(server string, p *sdk.ElicitParams) (Request, error) {
 	if p.Mode == "url" || p.Mode == "" && p.URL != "" {
 		u, err := url.Parse(p.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			return r, errors.New("its address is none of the web")
+			return r, errors.New("it is not a web address")
 		}
 		r.URL = p.URL
 		return r, nil

@@ -26,7 +26,7 @@ func (s *server) openHTTP(ctx context.Context) (*link, error) {
 	}
 	origin, err := url.Parse(address)
 	if err != nil {
-		return nil, s.fail(KindConfig, "url", errors.New("is no address"))
+		return nil, s.fail(KindConfig, "url", errors.New("is not an address"))
 	}
 	kept := s.catalogue()
 	if !s.SSE && !kept.Old {

@@ -232,7 +232,7 @@ func (s *server) store(c *catalogue) {
 		if n > 3 {
 			text += fmt.Sprintf("; and %d more, see artoo mcp tools %s", n-3, s.Name)
 		}
-		s.noticeOnce("dropped", "not offered as it is defined: "+text)
+		s.noticeOnce("dropped", "not offered, since its definition is faulty: "+text)
 	}
 	k := s.keep
 	k.mu.Lock()

@@ -223,7 +223,7 @@ func (s *server) refresh(ctx context.Context, rejected, metadata string) (*login
 		return l, nil
 	}
 	if named := s.issuers(ctx, metadata); named != nil && !slices.Contains(named, l.Issuer) {
-		return nil, errors.Join(s.needsLogin("needs a login: it has users log in elsewhere now"), s.forget(ctx))
+		return nil, errors.Join(s.needsLogin("needs a new login: its login server has changed"), s.forget(ctx))
 	}
 	if l.Token.RefreshToken == "" {
 		return nil, s.needsLogin("the login has ended")
@@ -288,7 +288,7 @@ func (l *login) renew(ctx context.Context, client *http.Client) (*oauth2.Token, 
 	case parsed && got.Error != "", resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests:
 		return nil, &refusal{cmp.Or(got.Error, http.StatusText(resp.StatusCode))}
 	case resp.StatusCode != http.StatusOK, !parsed, got.AccessToken == "":
-		return nil, fmt.Errorf("the server of the login answers %d without a token", resp.StatusCode)
+		return nil, fmt.Errorf("the login server answers %d without a token", resp.StatusCode)
 	}
 	token := &oauth2.Token{AccessToken: got.AccessToken, TokenType: got.TokenType, RefreshToken: cmp.Or(got.RefreshToken, l.Token.RefreshToken)}
 	if seconds, err := got.ExpiresIn.Int64(); err == nil && seconds > 0 {
@@ -441,13 +441,13 @@ func (s *server) fetch(ctx context.Context, address string) (*auth.Authorization
 	}
 	u, err := url.Parse(strings.TrimSpace(redirected))
 	if err != nil {
-		return nil, errors.New("the address after the login is none")
+		return nil, errors.New("the address after the login is invalid")
 	}
 	q := u.Query()
 	r := &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}
 	switch { // the fields beside an error may come from another server than the one asked
 	case q.Get("error") != "":
-		return nil, errors.New("the server of the login refused it")
+		return nil, errors.New("the login server refused it")
 	case r.Code == "":
 		return nil, errors.New("the address after the login has no code")
 	}

@@ -158,7 +158,7 @@ func (p *process) read(from io.Reader) {
 	}
 }
 
-var errUnread = fmt.Errorf("the server asks, and does not read: over %d messages wait for it", maxWrites)
+var errUnread = fmt.Errorf("the server does not read: over %d messages wait for it", maxWrites)
 
 var errTooLong = fmt.Errorf("a message is over %d MiB", maxMessage>>20)
 

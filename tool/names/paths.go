@@ -85,17 +85,15 @@ func Exists(path string) bool {
 // Fold brings names together that some file system takes for one: letters of either
 // case, characters that are compatible by Unicode's NFKC, and those that are ignored.
 func Fold(name string) string {
-	if !strings.ContainsFunc(name, func(c rune) bool { return c >= unicode.MaxASCII || 'A' <= c && c <= 'Z' }) {
-		return name
+	if !strings.ContainsFunc(name, func(c rune) bool { return c >= unicode.MaxASCII }) {
+		return strings.ToLower(name)
 	}
 	var b strings.Builder
 	b.Grow(len(name))
 	for _, c := range norm.NFKC.String(name) {
 		switch {
-		case 'A' <= c && c <= 'Z':
-			b.WriteByte(byte(c + 'a' - 'A'))
 		case c < unicode.MaxASCII:
-			b.WriteByte(byte(c))
+			b.WriteRune(unicode.ToLower(c))
 		case c == 'ß' || c == 'ẞ':
 			b.WriteString("ss")
 		case !unicode.In(c, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):

@@ -113,7 +113,7 @@ func Parse(text string) (*Notebook, error) {
 
 func (n *Notebook) cell(at span) (c Cell, err error) {
 	if c.value = n.inside(at); c.kind != '{' {
-		return c, errors.New("it is no object")
+		return c, errors.New("it is not an object")
 	}
 	var source Joined
 	for _, member := range []struct {
@@ -234,7 +234,7 @@ func (v value) member(name string) (at span, ok bool, err error) {
 		return span{}, false, nil
 	}
 	if slices.ContainsFunc(v.items[first+1:], is) {
-		return span{}, false, fmt.Errorf("names %q twice in one object, and nobody can tell which of the two counts", name)
+		return span{}, false, fmt.Errorf("has the key %q twice in one object", name)
 	}
 	return v.items[first].value, true, nil
 }

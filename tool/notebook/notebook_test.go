@@ -209,11 +209,11 @@ func TestWhatIsNoNotebookOfThisFormIsRefusedWithTheReason(t *testing.T) {
 		`{"nbformat": 3, "worksheets": []}`:           "has nbformat 3, and only 4 is known here; convert it first",
 		`{"nbformat": 4}`:                             "has no list of cells",
 		`{"cells": {}}`:                               "has no list of cells",
-		`{"cells": [], "cells": []}`:                  `names "cells" twice`,
-		`{"cells": [{}, 7]}`:                          "number 2: it is no object",
+		`{"cells": [], "cells": []}`:                  `has the key "cells" twice`,
+		`{"cells": [{}, 7]}`:                          "number 2: it is not an object",
 		`{"cells": [{"source": 7}]}`:                  "number 1: its source: ",
-		`{"cells": [{"source": "a", "source": "b"}]}`: `names "source" twice`,
-		`{"cells": [{"outputs": [], "outputs": [], "source": ""}]}`: `names "outputs" twice`,
+		`{"cells": [{"source": "a", "source": "b"}]}`: `has the key "source" twice`,
+		`{"cells": [{"outputs": [], "outputs": [], "source": ""}]}`: `has the key "outputs" twice`,
 		`{"cells": [{"id": 7}]}`:                                    "its id: ",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {

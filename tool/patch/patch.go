@@ -47,7 +47,8 @@ const maxText = 8 << 20
 // of directories without files.
 func Write(w io.Writer, changes []Change, contents Contents, newHash func() hash.Hash) (left []string, err error) {
 	p := &patch{w: bufio.NewWriter(w), contents: contents, newHash: newHash}
-	changes = slices.SortedFunc(slices.Values(changes), func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	changes = slices.Clone(changes)
+	slices.SortStableFunc(changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
 	var held []Change
 	for _, c := range changes {
 		before, after := holds(c.Before), holds(c.After)

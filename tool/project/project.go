@@ -593,7 +593,7 @@ func GitSigns(own environ.Vars, environ []string, dir string) (program string) {
 func ProgramOf(environment []string, root, name string) error {
 	for _, dir := range filepath.SplitList(environ.Vars(environment).Get("PATH")) {
 		if !filepath.IsAbs(dir) {
-			return fmt.Errorf("the PATH holds %q, so which program %s is depends on the directory", dir, name)
+			return fmt.Errorf("PATH has %q, so which program %s means depends on the directory", dir, name)
 		}
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)

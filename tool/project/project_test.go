@@ -251,7 +251,7 @@ func TestGitRuns(t *testing.T) {
 			"all/config": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
 		{"no file of git", map[string]string{".git": "x\n"}, "", "not one of git's files"},
 		{"an index that is none", map[string]string{".git/config": "", ".git/index": "x"}, "", "index"},
-		{"a config too large", map[string]string{".git/config": strings.Repeat("#", 2<<20)}, "", "usual kind and size"},
+		{"a config too large", map[string]string{".git/config": strings.Repeat("#", 2<<20)}, "", "usual size"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

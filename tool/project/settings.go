@@ -34,7 +34,7 @@ func (s GitSetting) Path(dir string) string {
 }
 
 // settingsKept is how long an answer of git's on its settings counts where the repository's own
-// configuration stays as it is: meanwhile only the user, or a call that was approved, can have
+// configuration left as it is: meanwhile only the user, or a call that was approved, can have
 // changed another file that git reads for it. A configuration younger than a tick of its file
 // system's clock may change again unseen, and one with a time in whole seconds always may.
 const settingsKept = time.Second

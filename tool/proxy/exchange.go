@@ -169,7 +169,7 @@ func (c *client) firstBytes(secure bool) ([]byte, error) {
 	case err == nil && first[0] == handshake:
 		return c.clientHello()
 	case err == nil && secure:
-		err = c.target.refuse("was sent other bytes than a TLS handshake")
+		err = c.target.refuse("was sent something other than a TLS handshake")
 	case !secure:
 		// The client may say nothing at all.
 		err = nil
@@ -257,7 +257,7 @@ func (c *client) plain(request *http.Request) error {
 		return err
 	}
 	if request.ContentLength == 0 && c.r.Buffered() > 0 {
-		c.note(c.target.refuse("was asked for on a connection with more behind it, which was not read"))
+		c.note(c.target.refuse("was requested on a connection with more data, which was not read"))
 	}
 	c.linger()
 	return nil

@@ -74,6 +74,8 @@ type Proxy struct {
 	sent int64
 
 	strangers tally
+	// places are those of connections that are served.
+	places chan struct{}
 }
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
@@ -82,7 +84,7 @@ type dialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 func New(config Config) *Proxy {
 	dialer := &net.Dialer{Timeout: dialTime}
 	p := &Proxy{config: config, gate: newGate(context.Background()), strangers: newTally(), dial: dialer.DialContext,
-		tls: config.TLS, resolver: config.Resolver}
+		tls: config.TLS, resolver: config.Resolver, places: make(chan struct{}, mostConnections)}
 	if p.tls == nil {
 		p.tls = &tls.Config{}
 	}

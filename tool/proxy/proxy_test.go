@@ -51,7 +51,7 @@ func TestHostsOfALineAreReached(t *testing.T) {
 		}
 	}
 	status, text := w.get(client, "http://telemetry.example/")
-	if status != 403 || text != "artoo: telemetry.example is not among the hosts of this line\n" {
+	if status != 403 || text != "artoo: telemetry.example is not one of this line's hosts\n" {
 		t.Errorf("%d %q", status, text)
 	}
 	if _, text := w.get(client, "https://telemetry.example/"); !strings.Contains(text, "Forbidden") {
@@ -65,7 +65,7 @@ func TestHostsOfALineAreReached(t *testing.T) {
 	if row := r.Reached[0]; row.Requests < 4 || row.Received < 1000 {
 		t.Errorf("%+v", r)
 	}
-	want := Refused{Host: "telemetry.example", Why: "is not among the hosts of this line", Times: 2, Unlisted: true}
+	want := Refused{Host: "telemetry.example", Why: "is not one of this line's hosts", Times: 2, Unlisted: true}
 	if len(r.Refused) != 1 || r.Refused[0] != want {
 		t.Errorf("%+v", r.Refused)
 	}
@@ -107,7 +107,7 @@ func TestHostsAreMatched(t *testing.T) {
 		switch {
 		case !ok:
 			got = "unreadable"
-		case err != nil && strings.Contains(err.Error(), "not among"):
+		case err != nil && strings.Contains(err.Error(), "is not one of"):
 			got = "no"
 		case err != nil && strings.Contains(err.Error(), "this port"):
 			got = "port"
@@ -230,7 +230,7 @@ func TestAConnectionServesOneRequest(t *testing.T) {
 		t.Errorf("%q", rest)
 	}
 	why := refusedOf(l.Report().Refused, "shop.example")
-	if r := l.Report(); r.Reached[0].Requests != 1 || !strings.Contains(why, "more behind it") {
+	if r := l.Report(); r.Reached[0].Requests != 1 || !strings.Contains(why, "with more data") {
 		t.Errorf("%+v", r)
 	}
 	old := w.wire()
@@ -388,4 +388,36 @@ func mustAddr(ip net.IP) netip.Addr {
 		panic("no address")
 	}
 	return a.Unmap()
+}
+
+// Any command can open connections, also without a credential. One over the limit is closed, and the others are served.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	var open []net.Conn
+	said := make(chan string, mostConnections+1)
+	for range mostConnections + 1 {
+		conn, err := net.Dial("tcp", w.front.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		open = append(open, conn)
+		go func() {
+			answer, _ := io.ReadAll(conn)
+			said <- string(answer)
+		}()
+	}
+	if first := <-said; first != "" {
+		t.Errorf("one says %q", first)
+	}
+	for _, conn := range open {
+		// The closed one takes nothing.
+		_, _ = io.WriteString(conn, "GET http://shop.example/ HTTP/1.1\r\nHost: shop.example\r\n\r\n")
+	}
+	for range mostConnections {
+		if answer := <-said; !strings.HasPrefix(answer, "HTTP/1.1 407 ") {
+			t.Fatalf("another says %q", answer)
+		}
+	}
 }

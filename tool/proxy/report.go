@@ -30,7 +30,7 @@ type Reached struct {
 type Refused struct {
 	// Host is as in Reached; what was asked for, in quotes, where it is no host.
 	Host string
-	// Why continues a sentence that begins with the host: "is not among the hosts of this line".
+	// Why continues a sentence that begins with the host: "is not one of this line's hosts".
 	Why   string
 	Times int
 	// Unlisted says that the host is refused only since the line does not name it.
@@ -77,7 +77,7 @@ func (l *Line) Report() Report {
 	for _, host := range l.reached {
 		report.Reached = append(report.Reached, *host)
 	}
-	slices.SortFunc(report.Reached, func(a, b Reached) int { return cmp.Compare(a.Host, b.Host) })
+	slices.SortStableFunc(report.Reached, func(a, b Reached) int { return cmp.Compare(a.Host, b.Host) })
 	return report
 }
 
@@ -88,7 +88,7 @@ func (t *tally) refusals() (list []Refused) {
 		refused.Times = times
 		list = append(list, refused)
 	}
-	slices.SortFunc(list, func(a, b Refused) int {
+	slices.SortStableFunc(list, func(a, b Refused) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Why, b.Why))
 	})
 	return list

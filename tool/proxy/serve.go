@@ -21,6 +21,8 @@ import (
 const (
 	// headBytes are of a request.
 	headBytes = 32 << 10
+	// mostConnections are served at a time. Each takes files and memory of artoo's, and any command may open one.
+	mostConnections = 1024
 	// headTime is for a request to begin and its head to come, and for the first bytes of a tunnel.
 	headTime = 30 * time.Second
 	// connectTime is for the name and all addresses of a host, dialTime for one address.
@@ -60,6 +62,12 @@ func (p *Proxy) Serve(conn net.Conn) {
 		return
 	}
 	defer p.gate.leave()
+	select {
+	case p.places <- struct{}{}:
+		defer func() { <-p.places }()
+	default:
+		return
+	}
 	c := &client{proxy: p, conn: conn, r: bufio.NewReaderSize(conn, headBytes)}
 	c.ctx, c.cut = context.WithCancel(p.gate.ctx)
 	defer c.cut()
@@ -101,7 +109,7 @@ func (c *client) note(err error) (refused *refusal) {
 func (c *client) serve(h head) {
 	line := c.proxy.lineOf(h.fields["proxy-authorization"])
 	if line == nil || !line.gate.enter() {
-		err := h.refuse(http.StatusProxyAuthRequired, "was asked for without the credential of a line that runs")
+		err := h.refuse(http.StatusProxyAuthRequired, "was requested without the credential of a running line")
 		c.answer(c.note(err))
 		return
 	}
@@ -181,7 +189,7 @@ func (c *client) readHead() (head, error) {
 	}
 }
 
-const notHTTP = "is no request of HTTP"
+const notHTTP = "is not an HTTP request"
 
 func parseHead(text, wrong string) head {
 	lines := strings.Split(strings.TrimSuffix(text, "\r\n\r\n"), "\r\n")
@@ -193,21 +201,22 @@ func parseHead(text, wrong string) head {
 	}
 	words := append(strings.Split(lines[0], " "), "", "")
 	h.method, h.target, h.version = words[0], words[1], words[2]
-	object(strings.ContainsFunc(h.target, func(r rune) bool { return r <= ' ' || r > '~' }), "is no address in ASCII")
-	object(h.version != "HTTP/1.1" && h.version != "HTTP/1.0", "was not asked for with HTTP/1")
+	object(strings.ContainsFunc(h.target, func(r rune) bool { return r <= ' ' || r > '~' }),
+		"is not an address in ASCII")
+	object(h.version != "HTTP/1.1" && h.version != "HTTP/1.0", "was not requested with HTTP/1")
 	for _, line := range lines[1:] {
 		name, value, _ := strings.Cut(line, ":")
-		object(!httpguts.ValidHeaderFieldName(name), "was asked for with a header that has no name")
+		object(!httpguts.ValidHeaderFieldName(name), "was requested with a nameless header")
 		name = strings.ToLower(name)
 		h.fields[name] = append(h.fields[name], strings.Trim(value, " \t"))
 	}
 	hosts, lengths, codings := len(h.fields["host"]), len(h.fields["content-length"]), h.fields["transfer-encoding"]
-	object(hosts == 0 && h.version == "HTTP/1.1", "was asked for without a Host header")
-	object(lengths+len(codings) > 1, "was asked for with two lengths of its body")
+	object(hosts == 0 && h.version == "HTTP/1.1", "was requested without a Host header")
+	object(lengths+len(codings) > 1, "was requested with two body lengths")
 	object(len(codings) == 1 && (h.version == "HTTP/1.0" || !strings.EqualFold(codings[0], "chunked")),
-		"was asked for with a body in a coding that is not known")
-	object(h.method == http.MethodConnect && lengths+len(codings) > 0, "was asked for by CONNECT with a body")
-	object(h.method == http.MethodTrace, "was asked for with TRACE, which is not forwarded")
+		"was requested with a body in an unknown transfer encoding")
+	object(h.method == http.MethodConnect && lengths+len(codings) > 0, "was requested by CONNECT with a body")
+	object(h.method == http.MethodTrace, "was requested with TRACE, which is not forwarded")
 	return h
 }
 
@@ -232,7 +241,7 @@ func (c *client) admit(h head) (*http.Request, error) {
 	}
 	if hosts := h.fields["host"]; len(hosts) == 1 {
 		if named, ok := parseTarget(hosts[0], t.usual(), t.connect); !ok || named != t {
-			return nil, t.refuse("was asked for with another host in the Host header")
+			return nil, t.refuse("was requested with another host in the Host header")
 		}
 	}
 	own, err := c.line.allow(t)
@@ -254,7 +263,7 @@ func (h head) destination(r *http.Request) (t target, why string) {
 	switch {
 	case connect:
 	case u.Scheme != "http" || u.Host == "" || u.Opaque != "":
-		return t, "is no address of plain HTTP; try: CONNECT for others"
+		return t, "is not an address of plain HTTP; try: CONNECT for others"
 	case u.User != nil:
 		return t, "has a user before its host"
 	default:
@@ -262,7 +271,7 @@ func (h head) destination(r *http.Request) (t target, why string) {
 	}
 	t, ok := parseTarget(authority, usual, connect)
 	if !ok {
-		return t, "is not spelled as a host and a port are"
+		return t, "is not a valid host and port"
 	}
 	return t, ""
 }

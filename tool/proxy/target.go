@@ -73,13 +73,13 @@ func (t target) isAddress() bool {
 
 // allow finds the host of the line that a target is; own says that it may be at an address of this machine.
 func (l *Line) allow(t target) (own bool, err error) {
-	found, why := false, "is not among the hosts of this line"
+	found, why := false, "is not one of this line's hosts"
 	for _, h := range l.hosts {
 		below, any := strings.CutPrefix(h.Name, "*.")
 		switch {
 		case h.Name != t.name && !(any && strings.HasSuffix(t.name, "."+below) && !t.isAddress()):
 		case cmp.Or(h.Port, t.usual()) != t.port:
-			why = "is among the hosts of this line, but not with this port"
+			why = "is one of this line's hosts, but not with this port"
 		default:
 			found, own = true, own || h.Own && !any
 		}
@@ -88,7 +88,7 @@ func (l *Line) allow(t target) (own bool, err error) {
 	case !found:
 		return false, &refusal{Refused: Refused{Host: t.String(), Why: why, Unlisted: true}}
 	case t.port == "443" && !t.connect:
-		return false, t.refuse("was asked for without TLS, which port 443 needs")
+		return false, t.refuse("was requested without TLS, which port 443 needs")
 	}
 	return own, nil
 }

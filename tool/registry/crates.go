@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -30,7 +31,9 @@ type cargoRegistry struct {
 	Provider any    `toml:"credential-provider,omitempty"`
 }
 
-var cargoVariable = regexp.MustCompile(`^(CARGO_REGISTRIES_(\w+)_(INDEX|TOKEN|CREDENTIAL_PROVIDER))=(.+)`)
+var cargoVariable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(CARGO_REGISTRIES_(\w+)_(INDEX|TOKEN|CREDENTIAL_PROVIDER))=(.+)`)
+})
 
 // crates reads cargo's files: no command of a stable cargo prints them.
 func crates(_ context.Context, u user) ([]source, map[string]string, error) {
@@ -68,7 +71,7 @@ func crates(_ context.Context, u user) ([]source, map[string]string, error) {
 		}
 	}
 	for _, kv := range u.own {
-		if set := cargoVariable.FindStringSubmatch(kv); set != nil {
+		if set := cargoVariable().FindStringSubmatch(kv); set != nil {
 			known := registries[set[2]]
 			if set[3] == "INDEX" {
 				known.url = set[4]
@@ -96,7 +99,11 @@ func cratesFrom(replaced map[string]string, registries map[string]source) []sour
 		sources = append(sources, source{})
 	}
 	for _, name := range append([]string{variable(name)}, order...) {
-		sources = append(sources, sourcesOf(registries[name].url, registries[name].key)...)
+		of := registries[name]
+		sources = append(sources, sourcesOf(of.url, of.key)...)
+		if of.url == "" && of.key != "" {
+			sources = append(sources, source{key: of.key, spare: true, registry: name})
+		}
 	}
 	return sources
 }

@@ -88,6 +88,9 @@ func maven(_ context.Context, u user) ([]source, map[string]string, error) {
 		address := os.Expand(strings.ReplaceAll(repository.URL, "${env.", "${"), u.own.Get)
 		sources = append(sources, source{url: address, key: keys[repository.ID]})
 	}
+	for id, file := range keys {
+		sources = append(sources, source{key: file, spare: true, registry: id})
+	}
 	return sources, map[string]string{files[0]: string(told)}, nil
 }
 

@@ -1,13 +1,18 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
+	"time"
 
 	"artoo/tool/proxy"
 )
@@ -17,6 +22,8 @@ type Named struct {
 	Host proxy.Host
 	// File is relative to the directory.
 	File string
+	// Key is where the user keeps a key for it, "" for none.
+	Key string
 }
 
 const (
@@ -64,9 +71,23 @@ var naming = map[string][]struct{ files, before string }{
 // cratesIndex is how Cargo.lock writes the public registry, which cargo does not get there.
 const cratesIndex = "https://github.com/rust-lang/crates.io-index"
 
+// Files are those of a project that name hosts. Each is read once as long as it has the same size and time. The zero
+// value has read none; it is for one goroutine at a time.
+type Files struct{ read map[string]reading }
+
+// reading is what a file named when it was read.
+type reading struct {
+	size  int64
+	time  time.Time
+	hosts []proxy.Host
+	// key is one that the user keeps by a name that the file has.
+	key string
+}
+
 // NamedBy are the hosts that files in a directory of the project name for a set, each once, at most 20. They are for a
-// question to show, since the files may be anyone's. No link out of the directory is followed.
-func NamedBy(root, set string) ([]Named, error) {
+// question to show, since the files may be anyone's. No link out of the directory is followed. of is what Of returned
+// for the set.
+func (f *Files) NamedBy(root, set string, of Place) ([]Named, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, err
@@ -74,30 +95,66 @@ func NamedBy(root, set string) ([]Named, error) {
 	defer dir.Close()
 	var found []Named
 	for _, in := range naming[set] {
-		form := regexp.MustCompile(in.before + `(https?://[^\s"'<>,|]+)`)
 		files, err := fs.Glob(dir.FS(), in.files)
 		if err != nil {
 			return nil, err
 		}
 		for _, file := range files {
-			content, err := head(dir, file)
+			says, err := f.hostsIn(dir, file, set, in.before, of.Kept)
 			if err != nil {
 				return nil, err
 			}
-			for _, address := range form.FindAllSubmatch(content, -1) {
-				host, _ := hostOf(string(address[1]))
+			for _, host := range says.hosts {
 				known := slices.ContainsFunc(found, func(n Named) bool { return n.Host == host })
-				// Files name the public registry also where the user's package manager asks another one in its place.
-				public := slices.ContainsFunc(public(set), func(row []string) bool {
-					return slices.Contains(row, host.Name)
-				})
-				if host.Name != "" && !known && !public && string(address[1]) != cratesIndex && len(found) < mostNamed {
-					found = append(found, Named{host, file})
+				if !known && len(found) < mostNamed {
+					found = append(found, Named{host, file, cmp.Or(of.Keys[host.Name], of.Keys[anyHost], says.key)})
 				}
 			}
 		}
 	}
 	return found, nil
+}
+
+// hostsIn are the hosts behind before in a file, each once. The public registry is left out: files name it also where
+// the user's package manager asks another one in its place.
+func (f *Files) hostsIn(dir *os.Root, file, set, before string, kept map[string]string) (reading, error) {
+	info, err := dir.Stat(file)
+	if err != nil {
+		return reading{}, err
+	}
+	at := filepath.Join(dir.Name(), file) + "\n" + set
+	last, known := f.read[at]
+	if known && last.size == info.Size() && last.time.Equal(info.ModTime()) {
+		return last, nil
+	}
+	content, err := head(dir, file)
+	if err != nil {
+		return reading{}, err
+	}
+	now, leftOut := reading{size: info.Size(), time: info.ModTime()}, slices.Concat(public(set)...)
+	for _, address := range regexp.MustCompile(before+`(https?://[^\s"'<>,|]+)`).FindAllSubmatch(content, -1) {
+		host, _ := hostOf(string(address[1]))
+		if host.Name != "" && string(address[1]) != cratesIndex && !slices.Contains(leftOut, host.Name) &&
+			!slices.Contains(now.hosts, host) && len(now.hosts) < mostNamed {
+			now.hosts = append(now.hosts, host)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		if now.key == "" && nameIn(content, name) {
+			now.key = kept[name]
+		}
+	}
+	if f.read == nil {
+		f.read = map[string]reading{}
+	}
+	f.read[at] = now
+	return now, nil
+}
+
+// nameIn reports whether a file has the name of a registry. In variables it is written in capitals, with _ for other
+// characters.
+func nameIn(content []byte, name string) bool {
+	return regexp.MustCompile(`(?i)\b` + strings.ReplaceAll(regexp.QuoteMeta(name), "_", `[-_.]`) + `\b`).Match(content)
 }
 
 // head is the beginning of a file, of which no more is read. Nothing is waited for.

@@ -9,15 +9,24 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 var (
-	npmSection = regexp.MustCompile(`^; "\w+" config from (.+?)\s*$`)
-	npmSetting = regexp.MustCompile(`^\s*([^\s;#=][^=]*?)\s*=\s*["']?(.*?)["']?\s*$`)
+	npmSection = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^; "\w+" config from (.+?)\s*$`)
+	})
+	npmSetting = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*([^\s;#=][^=]*?)\s*=\s*["']?(.*?)["']?\s*$`)
+	})
 	// yarnSetting is a registry in the files of yarn and pnpm, of a scope or of all packages.
-	yarnSetting = regexp.MustCompile(`(?m)^\s*["']?(?:npmRegistryServer|(?:@[^\s:"']+:)?registry)["']?` +
-		`\s*[:=\s]\s*["']?(https?://[^\s"']+)["']?`)
-	yarnKey = regexp.MustCompile(`(?m)(?:npmAuthToken|npmAuthIdent|_authToken|_auth|_password)["']?\s*[:=]`)
+	yarnSetting = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^\s*["']?(?:npmRegistryServer|(?:@[^\s:"']+:)?registry)["']?` +
+			`\s*[:=\s]\s*["']?(https?://[^\s"']+)["']?`)
+	})
+	yarnKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:npmAuthToken|npmAuthIdent|_authToken|_auth|_password)["']?\s*[:=]`)
+	})
 )
 
 // npm asks npm, whose settings pnpm, yarn and bun read too, and reads what pnpm and yarn have of their own. npm takes
@@ -42,10 +51,10 @@ func npm(ctx context.Context, u user) ([]source, map[string]string, error) {
 		files[0]): npmrc}
 	for i, content := range contents[1:] {
 		key := ""
-		if yarnKey.MatchString(content) {
+		if yarnKey().MatchString(content) {
 			key = files[i+1]
 		}
-		for _, found := range yarnSetting.FindAllStringSubmatch(content, -1) {
+		for _, found := range yarnSetting().FindAllStringSubmatch(content, -1) {
 			setting := strings.TrimLeft(found[0], "\r\n")
 			if setting != strings.TrimSpace(setting) {
 				key = cmp.Or(key, "a scope in "+files[i+1])
@@ -70,10 +79,10 @@ func npmSources(listing string, short func(string) string) (sources []source, np
 	keys, file := map[string]string{}, "~/.npmrc"
 	sources = []source{{}}
 	for line := range strings.Lines(listing) {
-		if section := npmSection.FindStringSubmatch(line); section != nil {
+		if section := npmSection().FindStringSubmatch(line); section != nil {
 			file = short(section[1])
 		}
-		setting := npmSetting.FindStringSubmatch(line)
+		setting := npmSetting().FindStringSubmatch(line)
 		switch {
 		case setting == nil || setting[2] == "":
 		case setting[1] == "registry":
@@ -86,10 +95,7 @@ func npmSources(listing string, short func(string) string) (sources []source, np
 			keys[host.Name] = file
 		}
 	}
-	for i, from := range sources {
-		host, _ := hostOf(from.url)
-		sources[i].key = keys[host.Name]
-	}
+	sources = withKeys(sources, keys)
 	if sources[0].url != "" {
 		npmrc += "registry=" + sources[0].url + "\n"
 	}

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"artoo/tool/names"
 )
@@ -38,7 +41,11 @@ func pypi(_ context.Context, u user) ([]source, map[string]string, error) {
 	if !ofPip.main && !ofUv.main && !ofPipenv.main {
 		sources = slices.Insert(sources, 0, source{})
 	}
-	sources, err = u.netrc(sources)
+	if sources, err = u.netrc(sources); err != nil {
+		return nil, nil, err
+	}
+	kept, err := u.poetry()
+	sources = append(sources, kept...)
 	return sources, map[string]string{u.config("pip/pip.conf"): ofPip.pipConf(), uvFiles[0]: ofUv.uvToml()}, err
 }
 
@@ -68,6 +75,29 @@ func (i indexes) uvToml() (text string) {
 		text += fmt.Sprintf("[[index]]\nurl = %q\ndefault = %t\n", from.url, from.name == "index-url")
 	}
 	return "find-links = [" + strings.Join(links, ", ") + "]\n" + text
+}
+
+// poetry are the keys that poetry keeps by the names that a project gives to its sources.
+func (u user) poetry() (kept []source, err error) {
+	files := []string{u.config("pypoetry/auth.toml"), "~/Library/Application Support/pypoetry/auth.toml"}
+	texts, err := u.read(files...)
+	for i, text := range texts {
+		var says struct {
+			Basic map[string]any `toml:"http-basic"`
+		}
+		if err := toml.Unmarshal([]byte(text), &says); err != nil {
+			return nil, fmt.Errorf("%s: %w", files[i], err)
+		}
+		for name := range says.Basic {
+			kept = append(kept, source{key: files[i], spare: true, registry: name})
+		}
+	}
+	for _, kv := range u.own {
+		if set := poetryVariable().FindStringSubmatch(kv); set != nil {
+			kept = append(kept, source{key: set[1], spare: true, registry: set[2]})
+		}
+	}
+	return kept, err
 }
 
 // settings are variables as a file would have them.
@@ -108,11 +138,16 @@ type indexes struct {
 }
 
 var (
-	pythonComment = regexp.MustCompile(`(?m)^[ \t]*[#;].*\n`)
+	poetryVariable = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(POETRY_HTTP_BASIC_(\w+)_PASSWORD)=.`)
+	})
+	pythonComment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*[#;].*\n`) })
 	// pythonSetting is a setting of a pip.conf or a uv.toml with its value, to which lines that begin with a space
 	// belong.
-	pythonSetting = regexp.MustCompile(`(?mi)^((?:extra[-_])?index[-_]url|find[-_]links|url|default|` +
-		`keyring[-_]provider)[ \t]*[=:](.*(?:\n[ \t]+.*)*)`)
+	pythonSetting = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?mi)^((?:extra[-_])?index[-_]url|find[-_]links|url|default|` +
+			`keyring[-_]provider)[ \t]*[=:](.*(?:\n[ \t]+.*)*)`)
+	})
 )
 
 // add takes what variables and files say of one package manager, in whatever section. Of those that name a main index
@@ -122,8 +157,8 @@ func (i *indexes) add(variables string, files ...string) {
 	main, key := false, ""
 	for _, content := range append([]string{variables}, files...) {
 		before := main
-		content = pythonComment.ReplaceAllString(content+"\n", "")
-		for _, setting := range pythonSetting.FindAllStringSubmatch(content, -1) {
+		content = pythonComment().ReplaceAllString(content+"\n", "")
+		for _, setting := range pythonSetting().FindAllStringSubmatch(content, -1) {
 			value := strings.Trim(setting[2], " \t\"'")
 			name := strings.ReplaceAll(strings.ToLower(setting[1]), "_", "-")
 			if name == "url" {

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"artoo/tool/environ"
@@ -42,6 +43,10 @@ type Place struct {
 	// Key says why one of Hosts needs a key of the user's, as "registry.corp.example takes the key of ~/.npmrc"; "" if
 	// none does. A public registry needs none: its keys are for publishing.
 	Key string
+	// Keys say where keys for other hosts are, by their names: what a project names may be at one of these.
+	Keys map[string]string
+	// Kept say where keys are that a package manager keeps by the name of a registry, whose address a project may have.
+	Kept map[string]string
 	// Files are texts of files in the home, by their paths, that tell the package managers of a registry that is no
 	// public one, and nothing else: the user's own may hold keys.
 	Files map[string]string
@@ -52,14 +57,18 @@ type source struct {
 	url string
 	// key names where a key for it is kept, "" for none.
 	key string
+	// spare says that nothing comes from there: it has a key alone, for its host or, without a URL, for registry.
+	spare    bool
+	registry string
 	// name is the setting that names it, where a file that has it may have others.
 	name string
 }
 
 // Of asks the package managers of a set where packages come from. own are the user's variables; PWD of them is in the
 // project, whose files are not asked. dir is a directory without files of the project. Programs are run by own's PATH,
-// for at most 10 seconds; if none is installed, its files are read, or the public registry is taken.
-func Of(ctx context.Context, set string, own environ.Vars, dir string) (Place, error) {
+// for at most 10 seconds; if none is installed, its files are read, or the public registry is taken. keyed reports
+// whether a URL holds a key in another place than before its host, as in its path.
+func Of(ctx context.Context, set string, own environ.Vars, dir string, keyed func(url string) bool) (Place, error) {
 	ask, ok := asking[set]
 	if !ok {
 		return Place{}, fmt.Errorf("unknown set %q: use %s", set, strings.Join(Sets(), ", "))
@@ -74,7 +83,7 @@ func Of(ctx context.Context, set string, own environ.Vars, dir string) (Place, e
 	if sources == nil {
 		sources = []source{{}}
 	}
-	place := placeOf(sources, public(set))
+	place := placeOf(sources, public(set), keyed)
 	if place.Key == "" && slices.ContainsFunc(place.Hosts, func(h proxy.Host) bool { return h.Own }) {
 		place.Files = u.inHome(files)
 	}
@@ -94,10 +103,19 @@ func (u user) inHome(files map[string]string) map[string]string {
 }
 
 // placeOf makes a Place of sources. known are rows of public registries.
-func placeOf(sources []source, known [][]string) (place Place) {
+func placeOf(sources []source, known [][]string, keyed func(url string) bool) (place Place) {
 	var further []proxy.Host
+	place.Keys, place.Kept = map[string]string{}, map[string]string{}
 	for _, from := range sources {
-		host, keyed := hostOf(cmp.Or(from.url, "https://"+known[0][0]))
+		if from.spare && from.url == "" {
+			place.Kept[from.registry] = from.key
+			continue
+		}
+		host, user := hostOf(cmp.Or(from.url, "https://"+known[0][0]))
+		if from.spare {
+			place.Keys[cmp.Or(host.Name, anyHost)] = from.key
+			continue
+		}
 		if host.Name == "" {
 			continue
 		}
@@ -109,10 +127,11 @@ func placeOf(sources []source, known [][]string) (place Place) {
 				further = append(further, proxy.Host{Name: name})
 			}
 		}
-		if keyed {
+		inURL := user || keyed(from.url)
+		if inURL {
 			from.key = cmp.Or(from.key, "its URL")
 		}
-		if (host.Own || keyed) && from.key != "" && place.Key == "" {
+		if (host.Own || inURL) && from.key != "" && place.Key == "" {
 			place.Key = host.Name + " takes the key of " + from.key
 		}
 	}
@@ -136,15 +155,17 @@ func public(set string) (rows [][]string) {
 }
 
 var (
-	urlForm  = regexp.MustCompile(`https?://[^\s"'<>,|]+`)
-	nameForm = regexp.MustCompile(`^([a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^[0-9a-f:]+$`)
+	urlForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s"'<>,|]+`) })
+	nameForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^[0-9a-f:]+$`)
+	})
 )
 
 // hostOf is the host of a URL, without a name if it has none that can be one, and whether the URL has a user or
 // password.
 func hostOf(address string) (host proxy.Host, keyed bool) {
 	u, err := url.Parse(address)
-	if err != nil || !nameForm.MatchString(strings.ToLower(u.Hostname())) {
+	if err != nil || !nameForm().MatchString(strings.ToLower(u.Hostname())) {
 		return proxy.Host{}, false
 	}
 	host = proxy.Host{Name: strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), Port: u.Port()}
@@ -224,21 +245,36 @@ func (u user) netrc(sources []source) ([]source, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := strings.Fields(content[0])
-	for i, from := range sources {
-		host, _ := hostOf(from.url)
-		for at, word := range words {
-			if word == "default" || at > 0 && words[at-1] == "machine" && word == host.Name {
-				sources[i].key = cmp.Or(from.key, file)
-			}
+	keys := map[string]string{}
+	for at, words := 0, strings.Fields(content[0]); at < len(words); at++ {
+		switch {
+		case words[at] == "default":
+			keys[anyHost] = file
+		case words[at] == "machine" && at+1 < len(words):
+			keys[words[at+1]] = file
 		}
 	}
-	return sources, nil
+	return withKeys(sources, keys), nil
+}
+
+// anyHost stands for each host that has no key of its own.
+const anyHost = "*"
+
+// withKeys gives sources the keys of their hosts, and adds those of other hosts. keys says by host where one is kept.
+func withKeys(sources []source, keys map[string]string) []source {
+	for i, from := range sources {
+		host, _ := hostOf(from.url)
+		sources[i].key = cmp.Or(from.key, keys[host.Name], keys[anyHost])
+	}
+	for name, where := range keys {
+		sources = append(sources, source{url: "https://" + name, key: where, spare: true})
+	}
+	return sources
 }
 
 // sourcesOf are the URLs in a text as sources with that key.
 func sourcesOf(text, key string) (sources []source) {
-	for _, found := range urlForm.FindAllString(text, -1) {
+	for _, found := range urlForm().FindAllString(text, -1) {
 		sources = append(sources, source{url: found, key: key})
 	}
 	return sources

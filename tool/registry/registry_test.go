@@ -92,6 +92,8 @@ func examples(t *testing.T, file string) (all []example) {
 	return all
 }
 
+func hasKey(url string) bool { return strings.Contains(url, "/key/") }
+
 const (
 	publicNPM    = "registry.npmjs.org registry.yarnpkg.com"
 	publicPyPI   = "pypi.org files.pythonhosted.org"
@@ -111,7 +113,7 @@ func TestWhereAUsersPackagesComeFrom(t *testing.T) {
 			for _, kv := range e.says["variable"] {
 				own = append(own, strings.ReplaceAll(kv, "HOME/", home+"/"))
 			}
-			place, err := Of(t.Context(), e.set, own, empty)
+			place, err := Of(t.Context(), e.set, own, empty, hasKey)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,6 +122,12 @@ func TestWhereAUsersPackagesComeFrom(t *testing.T) {
 			}
 			if want := strings.Join(e.says["key"], ""); place.Key != want {
 				t.Errorf("key: %q, want %q", place.Key, want)
+			}
+			for _, want := range e.says["key of"] {
+				host, file, _ := strings.Cut(want, " in ")
+				if place.Keys[host] != file {
+					t.Errorf("the keys are %v, want %s", place.Keys, want)
+				}
 			}
 		})
 	}
@@ -140,7 +148,7 @@ func TestAProjectsFilesJoinNoSet(t *testing.T) {
 	public := map[string]string{"npm": publicNPM, "pypi": publicPyPI, "go": publicGo, "crates": publicCrates,
 		"rubygems": publicGems, "maven": publicMaven}
 	for set, want := range public {
-		place, err := Of(t.Context(), set, own, empty)
+		place, err := Of(t.Context(), set, own, empty, hasKey)
 		if got := brief(place.Hosts); got != want || err != nil {
 			t.Errorf("%s: %q, %v", set, got, err)
 		}
@@ -154,7 +162,7 @@ func TestNPMLooksForNoProjectAbove(t *testing.T) {
 	own, _, above := home(t, nil)
 	write(t, above, map[string]string{
 		"package.json": "{}", ".npmrc": "registry=https://evil.example/\n", "below/x": ""})
-	place, err := Of(t.Context(), "npm", own, filepath.Join(above, "below"))
+	place, err := Of(t.Context(), "npm", own, filepath.Join(above, "below"), hasKey)
 	if got := brief(place.Hosts); got != publicNPM || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -166,7 +174,7 @@ func TestTheHomeIsNoProject(t *testing.T) {
 		".git/HEAD": "x", "x/pip.conf": "[global]\nindex-url=https://a.example/\n", "dir/y": ""})
 	own = append(own, "PIP_CONFIG_FILE="+home+"/x/pip.conf")
 	for _, dir := range []string{home, filepath.Dir(home), "/", filepath.Join(home, "dir")} {
-		place, err := Of(t.Context(), "pypi", own.With("PWD", dir), empty)
+		place, err := Of(t.Context(), "pypi", own.With("PWD", dir), empty, hasKey)
 		if got := brief(place.Hosts); got != "a.example+" || err != nil {
 			t.Errorf("%s: %q, %v", dir, got, err)
 		}
@@ -180,13 +188,13 @@ func TestAnErrorNamesTheProgramThatFailed(t *testing.T) {
 	own = own.With("PATH", home+":/usr/bin:/bin")
 	for set, want := range map[string]string{"npm": "npm --global config list: exit status 3 (broken)",
 		"crates": "~/.cargo/config.toml: ", "nuget": `unknown set "nuget": `} {
-		if _, err := Of(t.Context(), set, own, empty); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := Of(t.Context(), set, own, empty, hasKey); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err := Of(ctx, "go", own, empty)
+	_, err := Of(ctx, "go", own, empty, hasKey)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "go env") {
 		t.Errorf("%v", err)
 	}
@@ -207,7 +215,7 @@ func TestTheTableOfPublicHosts(t *testing.T) {
 		}
 		for _, name := range slices.Concat(rows...) {
 			if host, _ := hostOf("https://" + name); host.Name != name || !strings.Contains(name, ".") {
-				t.Errorf("%s: %q is no host", set, name)
+				t.Errorf("%s: %q is not a host", set, name)
 			}
 		}
 	}
@@ -251,7 +259,7 @@ func TestProgramsAskTheHostsThatOfSays(t *testing.T) {
 			// Java takes the home from the system's list of users.
 			own = append(own, "NO_PROXY=127.0.0.1", "MAVEN_OPTS=-Duser.home="+dir,
 				"RUSTUP_HOME="+cmp.Or(os.Getenv("RUSTUP_HOME"), filepath.Join(os.Getenv("HOME"), ".rustup")))
-			place, err := Of(t.Context(), e.set, own, empty)
+			place, err := Of(t.Context(), e.set, own, empty, hasKey)
 			if !slices.Contains(place.Hosts, host) || err != nil {
 				t.Errorf("%v, %v, want %v", place.Hosts, err, host)
 			}

@@ -8,11 +8,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var (
-	bundleSetting = regexp.MustCompile(`(?m)^BUNDLE_(\S+?)(?:=|:\s)\s*["']?(.*?)["']?\s*$`)
-	gemSources    = regexp.MustCompile(`(?m)^:?sources:(.*(?:\n[ \t]*-.*)*)`)
+	bundleSetting = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^BUNDLE_(\S+?)(?:=|:\s)\s*["']?(.*?)["']?\s*$`)
+	})
+	gemSources = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^:?sources:(.*(?:\n[ \t]*-.*)*)`)
+	})
 )
 
 // rubygems reads the files of bundler and gem, which would take a second each to say the same. In names of bundler's
@@ -27,7 +32,7 @@ func rubygems(_ context.Context, u user) ([]source, map[string]string, error) {
 	}
 	var sources []source
 	settings, told := map[string]string{}, map[string]string{}
-	for _, set := range bundleSetting.FindAllStringSubmatch(texts[len(gems)]+"\n"+strings.Join(u.own, "\n"), -1) {
+	for _, set := range bundleSetting().FindAllStringSubmatch(texts[len(gems)]+"\n"+strings.Join(u.own, "\n"), -1) {
 		settings[strings.NewReplacer("___", "-", "__", ".").Replace(strings.ToLower(set[1]))] = set[2]
 		if strings.HasPrefix(set[1], "MIRROR__") {
 			told[bundle] += "BUNDLE_" + set[1] + ": \"" + set[2] + "\"\n"
@@ -42,7 +47,7 @@ func rubygems(_ context.Context, u user) ([]source, map[string]string, error) {
 		}
 	}
 	for i, text := range texts[:len(gems)] {
-		for _, found := range gemSources.FindAllStringSubmatch(text, -1) {
+		for _, found := range gemSources().FindAllStringSubmatch(text, -1) {
 			told[gems[i]] = found[0] + "\n"
 			sources, main = append(sources, sourcesOf(found[1], "")...), true
 		}
@@ -50,10 +55,9 @@ func rubygems(_ context.Context, u user) ([]source, map[string]string, error) {
 	if !main {
 		sources = slices.Insert(sources, 0, source{})
 	}
-	for i, from := range sources {
-		if host, _ := hostOf(from.url); settings[host.Name] != "" {
-			sources[i].key = u.short(bundle)
-		}
+	// A setting with the name of a host is its key.
+	for name := range settings {
+		settings[name] = u.short(bundle)
 	}
-	return sources, told, nil
+	return withKeys(sources, settings), told, nil
 }

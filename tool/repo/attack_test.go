@@ -108,7 +108,7 @@ var attacks = []struct{ name, before, line, want, check string }{
 	{"a ref that is locked", first, "cp .git/refs/heads/main .git/refs/heads/main.lock; : > .git/index.lock", "", "git add -A"},
 	{"a ref with no id", first, "echo x > .git/refs/heads/q; echo > .git/refs/heads/main", "forbidden: bad ref refs/heads/main|forbidden: bad ref refs/heads/q",
 		"git rev-parse main"},
-	{"a branch that is no commit", first, "git rev-parse HEAD:a > .git/refs/heads/q", "forbidden: bad ref refs/heads/q", ""},
+	{"a branch that is not a commit", first, "git rev-parse HEAD:a > .git/refs/heads/q", "forbidden: bad ref refs/heads/q", ""},
 	{"a branch without its objects", first, "echo 1234567890123456789012345678901234567890 > .git/refs/heads/q", "forbidden: bad ref refs/heads/q", ""},
 	{"a bad branch beside a good one", first, plant + `tree=$(printf '100644 blob %s\tc\n' $id | git mktree --missing)
 		git update-ref refs/heads/q $(git commit-tree -m x $tree); git switch -qc r; echo 2 > a; git commit -qam good`,

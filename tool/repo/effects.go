@@ -78,8 +78,8 @@ func (j *judge) judgeFiles(context.Context) {
 		j.p.stops = true
 		first, _, _ := strings.Cut(s[0], "/")
 		j.e.Guarded = append(j.e.Guarded, Row{Kind: UnderWay, Object: first, Files: s, Left: true, Stops: true,
-			Text: "a rebase, bisect or other sequence of git goes on after the line, or did before it (" + first +
-				"): it begins and ends in one line, or runs outside the sandbox"})
+			Text: "a rebase, bisect or other git sequence is unfinished before or after the line (" + first +
+				"): run all of it in one line, or outside the sandbox"})
 	}
 	if s := j.v.sorted[lost]; s != nil {
 		j.e.Loss = append(j.e.Loss, Row{Kind: Objects, Object: s[0], Files: s, Left: true,

@@ -19,9 +19,9 @@ func (j *judge) judgeRefs(ctx context.Context) {
 	bad := j.bad(ctx, moves, tips)
 	moves = slices.DeleteFunc(moves, func(m move) bool {
 		if bad[m.to] {
-			j.refuse(m, short(m.to)+" is missing or not whole")
+			j.refuse(m, short(m.to)+" is missing or incomplete")
 		} else if m.to != "" && strings.HasPrefix(m.name, "refs/heads/") && !j.isCommit(m.to) {
-			j.refuse(m, short(m.to)+" is no commit")
+			j.refuse(m, short(m.to)+" is not a commit")
 		}
 		return j.refused[m.name]
 	})

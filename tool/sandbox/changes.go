@@ -86,6 +86,8 @@ type Change struct {
 	// Output is the directory of build output that the path belongs to, in any words; ""
 	// for none. The judgement of the changes sets it.
 	Output string
+	// Checked says that the judgement found no hidden file at the path, so that no one has to look again.
+	Checked bool
 }
 
 // Before describes the file there below the layer, to be compared before a change is applied.

@@ -210,7 +210,7 @@ func withoutNamespaces(ctx context.Context, news func(), why Lack) Facts {
 	}
 	if err != nil {
 		facts.Mechanism = None
-		facts.Missing = append(facts.Missing, Lack{What: "sandbox", Why: "Landlock cannot be had either: " + err.Error(),
+		facts.Missing = append(facts.Missing, Lack{What: "sandbox", Why: "Landlock is not available either: " + err.Error(),
 			Cure: "a kernel from 5.13 on that has landlock in its list of security modules (lsm=)"})
 		return facts
 	}
@@ -220,7 +220,7 @@ func withoutNamespaces(ctx context.Context, news func(), why Lack) Facts {
 		Lack{What: "layer", Why: "Landlock makes no copy-on-write layer"})
 	if version < 6 {
 		facts.Missing = append(facts.Missing, Lack{What: "processes",
-			Why: fmt.Sprintf("signals to other processes are held back from version 6 of Landlock on; this kernel has %d", version)})
+			Why: fmt.Sprintf("Landlock blocks signals to other processes from version 6 on; this kernel has %d", version)})
 	}
 	return facts
 }
@@ -233,10 +233,10 @@ var settings = []struct {
 	{"/proc/sys/user/max_user_namespaces", "0", "user namespaces are switched off (user.max_user_namespaces = 0)",
 		"sudo sysctl user.max_user_namespaces=15000"},
 	{"/proc/sys/kernel/unprivileged_userns_clone", "0",
-		"user namespaces are for root alone here (kernel.unprivileged_userns_clone = 0)",
+		"only root may use user namespaces here (kernel.unprivileged_userns_clone = 0)",
 		"sudo sysctl kernel.unprivileged_userns_clone=1"},
 	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
-		"AppArmor gives user namespaces to named programs alone (kernel.apparmor_restrict_unprivileged_userns = 1)",
+		"AppArmor allows user namespaces only to named programs (kernel.apparmor_restrict_unprivileged_userns = 1)",
 		"an AppArmor profile for artoo with the rule \"userns,\", or sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
 }
 
@@ -324,7 +324,7 @@ func (f Facts) For(dirs ...string) Facts {
 			lacks(dir+" lies on "+remote[int64(st.Type)]+", over which no layer is made", "")
 		}
 		if owner := foreign(dir); owner != "" {
-			lacks(owner+", which the kernel does not let a layer's files have",
+			lacks(owner+", which files of a layer cannot have",
 				"chgrp -R \"$(id -gn)\" the project, if nobody else works on it")
 		}
 		below := func(mount string) bool { return mount != dir && within(mount, []string{dir}) }

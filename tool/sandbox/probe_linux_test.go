@@ -143,10 +143,10 @@ func TestAnAnswerThatLacksSomethingIsNotKept(t *testing.T) {
 
 func TestFactsSayWhatIsHeld(t *testing.T) {
 	for want, facts := range map[string]Facts{
-		"none, commands are not confined": {},
-		"landlock: writes are confined":   {Mechanism: Landlock},
+		"none: commands are not confined": {},
+		"landlock (writes confined)":      {Mechanism: Landlock},
 		"sandbox-exec":                    {Mechanism: SandboxExec},
-		"namespaces: no network, other files are hidden, other processes are hidden, changes of files are shown before they are applied": namespaceFacts,
+		"namespaces (no network, other files and processes hidden, changes shown before they are kept)": namespaceFacts,
 	} {
 		if got := facts.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -222,9 +222,10 @@ func (f Facts) String() string {
 		there bool
 		text  string
 	}{
-		{f.Mechanism == Landlock, "writes are confined"},
-		{f.Network, "no network"}, {f.HidesFiles, "other files are hidden"}, {f.HidesProcess, "other processes are hidden"},
-		{f.Layer, "changes of files are shown before they are applied"},
+		{f.Mechanism == Landlock, "writes confined"},
+		{f.Network, "no network"}, {f.HidesFiles && f.HidesProcess, "other files and processes hidden"},
+		{f.HidesFiles && !f.HidesProcess, "other files hidden"}, {!f.HidesFiles && f.HidesProcess, "other processes hidden"},
+		{f.Layer, "changes shown before they are kept"},
 	} {
 		if row.there {
 			holds = append(holds, row.text)
@@ -232,9 +233,9 @@ func (f Facts) String() string {
 	}
 	switch {
 	case f.Mechanism == None || f.Mechanism == "":
-		return "none, commands are not confined"
+		return "none: commands are not confined"
 	case len(holds) == 0:
 		return string(f.Mechanism)
 	}
-	return string(f.Mechanism) + ": " + strings.Join(holds, ", ")
+	return string(f.Mechanism) + " (" + strings.Join(holds, ", ") + ")"
 }

@@ -604,7 +604,7 @@ func denialsOf(all []launcher.Denial) (list []Denial) {
 			d.Paths = append(d.Paths, one.Path)
 		}
 	}
-	slices.SortFunc(list, func(a, b Denial) int { return cmp.Compare(a.Kind, b.Kind) })
+	slices.SortStableFunc(list, func(a, b Denial) int { return cmp.Compare(a.Kind, b.Kind) })
 	for i := range list {
 		d := &list[i]
 		slices.Sort(d.Paths)
@@ -643,11 +643,11 @@ const maxPaths = 10
 
 // denialNames describes each kind of denial.
 var denialNames = map[string]string{
-	DenialNetwork:   "there is no network but a loopback of its own",
+	DenialNetwork:   "there is no network except its own loopback",
 	DenialLoopback:  "the loopback here is the session's own; [permissions] loopback = [PORT] admits a port of this machine",
 	DenialSocket:    "no sockets",
 	DenialNamespace: "no new namespaces",
-	DenialTrace: "no looking into other processes: gdb, strace, perf, rr and LeakSanitizer need a run " +
+	DenialTrace: "no access to other processes: gdb, strace, perf, rr and LeakSanitizer need a run " +
 		"outside the sandbox, which a rule such as bash!(gdb:*) allows",
 	DenialHome:    "the home directory is an empty one here; files written to it are lost",
 	DenialExec:    "nothing that the project brings, or that was written here, may be executed",

@@ -22,7 +22,7 @@ func newFileFilter(glob, language string) (fileFilter, error) {
 	for _, g := range splitGlobs(filepath.ToSlash(glob)) {
 		bare, negated := strings.CutPrefix(g, "!")
 		if !doublestar.ValidatePattern(bare) {
-			return f, fmt.Errorf("the glob %q is no pattern: close every [ and {", g)
+			return f, fmt.Errorf("the glob %q is not a pattern: close every [ and {", g)
 		}
 		bare = strings.TrimPrefix(strings.TrimPrefix(bare, "./"), "/")
 		if strings.HasSuffix(bare, "/") {

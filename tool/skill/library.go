@@ -120,12 +120,12 @@ func (l *Library) look(kind Kind) {
 				continue
 			}
 			if len(i.Unused) > 0 {
-				l.shadow[kind] = append(l.shadow[kind], i.Source()+": without meaning here, and restricting nothing: "+strings.Join(i.Unused, ", "))
+				l.shadow[kind] = append(l.shadow[kind], i.Source()+": ignored here, so it restricts nothing: "+strings.Join(i.Unused, ", "))
 			}
 			by[i.Name] = len(items)
 			items = append(items, i)
 		}
 	}
-	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
 	l.found[kind] = items
 }

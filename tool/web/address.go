@@ -74,7 +74,7 @@ func canonicalPort(text string) (string, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 {
-		return "", fmt.Errorf("%.20s is no port", text)
+		return "", fmt.Errorf("%.20s is not a port", text)
 	}
 	return strconv.FormatUint(n, 10), nil
 }
@@ -86,7 +86,7 @@ func canonicalHost(host string) (string, error) {
 	if strings.Contains(host, ":") {
 		a, err := netip.ParseAddr(host)
 		if err != nil || a.Zone() != "" {
-			return "", fmt.Errorf("%.60q is no host", host)
+			return "", fmt.Errorf("%.60q is not a host", host)
 		}
 		return a.Unmap().String(), nil
 	}
@@ -99,7 +99,7 @@ func canonicalHost(host string) (string, error) {
 	name = strings.TrimSuffix(name, ".")
 	foreign := func(r rune) bool { return !strings.ContainsRune(hostRunes, r) }
 	if err != nil || name == "" || strings.ContainsFunc(name, foreign) || strings.Contains("."+name, "..") {
-		return "", fmt.Errorf("%.60q is no host", host)
+		return "", fmt.Errorf("%.60q is not a host", host)
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(last, "0x") {
@@ -107,7 +107,7 @@ func canonicalHost(host string) (string, error) {
 	}
 	a, err := netip.ParseAddr(name) // no name ends in a number (url.spec.whatwg.org)
 	if err != nil {
-		return "", fmt.Errorf("%.60q is no host", host)
+		return "", fmt.Errorf("%.60q is not a host", host)
 	}
 	return a.String(), nil
 }
@@ -150,7 +150,7 @@ const (
 	ofThisMachine = "an address of this machine"
 	ofAPrivate    = "an address of a private network"
 	linkLocal     = "a link-local address, where clouds give out a machine's credentials"
-	notPublic     = "no address of the public internet"
+	notPublic     = "not an address of the public internet"
 )
 
 // OwnAddr says why an address, or the one it carries, is none of the public internet's; "" for no

@@ -46,7 +46,7 @@ func (p *Page) read(ctx context.Context, answer *http.Response) error {
 		}
 		p.Image = data
 	default:
-		err = fmt.Errorf("%s sent %s, %d bytes, which is no text", p.URL.Host, cmp.Or(p.MediaType, "something unknown"), len(data))
+		err = fmt.Errorf("%s sent %s, %d bytes, which is not text", p.URL.Host, cmp.Or(p.MediaType, "something unknown"), len(data))
 	}
 	p.Title, p.Text = strings.Join(strings.Fields(clean(p.Title)), " "), clean(p.Text)
 	return err

@@ -89,7 +89,7 @@ type OwnError struct {
 }
 
 // Error names the refused address and the reason.
-func (e *OwnError) Error() string { return e.Host + " was not connected to: " + e.Why }
+func (e *OwnError) Error() string { return e.Host + " was not contacted: " + e.Why }
 
 // Fetch gets the page of an address from Parse. The caller has the user's leave for its host, also where it is one of
 // this machine or network by its spelling. An answer with another status than 200 is a page, too. It returns soon after
@@ -182,7 +182,7 @@ func (c *Client) get(ctx context.Context, u *url.URL, own bool) (page Page, next
 			next, err = Parse(next.String())
 		}
 		if err != nil {
-			return page, nil, fmt.Errorf("%s redirects to no address that can be fetched: %w", u.Host, err)
+			return page, nil, fmt.Errorf("%s redirects to an address that cannot be fetched: %w", u.Host, err)
 		}
 		return page, next, nil
 	}
@@ -199,7 +199,7 @@ func (c *Client) transport(request *http.Request, own bool) (*http.Transport, er
 	case why != "" && !own:
 		return nil, &OwnError{Host: host, Why: why}
 	case why == "" && c.Offline:
-		return nil, fmt.Errorf("%s was not connected to: ARTOO_OFFLINE forbids it", host)
+		return nil, fmt.Errorf("%s was not contacted: ARTOO_OFFLINE forbids it", host)
 	}
 	t := c.Base.Clone()
 	t.DisableKeepAlives, t.DisableCompression = true, true
@@ -251,7 +251,7 @@ func plainly(u *url.URL, err error) error {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &name) && name.IsNotFound:
-		return fmt.Errorf("there is no host %s", u.Hostname())
+		return fmt.Errorf("no such host: %s", u.Hostname())
 	}
 	return fmt.Errorf("%s could not be fetched: %w", u.Host, err)
 }
@@ -267,7 +267,7 @@ func body(answer *http.Response, limit int64) (data []byte, cut bool, err error)
 			return nil, false, nil
 		}
 	default:
-		err = fmt.Errorf("it is packed as %.20q, which was not asked for", coding)
+		err = fmt.Errorf("it is compressed as %.20q, which artoo did not request", coding)
 	}
 	if err != nil {
 		return nil, false, err

@@ -196,9 +196,9 @@ func TestARedirectIsFollowedOnlyWhereThatIsAllowed(t *testing.T) {
 		{"http://b.example:PORT/there", "b.example", "arrived"},
 		{"http://b.example:PORT/", "b.example", "redirects more than 10 times"},
 		{"http://a.example:1/there", "", "elsewhere http://a.example:1/there"},
-		{"http://a.example:PORT.evil.example/there", "", "redirects to no address"},
+		{"http://a.example:PORT.evil.example/there", "", "redirects to an address that cannot"},
 		{"http://127.0.0.1:PORT/there", "", "elsewhere http://127.0.0.1:PORT/there"},
-		{"http://2130706433:PORT/there", "", "redirects to no address"},
+		{"http://2130706433:PORT/there", "", "redirects to an address that cannot"},
 		{"http://127.0.0.1:PORT/there", "127.0.0.1", "arrived"},
 		{"http://localhost:PORT/there", "localhost", "localhost is this machine"},
 		{"http://[::1]:PORT/there", "", "elsewhere http://[::1]:PORT/there"},
@@ -337,7 +337,7 @@ func TestWhatUnpacksToMuchIsCut(t *testing.T) {
 			}
 		}
 	})
-	for path, want := range map[string]string{"/bomb": "cut", "/endless": "cut", "/brotli": "not asked for", "/empty": ""} {
+	for path, want := range map[string]string{"/bomb": "cut", "/endless": "cut", "/brotli": "did not request", "/empty": ""} {
 		page, err := s.client.Fetch(t.Context(), s.at(t, "a.example", path), none)
 		got := ""
 		if err != nil {

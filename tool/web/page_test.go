@@ -162,7 +162,7 @@ func TestTextIsReadInItsCharset(t *testing.T) {
 		}
 	}
 	kind, content = "application/zip", "PK\x03\x04"
-	if _, err := s.client.Fetch(t.Context(), s.at(t, "a.example", "/"), none); err == nil || !strings.Contains(err.Error(), "no text") {
+	if _, err := s.client.Fetch(t.Context(), s.at(t, "a.example", "/"), none); err == nil || !strings.Contains(err.Error(), "not text") {
 		t.Errorf("%v", err)
 	}
 	kind, content = "application/octet-stream", string(pdftest.Of("An order", "Its sum"))

@@ -103,7 +103,7 @@ func (e *Engine) Search(ctx context.Context, query string, limit int) ([]Found, 
 	}
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, fmt.Errorf("%s sent no answer that can be read: %w", e.Name, err)
+		return nil, fmt.Errorf("%s sent an unreadable answer: %w", e.Name, err)
 	}
 	var found []Found
 	for _, p := range append(a.Results, a.Web.Results...) {
@@ -121,7 +121,7 @@ func (e *Engine) ask(request *http.Request) ([]byte, error) {
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%s could not be asked: %w", e.Name, err)
+		return nil, fmt.Errorf("%s could not be searched: %w", e.Name, err)
 	}
 	defer answer.Body.Close()
 	switch status := answer.StatusCode; {
@@ -130,7 +130,7 @@ func (e *Engine) ask(request *http.Request) ([]byte, error) {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return nil, fmt.Errorf("%s refused the key", e.Name)
 	case status == http.StatusTooManyRequests:
-		return nil, fmt.Errorf("%s was asked too often, or the plan is used up: try later", e.Name)
+		return nil, fmt.Errorf("%s has limited requests, or the plan is used up: try later", e.Name)
 	case status != http.StatusOK:
 		return nil, fmt.Errorf("%s answered %s", e.Name, answer.Status)
 	}

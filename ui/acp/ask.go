@@ -170,7 +170,7 @@ func (s *session) elicit(ctx context.Context, q agent.Question) (agent.Answer, e
 	}
 	answer, err := q.Read(given)
 	if err != nil {
-		return answer, fmt.Errorf("the editor's answer does not count: %w", err)
+		return answer, fmt.Errorf("the editor's answer is ignored: %w", err)
 	}
 	return answer, nil
 }

@@ -208,7 +208,7 @@ func (s *server) handle(m message) {
 	}
 	var in sessionRequest
 	if err := json.Unmarshal(m.Params, &in); err != nil || len(m.Params) == 0 {
-		s.wire.fail(m.ID, invalid("the parameters of "+m.Method+" are not those of the schema"))
+		s.wire.fail(m.ID, invalid("the parameters of "+m.Method+" do not match the schema"))
 		return
 	}
 	switch m.Method {
@@ -260,7 +260,7 @@ func (s *server) enqueue(m message, in sessionRequest, run func(*server, context
 		one.begin()
 	}
 	if l != nil && len(l.jobs) >= mostQueued {
-		go s.wire.fail(m.ID, &Error{Code: codeInternal, Message: "too many requests of this session wait"})
+		go s.wire.fail(m.ID, &Error{Code: codeInternal, Message: "too many requests are pending in this session"})
 		return
 	}
 	s.running[string(m.ID)] = r
@@ -303,7 +303,7 @@ func (s *server) cancel(meant func(*request) bool) {
 func (s *server) initialize(m message) {
 	var in initializeRequest
 	if err := json.Unmarshal(m.Params, &in); err != nil {
-		s.wire.fail(m.ID, invalid("the parameters of initialize are not those of the schema"))
+		s.wire.fail(m.ID, invalid("the parameters of initialize do not match the schema"))
 		return
 	}
 	s.mu.Lock()
@@ -450,7 +450,7 @@ func (s *server) list(_ context.Context, in sessionRequest) (any, error) {
 	from, err := 0, error(nil)
 	if in.Cursor != "" {
 		if from, err = strconv.Atoi(in.Cursor); err != nil || from < 0 {
-			return nil, invalid("the cursor is none of artoo's")
+			return nil, invalid("the cursor is not one of artoo's")
 		}
 	}
 	from = min(from, len(infos))
@@ -527,7 +527,7 @@ func (s *server) setOption(_ context.Context, in sessionRequest) (any, error) {
 	}
 	var value string
 	if err := json.Unmarshal(in.Value, &value); err != nil {
-		return nil, invalid(fmt.Sprintf("the value of %q is no text", in.ConfigID))
+		return nil, invalid(fmt.Sprintf("the value of %q is not text", in.ConfigID))
 	}
 	if err := one.setOption(in.ConfigID, value); err != nil {
 		return nil, err

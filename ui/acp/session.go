@@ -103,7 +103,7 @@ func (s *session) modes() (modes []mode) {
 	for _, m := range []mode{
 		{string(permission.ModeAsk), "Ask", "artoo asks about changes and commands"},
 		{string(permission.ModeEdits), "Edits", "Edits in the project run unasked; artoo asks about other changes"},
-		{string(permission.ModeAuto), "Auto", "Also commands run unasked, in the sandbox"},
+		{string(permission.ModeAuto), "Auto", "Commands run unasked too, in the sandbox"},
 		{string(permission.ModePlan), "Plan", "Read-only; everything else is refused"},
 	} {
 		if !s.agent.Policy().Ceiling.Forbids(permission.Mode(m.ID)) {

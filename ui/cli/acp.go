@@ -117,7 +117,7 @@ func (x *extensions) addEditorServers(servers []acp.Server) {
 		case s.Name == "" || named.Command == "" && named.URL == "":
 			err = fmt.Errorf("the editor's MCP server %q has no name, no command or no address", named.Name)
 		case slices.ContainsFunc(x.cfg.MCPServers, func(o extension.Server) bool { return o.Name == s.Name }):
-			err = fmt.Errorf("the editor's MCP server %q is left out: another one has its name", named.Name)
+			err = fmt.Errorf("the editor's MCP server %q is left out: another one has the same name", named.Name)
 		default:
 			x.cfg.MCPServers = append(x.cfg.MCPServers, s)
 		}

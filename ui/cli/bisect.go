@@ -20,7 +20,7 @@ import (
 )
 
 func newBisect(l commandLine) *cobra.Command {
-	c := l.command("bisect [-r ID] 'COMMAND'", "find the step of a session that broke a command, on throwaway layers; needs no model",
+	c := l.command("bisect [-r ID] 'COMMAND'", "find the step of a session that broke a command, on throwaway copies; needs no model",
 		common("no_project"))
 	c.Args = l.words(1, 1, "which command?")
 	session := &flagValue{arg: "ID"}
@@ -75,7 +75,7 @@ func (c bisectCommand) run(ctx context.Context, command string) (err error) {
 		return ownFailure("bisect", err)
 	}
 	if left := append(search.Apart, journal.Named(search.History.Left)...); len(left) > 0 {
-		c.app.screen.Note(sanitize.Text("stays as it is in every state: "+text.UpTo(20, left), sanitize.Line))
+		c.app.screen.Note(sanitize.Text("the same in every state: "+text.UpTo(20, left), sanitize.Line))
 	}
 	if err := search.Find(ctx); err != nil {
 		return ownFailure("bisect", err)

@@ -39,7 +39,7 @@ type bundleCommand struct {
 
 func newBundle(l commandLine) *cobra.Command {
 	c := l.command("bundle [list|add|show|update|rm] [--yes]", "plugin bundles: skills, commands, servers and hooks", common())
-	b := bundleCommand{app: l.app, json: jsonFlag(c), yes: c.PersistentFlags().Bool("yes", false, "add or update without a question")}
+	b := bundleCommand{app: l.app, json: jsonFlag(c), yes: c.PersistentFlags().Bool("yes", false, "do not ask before adding or updating")}
 	list := func(context.Context, []string) error { return b.list() }
 	c.RunE = func(*cobra.Command, []string) error { return b.list() }
 	l.verb(c, "list", list)
@@ -231,7 +231,7 @@ func (c bundleCommand) add(ctx context.Context, given string) error {
 		return err
 	}
 	if old, err := store.Open(b.Name); err == nil || !errors.Is(err, os.ErrNotExist) {
-		return fail(agent.KindUsage, "bundle "+b.Name, fmt.Errorf("is there already, from %s", cmp.Or(old.Source, "elsewhere")),
+		return fail(agent.KindUsage, "bundle "+b.Name, fmt.Errorf("already exists, from %s", cmp.Or(old.Source, "elsewhere")),
 			"artoo bundle update "+b.Name+", or artoo bundle rm "+b.Name)
 	}
 	return c.approve(ctx, store, bundle.Bundle{}, b, "artoo bundle add --yes "+given)
@@ -242,7 +242,7 @@ func printMarket(w io.Writer, plugins []bundle.Listed, asJSON bool) error {
 	return printEach(w, plugins, asJSON, func(p bundle.Listed) string {
 		line := "  artoo bundle add " + p.Source
 		if p.Source == "" {
-			line = "  its source is not one that artoo knows"
+			line = "  artoo cannot fetch from its source"
 		}
 		return sanitize.Text(strings.TrimSuffix(p.Name+": "+p.About, ": "), sanitize.Line) + "\n" + sanitize.Text(line, sanitize.Line)
 	})

@@ -130,7 +130,7 @@ func (l commandLine) verb(c *cobra.Command, use string, run func(ctx context.Con
 }
 
 func jsonFlag(c *cobra.Command) *bool {
-	return c.PersistentFlags().Bool("json", false, "print JSON, an object a line")
+	return c.PersistentFlags().Bool("json", false, "print JSON, one object per line")
 }
 
 // textFlag adds a flag with a value, for which the shell offers the choices.
@@ -287,7 +287,7 @@ func (l commandLine) refuseSlip(root *cobra.Command, words []string) error {
 
 // cannotTake refuses words that a subcommand does not take: most often a prompt.
 func (l commandLine) cannotTake(c *cobra.Command, name string, words []string, hint string) error {
-	return usage(name, `cannot take "`+strings.Join(words, " ")+`"`, hint+l.asPrompt(c.Root()))
+	return usage(name, `unexpected argument "`+strings.Join(words, " ")+`"`, hint+l.asPrompt(c.Root()))
 }
 
 // asPrompt is the command line that sends the words instead of running the subcommand.
@@ -320,7 +320,7 @@ func (l commandLine) flagError(c *cobra.Command, err error) error {
 		flag := e.GetFlag()
 		return usage("--"+flag.Name, "needs a value", "--"+flag.Name+" "+flag.Value.Type())
 	case *pflag.InvalidSyntaxError:
-		return usage(e.GetSpecifiedFlag(), "is no flag", dashHint)
+		return usage(e.GetSpecifiedFlag(), "is not a flag", dashHint)
 	case *pflag.InvalidValueError:
 		return usage("--"+e.GetFlag().Name, "takes true or false", "--"+e.GetFlag().Name)
 	}

@@ -42,7 +42,7 @@ func (w *workspace) loopback() (ports []int, err error) {
 	for _, text := range w.cfg.Loopback {
 		port, err := strconv.Atoi(text)
 		if err != nil || port < 1 || port > 65535 {
-			return nil, fail(agent.KindConfig, w.cfg.Origin("loopback"), fmt.Errorf("%q is no port", text), "loopback = [5432]")
+			return nil, fail(agent.KindConfig, w.cfg.Origin("loopback"), fmt.Errorf("%q is not a port", text), "loopback = [5432]")
 		}
 		ports = append(ports, port)
 	}

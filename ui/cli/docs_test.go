@@ -56,6 +56,20 @@ func TestThePermissionsPageIsShort(t *testing.T) {
 // stumbling are words that readers stumble over.
 var stumbling = regexp.MustCompile(`(?i)\b(mend(s|ed)?|anew|but\s+for|whoever|nobody\s+is\s+there|(is|are)\s+told|outside\s+of)\b`)
 
+// TestEachWordOfHelpLeadsToAHeading looks for the heading that each word of `artoo help WORD` stands for.
+func TestEachWordOfHelpLeadsToAHeading(t *testing.T) {
+	l := commandLine{newApp(&session{process: Process{Docs: os.DirFS(moduleDir)}})}
+	var headings []string
+	for _, s := range l.sections() {
+		headings = append(headings, s.page+"#"+s.title)
+	}
+	for word, heading := range wordsOf() {
+		if !slices.Contains(headings, heading) {
+			t.Errorf("artoo help %s: no page has the heading %s", word, heading)
+		}
+	}
+}
+
 // TestPlainWords keeps words that readers stumble over out of pages and help.
 func TestPlainWords(t *testing.T) {
 	texts := map[string]string{"help": output(t, "--help"), "help environment": output(t, "help environment"), "manual": manPage()}

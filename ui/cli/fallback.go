@@ -19,20 +19,34 @@ func (m *models) fallbacks() (list []agent.Fallback) {
 		return nil
 	}
 	for _, name := range m.cfg.Fallback {
-		made := map[string]agent.Model{} // by the user's provider, whose models bare names mean; kept, since a model learns about its server
-		list = append(list, agent.Fallback{Name: name, Model: func(ctx context.Context) (agent.Model, error) {
-			of := m.choice.Provider
-			if m, known := made[of]; known {
-				return m, nil
-			}
-			m, err := m.fallback(ctx, name)
-			if err == nil {
-				made[of] = m
-			}
-			return m, err
-		}})
+		list = append(list, m.named(name))
 	}
 	return list
+}
+
+// small is the model of the setting small_model; its zero value is none.
+func (m *models) small() agent.Fallback {
+	if m.cfg.SmallModel == "" || m.choice.Provider == demo.Name {
+		return agent.Fallback{}
+	}
+	return m.named(m.cfg.SmallModel)
+}
+
+// named is the model of a name, made when it is needed. It is kept, since a model learns about its server: by the
+// user's provider, whose models bare names mean.
+func (m *models) named(name string) agent.Fallback {
+	made := map[string]agent.Model{}
+	return agent.Fallback{Name: name, Model: func(ctx context.Context) (agent.Model, error) {
+		of := m.choice.Provider
+		if m, known := made[of]; known {
+			return m, nil
+		}
+		m, err := m.fallback(ctx, name)
+		if err == nil {
+			made[of] = m
+		}
+		return m, err
+	}}
 }
 
 // fallback makes the model of a name. The error says why it may not or cannot be asked.
@@ -42,7 +56,7 @@ func (m *models) fallback(ctx context.Context, name string) (agent.Model, error)
 		return agent.Model{}, err
 	}
 	if isProgram(choice.Provider) {
-		return agent.Model{}, errors.New(choice.Provider + " runs tools of its own, by its own rules")
+		return agent.Model{}, errors.New(choice.Provider + " runs its own tools by its own rules")
 	}
 	server, _, err := m.server(choice.Provider)
 	if err != nil {
@@ -71,10 +85,18 @@ func (m *models) choiceAlone(name string) (config.Choice, error) {
 	return alone.Choose(config.Conditions{AtHand: []string{m.choice.Provider}, Catalog: m.catalog.ProviderFor, Meant: m.meant})
 }
 
-// fallbacks are the models of the setting as they would be asked.
+// fallbacks are the small model and the fallbacks as they would be asked.
 func (d diagnosis) fallbacks() (list []doctor.Fallback) {
-	for _, name := range d.app.cfg.Fallback {
-		list = append(list, doctor.Fallback{Name: name, Check: func(ctx context.Context) (string, error) {
+	cfg := d.app.cfg
+	for i, name := range slices.Concat([]string{cfg.SmallModel}, cfg.Fallback) {
+		topic := "fallback"
+		if i == 0 {
+			topic = "small model"
+		}
+		if name == "" {
+			continue
+		}
+		list = append(list, doctor.Fallback{Topic: topic, Name: name, Check: func(ctx context.Context) (string, error) {
 			m, err := d.app.models.fallback(ctx, name)
 			return m.String(), err
 		}})

@@ -11,7 +11,7 @@ func TestLimitsOfOtherProgramsHoldOrAreNamed(t *testing.T) {
 		`{"permissions": {"deny": "Bash(rm:*)"}}`:                                   "deny Bash(rm:*)",
 		`{"permissions": {"deny": ["Bash()", "WebFetch(domain:*)", "mcp__*"]}}`:     "deny Bash, deny WebFetch, deny mcp__*",
 		`{"permissions": {"deny": ["Read(secrets/)", "Read(*)", "Bash(rm -r /)"]}}`: "deny Read(secrets/**), deny Read, deny Bash(rm -r /)",
-		`{"permissions": {"deny": [7, "Edit"], "ask": {"Bash": true}}}`:             "deny Edit | permissions.deny, which is no list of texts, permissions.ask, which is no list of texts",
+		`{"permissions": {"deny": [7, "Edit"], "ask": {"Bash": true}}}`:             "deny Edit | permissions.deny, which is not a list of strings, permissions.ask, which is not a list of strings",
 		`{"permissions": {"deny": ["Task(x)", "Nothing(y)"]}}`:                      " | deny Task(x), deny Nothing(y)",
 		`{"tools": {"exclude": ["run_shell_command(rm)"]}, "coreTools": ["ls"]}`:    "deny run_shell_command(rm:*) | coreTools",
 		`{"mcp": {"excluded": ["My DB"], "allowed": []}, "excludeMCPServers": "x"}`: "deny mcp__my-db, deny mcp__x | mcp.allowed",

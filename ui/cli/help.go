@@ -55,6 +55,7 @@ func pageOf(c *cobra.Command) []helpSection {
 		flags := helpSection{Title: "Flags", Column: flagColumn}
 		if i > 0 {
 			flags.Title += " of " + with.Name()
+			parts[0].Rows = append(parts[0].Rows, [2]string{with.UseLine()})
 		}
 		for _, f := range ownFlags(with) {
 			arg := f.Value.Type()
@@ -114,7 +115,7 @@ func mainPage(root *cobra.Command) []helpSection {
 // usages are the ways to call artoo, each with its meaning.
 func usages() [][2]string {
 	return [][2]string{
-		{"artoo [flags] [prompt ...]", "talk; a prompt is the first message"},
+		{"artoo [flags] [prompt ...]", "start a conversation; a prompt is its first message"},
 		{"artoo -p \"prompt\"", "print the answer and exit; never prompts"},
 		{"command | artoo \"prompt\"", "the same; the input follows the prompt"},
 		{"artoo COMMAND", "see Commands; artoo -- WORDS is always a prompt"},
@@ -141,7 +142,7 @@ const environmentIntro = "" +
 func environmentPage() []helpSection {
 	page := []helpSection{{Text: strings.Join(wrap(environmentIntro, width), "\n") + "\n"}}
 	page = append(page, variableSections()...)
-	others := helpSection{Title: "Variables of others that are honoured", Column: variableColumn}
+	others := helpSection{Title: "Variables of other programs that artoo honours", Column: variableColumn}
 	for _, v := range config.ForeignVariables() {
 		others.Rows = append(others.Rows, [2]string{v.Name, v.Meaning})
 	}

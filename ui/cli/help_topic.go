@@ -30,7 +30,7 @@ func wordsOf() map[string]string {
 		"agents.md": "context#Instructions", "claude.md": "context#Instructions", "local model": "connect#Servers of your own",
 		"proxy": "operations#Proxies", "certificate": "operations#Certificates", "ssl": "operations#Certificates", "otel": "operations#OpenTelemetry",
 		"update": "operations#Upgrades", "json": "headless#JSON that fits a schema", "yolo": "permissions#Modes", "approval": "permissions#Modes",
-		"docker": "sandbox#What holds it here", "slash": "conversation#Commands", "shortcut": "conversation#Typing", "keybinding": "conversation#Typing",
+		"docker": "sandbox#What your machine offers", "slash": "conversation#Commands", "shortcut": "conversation#Typing", "keybinding": "conversation#Typing",
 		"secret": "privacy#Hidden files", "telemetry": "operations#OpenTelemetry", "ci": "cookbook#In CI", "plugin": "extending#Bundles", "subagent": "context#Sub-agents",
 	}
 }

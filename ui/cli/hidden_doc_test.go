@@ -17,7 +17,7 @@ const hiddenHead = `# Hidden files
 artoo hides files that hold credentials. A hidden file is absent from the sandbox, under any name or link. No tool reads, searches, lists or changes it; results say how many files they left out. ` + "`@file`" + `, skills, sub-agents, language servers, hooks and MCP servers in the sandbox do not see it either.
 
 Names match in upper and lower case. A name means a file, or a directory and everything below it; ` + "`*`" + ` means any characters. A name that
-begins with a slash is the end of a path.
+begins with a slash matches the end of a path.
 
 ## Built-in names
 

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync"
 
 	"artoo/agent"
 	"artoo/agent/permission"
+	"artoo/provider/redact"
 	"artoo/provider/transport"
 	"artoo/tool/proxy"
 	"artoo/tool/registry"
@@ -37,27 +40,31 @@ func (w *workspace) openHosts(opt *agent.ProjectOptions) {
 func (w *workspace) fetches() func(set string) (permission.Fetches, error) {
 	var mu sync.Mutex
 	type answer struct {
-		from permission.Fetches
-		err  error
+		place registry.Place
+		err   error
 	}
 	answers := map[string]answer{}
+	var files registry.Files
 	return func(set string) (permission.Fetches, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		a, known := answers[set]
 		if !known {
-			var place registry.Place
-			place, a.err = registry.Of(context.Background(), set, w.process.Environ, w.process.Environ.Home())
-			a.from.Hosts, a.from.Key, a.from.Files = place.Hosts, place.Key, place.Files
+			own := w.process.Environ
+			a.place, a.err = registry.Of(context.Background(), set, own, own.Home(), redact.InVariable)
+			if a.err == nil && a.place.Key != "" {
+				a.err = errors.New(a.place.Key)
+			}
 			answers[set] = a
 		}
-		named, err := registry.NamedBy(w.project.Root, set)
+		from := permission.Fetches{Hosts: a.place.Hosts, Files: a.place.Files}
+		named, err := files.NamedBy(w.project.Root, set, a.place)
 		for _, other := range named {
-			a.from.Named = append(a.from.Named, permission.NamedHost{Host: other.Host, File: other.File})
+			if other.Key != "" {
+				from.Key = cmp.Or(from.Key, other.Host.Name+" (named by "+other.File+") takes the key of "+other.Key)
+			}
+			from.Named = append(from.Named, permission.NamedHost{Host: other.Host, File: other.File})
 		}
-		if a.err == nil {
-			a.err = err
-		}
-		return a.from, a.err
+		return from, cmp.Or(a.err, err)
 	}
 }

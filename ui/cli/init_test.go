@@ -20,8 +20,8 @@ import (
 const (
 	initRuns   = 10        // of which the quickest counts
 	initRatio  = 8         // times net/http's own
-	initBytes  = 1_540_000 // a little above their allocations
-	initAllocs = 8_100
+	initBytes  = 1_330_000 // a little above their allocations
+	initAllocs = 6_300
 	maxBinary  = 34_000_000 // bytes
 )
 

@@ -117,7 +117,7 @@ func (w *workspace) worksOnLayer() (bool, error) {
 	case !w.streams.headless:
 		return false, nil
 	case w.cfg.Until != "" && w.cfg.Input == "jsonl":
-		return false, usage("--until", "one message alone can be done or not", "--until without --input")
+		return false, usage("--until", "it works with a single message", "--until without --input")
 	case w.cfg.Until != "" && w.cfg.Output == string(headless.Patch):
 		return false, usage("--until", "its changes land, and those of -o patch do not", "one of the two")
 	case w.cfg.Until != "" && w.cfg.Approval == string(permission.ModePlan):
@@ -167,7 +167,7 @@ func (w *workspace) settleLayer(ctx context.Context, failure *agent.Failure) *ag
 		w.noteAll(answer.Notes)
 		switch {
 		case answer.Conflict != "":
-			failure = fail(agent.KindConflict, "nothing landed", errors.New("changed by others, too: "+answer.Conflict),
+			failure = fail(agent.KindConflict, "nothing landed", errors.New("also changed by others: "+answer.Conflict),
 				"apply the parts of the patch that fit, or run it again")
 		case err != nil:
 			failure = fail(agent.KindInternal, "nothing landed", err, "")
@@ -194,7 +194,7 @@ func (w *workspace) noteAll(notes []string) {
 
 // layerLack is the failure for a missing layer: its reason and its cure.
 func (w *workspace) layerLack(option string) *agent.Failure {
-	why, cure := "nothing makes layers here", "artoo doctor says why"
+	why, cure := "this machine has no layers", "artoo doctor says why"
 	for _, lack := range w.facts.Missing {
 		if slices.Contains([]string{"layer", "sandbox", "namespaces"}, lack.What) {
 			why, cure = lack.Why, cmp.Or(lack.Cure, cure)

@@ -255,7 +255,7 @@ func TestTheNextStartSaysWhatAKilledArtooLeft(t *testing.T) {
 	k.holds("greeting", "half\n")
 	k.end()
 	next := &atTerminal{terminal: startTerminal(t, k.dir, k.env, k.cmd.Path, "-c"), dir: k.dir}
-	next.shows("the answer broke off here", "you: ") // the first one is in the replay of the session
+	next.shows("the answer was cut off here", "you: ") // the first one is in the replay of the session
 	next.leave()
 	next.holds("greeting", "hello\n")
 	next.holds("other", "")

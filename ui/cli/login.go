@@ -72,7 +72,7 @@ func (c loginCommand) login(ctx context.Context, name string) error {
 	}
 	note := "the key of " + name + " is stored in " + stored.Where
 	if stored.NoKeyring != nil {
-		note += ", for you alone to read (" + stored.NoKeyring.Error() + ")"
+		note += ", readable only by you (" + stored.NoKeyring.Error() + ")"
 	}
 	c.app.screen.Note(note)
 	return c.warnOfOtherKey(name)
@@ -89,7 +89,7 @@ func (c loginCommand) warnOfOtherKey(name string) error {
 		return err
 	}
 	if first := places[0]; first != "keyring" && first != "credentials" {
-		c.app.warn(first + " is set, and comes before the stored key")
+		c.app.warn(first + " is set, and overrides the stored key")
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (c loginCommand) logout(ctx context.Context, name string) error {
 	if where == "" {
 		c.app.screen.Note("no key of " + name + " is stored")
 	} else {
-		c.app.screen.Note("the key of " + name + " is removed from " + where + "; it stays valid until the provider revokes it")
+		c.app.screen.Note("the key of " + name + " is removed from " + where + "; it is valid until the provider revokes it")
 	}
 	places, err := c.app.cfg.KeyPlaces(name)
 	if err == nil && len(places) > 0 {
@@ -127,7 +127,7 @@ func (c loginCommand) keyOwner(ctx context.Context, name, command string) (strin
 		return "", usage(command, "no provider "+name+" is set up", cloud.Setting(name)+"; artoo help clouds shows all of it")
 	case name != "" && !c.app.cfg.IsProvider(name):
 		return "", fail(agent.KindUsage, command, fmt.Errorf("no such provider: %q", name),
-			"artoo "+command+" with one of "+strings.Join(names, ", ")+"; artoo -- "+command+" "+name+" sends the words")
+			"artoo "+command+" with one of "+strings.Join(names, ", ")+"; artoo -- "+command+" "+name+" to send it as a prompt")
 	case name != "" && c.app.cfg.Form(name).Keyless():
 		return "", usage(command, name+" has no key to store: its credentials come from "+cloud.Credentials,
 			cloud.Obtain+"; artoo doctor -m "+name+"/MODEL says whether the cloud accepts them")

@@ -60,7 +60,7 @@ func TestAKeyIsTypedUnseen(t *testing.T) {
 		}
 	}
 	if shown, _ = atLogin(t, [2]string{"API key of anthropic (not shown while you type): ", "\x04"}); !strings.Contains(shown,
-		"no key came") || !strings.Contains(shown, "ended with 3") || !echoes(shown) {
+		"no key was entered") || !strings.Contains(shown, "ended with 3") || !echoes(shown) {
 		t.Errorf("Ctrl-D: the terminal shows\n%s", shown)
 	}
 }

@@ -34,8 +34,8 @@ type manager struct {
 	lands string
 	// named has the registry reached by a name of this machine: go asks addresses of the loopback without a proxy.
 	named bool
-	// env are further variables of the user's, in which URL stands for the address, and hosts what is listed besides
-	// the set, in which HOST stands for its host.
+	// env are further variables of the user's, in which URL stands for the address and HOME for the home, and hosts
+	// what is listed besides the set, in which HOST stands for its host.
 	env, hosts string
 }
 
@@ -97,6 +97,16 @@ var managers = []manager{
 		project: fileTree{"Gemfile": "source \"https://rubygems.org\"\ngem \"evil\"\n",
 			".bundle/config": "---\nBUNDLE_PATH: \"vendor/bundle\"\n"},
 		line: "bundle install", lands: "Gemfile.lock vendor/bundle/ruby/*/gems/evil-1.0.0/ext/built"},
+	{name: "maven", program: "mvn", set: "@maven", fill: (*packages).maven,
+		// Java takes the home from the system's list of users.
+		env: "MAVEN_OPTS=-Duser.home=HOME",
+		home: fileTree{".m2/settings.xml": "<settings><mirrors><mirror><id>own</id><mirrorOf>*</mirrorOf>" +
+			"<url>URL/</url></mirror></mirrors></settings>"},
+		project: fileTree{"pom.xml": "<project><modelVersion>4.0.0</modelVersion><groupId>shop</groupId>" +
+			"<artifactId>shop</artifactId><version>1</version><dependencies><dependency>" +
+			"<groupId>example.good</groupId><artifactId>good</artifactId><version>1.0.0</version>" +
+			"</dependency></dependencies></project>"},
+		line: "mvn --batch-mode example.evil:evil-maven-plugin:1.0.0:strike", lands: "target/built"},
 }
 
 // attack is a program that tries all ways out of the sandbox, and reports for each what came of it, "" if nothing did.
@@ -243,7 +253,7 @@ func (m manager) run(t *testing.T) {
 	})
 	env = append(env, toolchains(t)...)
 	if m.env != "" {
-		env = append(env, strings.ReplaceAll(m.env, "URL", p.URL))
+		env = append(env, strings.NewReplacer("URL", p.URL, "HOME", home).Replace(m.env))
 	}
 	artoo := buildProgram(t, moduleDir)
 	needsLayers(t, artoo, env)

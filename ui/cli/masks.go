@@ -116,7 +116,7 @@ func (s *session) secretsIn(text string) (found []tool.Secret) {
 		}
 	}
 	redact.Find(text, add)
-	slices.SortFunc(found, func(a, b tool.Secret) int { return a.From - b.From })
+	slices.SortStableFunc(found, func(a, b tool.Secret) int { return a.From - b.From })
 	return found
 }
 

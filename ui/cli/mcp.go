@@ -252,7 +252,7 @@ func (c *mcpCommand) call(ctx context.Context, words []string) error {
 		return usage(words[1], "the server "+name+" has no such tool", "artoo mcp tools "+words[0])
 	}
 	if tools[i].Changed {
-		return fail(agent.KindApproval, words[1], errors.New("its definition has changed since it was seen first"), "artoo mcp accept "+name)
+		return fail(agent.KindApproval, words[1], errors.New("its definition has changed since it was first seen"), "artoo mcp accept "+name)
 	}
 	r, err := c.servers.Call(ctx, tools[i], json.RawMessage(args), options)
 	if err != nil {

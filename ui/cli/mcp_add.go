@@ -52,7 +52,7 @@ func (c *mcpCommand) addVerbs(l commandLine, verb func(use string, least, most i
 	add.token = l.textFlag(cmd, "token-env", "", "NAME", "variable that holds the bearer token")
 	add.clientID = l.textFlag(cmd, "client-id", "", "ID", "ID of an OAuth client that is already registered")
 	add.about = l.textFlag(cmd, "about", "", "TEXT", "purpose, for the model")
-	add.oldSSE = l.textFlag(cmd, "type", "", "TYPE", "sse: the transport of 2024", "http", "sse")
+	add.oldSSE = l.textFlag(cmd, "type", "", "TYPE", "sse: MCP's older transport, of 2024", "http", "sse")
 	verb("rm NAME", 1, 1, "which server?", c.remove)
 	verb("import [FILE]", 0, 1, "", c.importFrom)
 }
@@ -165,7 +165,7 @@ func (c *mcpCommand) importFrom(_ context.Context, words []string) error {
 	added := 0
 	for _, s := range servers {
 		if slices.ContainsFunc(c.app.cfg.MCPServers, func(old extension.Server) bool { return old.Name == s.Name }) {
-			c.app.warn("server " + s.Name + ": there is one of this name")
+			c.app.warn("server " + s.Name + ": a server of this name exists")
 			continue
 		}
 		if err := c.app.cfg.Paths.AddServer(path, s); err != nil {
@@ -238,7 +238,7 @@ func (c *mcpCommand) accept(ctx context.Context, words []string) error {
 	}
 	var shown strings.Builder
 	for _, c := range changes {
-		shown.WriteString(diff.Compare(c.Tool+" (seen first)", c.Tool+" (now)", c.Old, c.New).String())
+		shown.WriteString(diff.Compare(c.Tool+" (first seen)", c.Tool+" (now)", c.Old, c.New).String())
 	}
 	again, err := c.servers.Shown(name, changes)
 	if err != nil {

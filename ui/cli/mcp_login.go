@@ -38,7 +38,7 @@ func newSignIn(a *app, port int) *signIn {
 	s := &signIn{app: a, arrived: make(chan string, 1)}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		a.warn("no port for the answer of the browser (" + err.Error() + "): paste the address that it ends at")
+		a.warn("artoo cannot listen for the browser's redirect (" + err.Error() + "): paste the address that the browser ends at")
 		s.redirect = "http://127.0.0.1:" + strconv.Itoa(cmp.Or(port, 41999)) + "/callback"
 		return s
 	}
@@ -77,9 +77,9 @@ func (s *signIn) answer(conn net.Conn) {
 	if err != nil {
 		return
 	}
-	status, text := "200 OK", "artoo has got the answer. You can close this page.\n"
+	status, text := "200 OK", "artoo has received the login. You can close this page.\n"
 	if r.URL.Path != "/callback" || !s.take("http://"+r.Host+r.URL.RequestURI()) {
-		status, text = "404 Not Found", "artoo does not wait for this.\n"
+		status, text = "404 Not Found", "artoo is not waiting for this.\n"
 	}
 	fmt.Fprintf(conn, "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		status, len(text), text)
@@ -106,13 +106,13 @@ func (s *signIn) take(address string) bool {
 func (s *signIn) ask(ctx context.Context, server, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || sanitize.Text(address, sanitize.Line) != address {
-		return "", errors.New("the address of the login is not one to open")
+		return "", errors.New("the login address cannot be opened")
 	}
 	s.mu.Lock()
 	s.state = u.Query().Get("state")
 	s.mu.Unlock()
 	s.app.screen.Note("log in to " + server + " at:\n\n  " + address + "\n")
-	next := "when you have logged in, artoo goes on by itself; if not, paste the address that the browser shows then: it begins with " +
+	next := "after the login artoo continues by itself; if not, paste the address that the browser then shows: it begins with " +
 		s.redirect + "?code="
 	opened, err := ui.OpenBrowser(address, s.app.browserEnviron())
 	if err == nil {
@@ -181,9 +181,9 @@ func (c *mcpCommand) logout(ctx context.Context, words []string) error {
 	case err != nil:
 		return err
 	case was:
-		c.app.screen.Note("the login to " + name + " is forgotten")
+		c.app.screen.Note("logged out of " + name)
 	default:
-		c.app.screen.Note("no login to " + name + " is kept")
+		c.app.screen.Note("there was no login to " + name)
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (m *models) chooseOf(hand []string) (config.Choice, error) {
 // askProvider asks once which provider to take, and writes it down.
 func (m *models) askProvider(names []string) ([]string, error) {
 	name, err := ui.Choose(context.Background(), m.process.In, m.screen,
-		"Several providers are at hand. Which one shall artoo use from now on?", names)
+		"Several providers are set up. Which one should artoo use from now on?", names)
 	if err != nil {
 		return nil, config.NewSeveralProviders(names)
 	}
@@ -135,7 +135,7 @@ func (m *models) askProvider(names []string) ([]string, error) {
 		err = config.SetProvider(path, name)
 	}
 	if err != nil {
-		m.warn("the choice holds for this run only: " + err.Error())
+		m.warn("the choice applies to this run only: " + err.Error())
 	} else {
 		m.screen.Note("written to " + path)
 	}
@@ -195,7 +195,7 @@ func (m *models) pulledModel(name string) string {
 	}
 	first := max(0, slices.IndexFunc(models, func(m provider.ModelInfo) bool { return m.Tools }))
 	if len(models) > 1 {
-		m.several = fmt.Sprintf("model %s of the %d it has: -m %s/NAME takes another", models[first].ID, len(models), name)
+		m.several = fmt.Sprintf("using model %s of %d; -m %s/NAME chooses another", models[first].ID, len(models), name)
 	}
 	return models[first].ID
 }
@@ -259,7 +259,7 @@ func (m *models) Providers() ([]config.Choice, error) {
 // model makes the provider that answers for a model, with the model's facts.
 func (m *models) model(choice config.Choice) (agent.Model, error) {
 	if caps := m.effectCaps(); caps.Any() && isProgram(choice.Provider) {
-		return agent.Model{}, usage(caps.String(), choice.Provider+" runs tools of its own, which no cap can bound", "a model that is asked directly")
+		return agent.Model{}, usage(caps.String(), choice.Provider+" runs its own tools, which no cap can limit", "a model that artoo calls itself")
 	}
 	if err := m.checkModel(choice); err != nil {
 		return agent.Model{}, err
@@ -320,7 +320,7 @@ func (m *models) warnOfOldPrice(info provider.ModelInfo) {
 		return
 	}
 	m.oldPrice = true
-	m.warn(fmt.Sprintf("the price of %s is %d days old, and the cap on money counts by it; artoo models --update takes newer ones",
+	m.warn(fmt.Sprintf("the price of %s is %d days old, and the cap on money relies on it; artoo models --update gets newer ones",
 		info.ID, int(age/(24*time.Hour))))
 }
 

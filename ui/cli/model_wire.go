@@ -98,7 +98,7 @@ func (m *models) server(name string) (provider.Server, *config.KeySource, error)
 	case slices.Contains([]string{"keyring", "credentials"}, places[0]):
 		hint = "artoo login " + name + ", which replaces the refused key"
 	default:
-		hint = "a valid key in " + places[0] + ", where the refused one is from"
+		hint = "put a valid key in " + places[0] + ", which has the refused one"
 	}
 	keys, form, client := m.cfg.KeySource(name), m.cfg.Form(name), m.http
 	if form.Keyless() && client != nil {

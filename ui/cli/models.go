@@ -31,7 +31,7 @@ type modelsCommand struct {
 
 func newModels(l commandLine) *cobra.Command {
 	c := l.command("models [provider] | --update [FILE|URL]",
-		"a provider's models, with windows and prices; --update: newer facts", common("provider", "models_url"))
+		"list a provider's models, with windows and prices; --update fetches newer facts", common("provider", "models_url"))
 	c.Args, c.ValidArgsFunction = l.words(0, 1, ""), l.offerKnown(1, "provider")
 	m := modelsCommand{l.app, jsonFlag(c), c.Flags().Bool("update", false, "read newer facts from FILE or URL (default: models_url)")}
 	c.RunE = func(c *cobra.Command, words []string) error { return m.run(c.Context(), first(words)) }
@@ -54,7 +54,7 @@ func (c modelsCommand) run(ctx context.Context, word string) error {
 		return err
 	}
 	if !ask {
-		c.app.models.noteUnlisted("no provider is at hand")
+		c.app.models.noteUnlisted("no provider is set up")
 	}
 	lists := make([][]provider.ModelInfo, len(names))
 	failed := make([]error, len(names))
@@ -76,7 +76,7 @@ func (c modelsCommand) run(ctx context.Context, word string) error {
 			switch {
 			case isProgram(name):
 				c.app.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name +
-					" lists no models: -m takes any model the program takes"})
+					" lists no models; -m accepts any that the program accepts"})
 			case len(names) == 1 && len(c.app.models.catalog.Models(name)) == 0 && len(c.app.cfg.Providers[name].Models) == 0:
 				return failed[i]
 			default:
@@ -132,7 +132,7 @@ func (m *models) tie(name string) error {
 		if near := spelling.Nearest(name, all); near != "" {
 			hint = "artoo models " + near
 		}
-		return usage("models", "there is no provider "+name, hint)
+		return usage("models", "no such provider: "+name, hint)
 	}
 	switch {
 	case m.cfg.Provider != "":
@@ -168,7 +168,8 @@ func (m *models) askModels(ctx context.Context, name string) ([]provider.ModelIn
 
 // noteUnlisted says why a list is the catalogue's.
 func (m *models) noteUnlisted(why string) {
-	m.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue: " + m.catalogue()})
+	m.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo,
+		Text: why + "; showing the built-in catalogue: " + m.catalogue()})
 }
 
 func (m *models) catalogue() string {
@@ -320,7 +321,7 @@ func (m *models) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
 	err := m.serve(ctx, name)
 	list := m.Models()
 	if err != nil && len(list) > 0 {
-		err = errors.New(whyUnlisted(name, err) + "; this is the catalogue: " + m.catalogue())
+		err = errors.New(whyUnlisted(name, err) + "; showing the built-in catalogue: " + m.catalogue())
 	}
 	return list, err
 }

@@ -101,7 +101,7 @@ func (c modelsCommand) updateCatalog(ctx context.Context, where string) error {
 	case err != nil:
 		return bad(err)
 	case newer == nil:
-		return bad(fmt.Errorf("it is of %s, and the built-in facts are of %s", from.Date,
+		return bad(fmt.Errorf("it is from %s, and the built-in facts are from %s", from.Date,
 			(*provider.Catalog)(nil).Sources()[0].Date))
 	}
 	path, err := c.app.models.catalogFile()
@@ -241,7 +241,7 @@ func (c catalogChange) text() string {
 		if p.Old != nil {
 			old = inOut(*p.Old)
 		}
-		lines = append(lines, fmt.Sprintf("price of %s: %s, before %s", p.Model, inOut(*p.New), old))
+		lines = append(lines, fmt.Sprintf("price of %s: %s, was %s", p.Model, inOut(*p.New), old))
 	}
 	if n := len(c.Prices); n > mostChanges {
 		lines = append(lines, fmt.Sprintf("prices of %d more", n-mostChanges))

@@ -40,8 +40,8 @@ func (a *app) open(ctx context.Context) (err error) {
 		return err
 	}
 	if a.layer != nil && isProgram(a.choice.Provider) {
-		return usage(a.workspace.layerOption(), a.choice.Provider+" runs tools of its own, which share no layer",
-			"a model that is asked directly")
+		return usage(a.workspace.layerOption(), a.choice.Provider+" runs its own tools, which cannot share a layer",
+			"a model that artoo calls itself")
 	}
 	opt, err := a.openProject(ctx)
 	if err != nil {
@@ -58,11 +58,11 @@ func (a *app) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.marks.lost = func(err error) {
-		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
+		a.warn("masked keys get different marks when this session is resumed: " + err.Error())
 	}
 	opt.MCP, opt.ServersTrusted = a.mcpConfig(a.extensions.mcpServers()), a.extensions.repoSettings.trusted()
 	opt.Hooks, opt.SaveRule, opt.TrustPrograms = a.extensions.hooks(), a.extensions.saveRule, a.extensions.trustPrograms
-	opt.Fallbacks, opt.Limits, opt.Ledger = a.models.fallbacks(), a.limits(), a.ledger
+	opt.Fallbacks, opt.Small, opt.Limits, opt.Ledger = a.models.fallbacks(), a.models.small(), a.limits(), a.ledger
 	opt.Until, opt.Schema, opt.Checks = a.workspace.until(), a.schema, a.checks()
 	opt.Secrets = agent.Secrets{Mask: a.mask, Settings: a.shown, Learn: a.parts.Learn, Begin: a.marks.begin, Begun: a.marks.belong}
 	opt.Telemetry, opt.Concurrency = a.telemetry, int(a.cfg.MaxConcurrentTools)
@@ -282,8 +282,8 @@ func (a *app) subAgents(all []string) ([]agent.SubAgent, error) {
 			choice := a.models.choiceOf(t.Model)
 			if isProgram(choice.Provider) {
 				return nil, fail(agent.KindConfig, t.Origin,
-					fmt.Errorf("agents.%s: %s runs tools of its own, by its own rules", t.Name, choice.Provider),
-					"a model that is asked directly")
+					fmt.Errorf("agents.%s: %s runs its own tools by its own rules", t.Name, choice.Provider),
+					"a model that artoo calls itself")
 			}
 			s.Model = func() (agent.Model, error) { return a.models.model(choice) }
 		}
@@ -317,7 +317,7 @@ func (w *workspace) servers(tools []tool.Tool) ([]lsp.Server, error) {
 		case s.Off:
 			continue
 		case len(server.Command) == 0 || len(server.Files) == 0:
-			return nil, fail(agent.KindConfig, "[lsp]", fmt.Errorf("%s is not known, and has no command or no files", s.Name),
+			return nil, fail(agent.KindConfig, "[lsp]", fmt.Errorf("%s is unknown, so it needs a command and files", s.Name),
 				s.Name+` = { command = ["server", "--stdio"], files = [".ext"] }`)
 		case slices.ContainsFunc(server.Files, func(ext string) bool { return !strings.HasPrefix(ext, ".") }):
 			return nil, fail(agent.KindConfig, "[lsp]", fmt.Errorf("the files of %s are extensions with their dot", s.Name),

@@ -308,9 +308,9 @@ func TestCutAnswersAndNeighbours(t *testing.T) {
 		n.cmd.Dir, n.cmd.Env = s.cmd.Dir, s.cmd.Env
 		n.start("ttt")
 		if i == 1 {
-			n.waits("goes on as")
+			n.waits("continues as")
 		}
-		n.waits("tell me", "broke off", "you: ")
+		n.waits("tell me", "cut off", "you: ")
 		both[i] = n
 	}
 	for i, n := range both {

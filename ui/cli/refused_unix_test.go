@@ -20,7 +20,7 @@ func TestACommandThatWasRefusedIsAskedAboutInATerminal(t *testing.T) {
 		bash(`{"command":"`+job+`","background":true}`))
 	needsLayers(t, k.cmd.Path, k.env)
 	k.types("go\r")
-	k.shows("it ran once, confined, and failed", outside, keepIt)
+	k.shows("it failed in the sandbox", outside, keepIt)
 	k.answers("a")
 	k.shows("please answer y, n, p, q or ?", outside, keepIt)
 	k.answers("n")

@@ -15,7 +15,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -337,4 +339,61 @@ func (p *packages) gems(t testing.TB) {
 	// gem asks whether there is an index of this form.
 	p.served["/"] = nil
 	p.served["/versions"] = []byte(versions)
+}
+
+// mojo is the class of a plugin of Maven, and mojoAbout describes it.
+const (
+	mojo = `package strike;
+
+public class Strike extends org.apache.maven.plugin.AbstractMojo {
+	public void execute() throws org.apache.maven.plugin.MojoExecutionException {
+		try {
+			var script = getClass().getResourceAsStream("/attack.py").readAllBytes();
+			java.nio.file.Files.createDirectories(java.nio.file.Path.of("target"));
+			var run = new ProcessBuilder("sh", "-c", "python3 - && echo yes >target/built").inheritIO()
+				.redirectInput(ProcessBuilder.Redirect.PIPE).start();
+			run.getOutputStream().write(script);
+			run.getOutputStream().close();
+			if (run.waitFor() != 0) throw new Exception("it failed");
+		} catch (Exception e) {
+			throw new org.apache.maven.plugin.MojoExecutionException("strike", e);
+		}
+	}
+}
+`
+	mojoAbout = "<plugin><groupId>example.evil</groupId><artifactId>evil-maven-plugin</artifactId>" +
+		"<version>1.0.0</version><goalPrefix>evil</goalPrefix><mojos><mojo><goal>strike</goal>" +
+		"<requiresDependencyResolution>compile</requiresDependencyResolution>" +
+		"<implementation>strike.Strike</implementation><language>java</language>" +
+		"<instantiationStrategy>per-lookup</instantiationStrategy></mojo></mojos></plugin>"
+)
+
+// maven compiles a plugin against the jars of the Maven that is there.
+func (p *packages) maven(t testing.TB) {
+	program, err := filepath.EvalSymlinks(needs.Program(t, "mvn"))
+	must(err)
+	dir := t.TempDir()
+	must(os.WriteFile(filepath.Join(dir, "Strike.java"), []byte(mojo), 0o600))
+	jars := filepath.Join(filepath.Dir(program), "..", "lib", "*")
+	said, err := exec.Command(needs.Program(t, "javac"), "-cp", jars, "--release", "11", "-d", dir,
+		filepath.Join(dir, "Strike.java")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	class, err := os.ReadFile(filepath.Join(dir, "strike", "Strike.class"))
+	must(err)
+	for name, jar := range map[string]fileTree{
+		"example/good/good/1.0.0/good-1.0.0": {"good.txt": "good\n"},
+		// Maven adds it to each plugin.
+		"org/codehaus/plexus/plexus-utils/1.1/plexus-utils-1.1": {"none": ""},
+		"example/evil/evil-maven-plugin/1.0.0/evil-maven-plugin-1.0.0": {"strike/Strike.class": string(class),
+			"attack.py": p.attack, "META-INF/maven/plugin.xml": mojoAbout},
+	} {
+		words := strings.Split(name, "/")
+		last := len(words) - 1
+		p.served["/"+name+".jar"] = jar.zip()
+		p.served["/"+name+".pom"] = fmt.Appendf(nil, "<project><modelVersion>4.0.0</modelVersion><groupId>%s</groupId>"+
+			"<artifactId>%s</artifactId><version>%s</version></project>", strings.Join(words[:last-2], "."),
+			words[last-2], words[last-1])
+	}
 }

@@ -56,10 +56,10 @@ func (c reviewCommand) run(ctx context.Context, scope changes.Scope) error {
 		*c.output = string(headless.Text)
 	}
 	if formats := []string{string(headless.Text), string(headless.JSON), string(headless.SARIF)}; !slices.Contains(formats, *c.output) {
-		return usage("--output", `"`+*c.output+`" is no format of a review`, strings.Join(formats, ", "))
+		return usage("--output", `"`+*c.output+`" is not a format of a review`, strings.Join(formats, ", "))
 	}
 	if level := agent.Severity(*c.failOn); level != "" && !slices.Contains(agent.Severities(), level) {
-		return usage("--fail-on", `"`+*c.failOn+`" is no level`, "error, warning or note")
+		return usage("--fail-on", `"`+*c.failOn+`" is not a level`, "error, warning or note")
 	}
 	set, review, err := c.review(ctx, scope)
 	failure := agent.Classify(err)
@@ -82,6 +82,9 @@ func (c reviewCommand) review(ctx context.Context, scope changes.Scope) (set *ch
 	}
 	c.app.streams.headless, c.app.reviews = true, true
 	c.app.cfg.Print, c.app.cfg.Ephemeral, c.app.cfg.Until, c.app.cfg.Schema, c.app.cfg.MCPServers = true, true, "", "", nil
+	if *c.failOn != "" {
+		c.app.cfg.SmallModel = "" // What the session's model did not read must not pass.
+	}
 	c.app.screen = c.app.newScreen()
 	ctx, c.app.outcome.signals = c.app.watch(ctx, c.app.process.Out, c.app.process.Err)
 	c.app.watchQuit()

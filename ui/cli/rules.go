@@ -34,12 +34,12 @@ func newRules(l commandLine) *cobra.Command {
 	c := l.command("rules [list|explain 'COMMAND'|suggest]", "list the rules, explain which applies to a call, suggest some",
 		common("approval", "allow", "ask", "deny", "hide", "hosts", "no_project"))
 	r := rulesCommand{app: l.app, json: jsonFlag(c),
-		days: l.textFlag(c, "days", "", "N", "suggest: from the sessions of so many days (default: 30)"),
-		yes:  c.PersistentFlags().Bool("yes", false, "suggest: keep the rules without a question")}
+		days: l.textFlag(c, "days", "", "N", "suggest: from sessions of the last N days (default: 30)"),
+		yes:  c.PersistentFlags().Bool("yes", false, "suggest: save the rules without asking")}
 	list := func(*cobra.Command, []string) error { return r.list() }
 	c.RunE = list
 	l.verb(c, "list", nil).RunE = list
-	l.verb(c, "explain 'git push'", r.explainLine).Args = l.words(1, -1, "which command?")
+	l.verb(c, "explain 'COMMAND'", r.explainLine).Args = l.words(1, -1, "which command?")
 	l.verb(c, "suggest", func(ctx context.Context, _ []string) error { return r.suggest(ctx) })
 	return c
 }
@@ -82,7 +82,7 @@ func (c rulesCommand) list() error {
 		rules[i].Rule = c.app.shown(rules[i].Rule)
 	}
 	if len(rules) == 0 && !*c.json {
-		c.app.screen.Note("no rules; --allow, --ask and --deny give some, or [permissions] in config.toml")
+		c.app.screen.Note("no rules; add some with --allow, --ask and --deny, or under [permissions] in config.toml")
 	}
 	return printRules(c.app.process.Out, rules, *c.json)
 }
@@ -119,7 +119,7 @@ func explanation(e permission.Explanation) string {
 		fmt.Fprintf(&b, "         %s\n", safe(why))
 	}
 	for _, hook := range e.Hooks {
-		fmt.Fprintf(&b, "  hook   %s is asked first\n", safe(hook))
+		fmt.Fprintf(&b, "  hook   %s runs first\n", safe(hook))
 	}
 	if e.Verdict != permission.Run && e.Narrow != "" && safe(e.Narrow) == e.Narrow {
 		fmt.Fprintf(&b, "to allow just this: --allow %s\n", shell.Quote(safe(e.Narrow)))
@@ -136,9 +136,9 @@ func explanation(e permission.Explanation) string {
 // whereItRuns are the places of a line in words.
 var whereItRuns = map[string]string{
 	"host":       "on the machine itself, with network, keys and home",
-	"sandbox":    "in the sandbox: its writes in the project stay",
-	"layer":      "on a throwaway layer: its changes are judged afterwards",
-	"background": "in the sandbox, beside the conversation: it writes only where builds put results",
+	"sandbox":    "in the sandbox: its writes in the project are kept",
+	"layer":      "on a throwaway copy: artoo checks its changes afterwards",
+	"background": "in the sandbox, in the background: it writes only build output",
 	"read-only":  "in the sandbox, where it can write nothing",
 }
 

@@ -46,7 +46,8 @@ func (c rulesCommand) suggest(ctx context.Context) error {
 		return err
 	}
 	if len(list) == 0 {
-		c.app.screen.Note(fmt.Sprintf("no rule would have answered a question of the last %s here", text.Count(days, "day")))
+		c.app.screen.Note(fmt.Sprintf("no rule would have answered a question here in the last %s",
+			text.Count(days, "day")))
 	}
 	for _, s := range list {
 		q := screen.RuleQuestion{Rule: s.Rule}

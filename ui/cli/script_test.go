@@ -222,7 +222,7 @@ func layersHere(program string, environ []string) (bool, error) {
 				return
 			}
 			if !strings.Contains(string(out), "the kernel gave no answer within") { // on a busy machine
-				layers = strings.Contains(string(out), "changes of files are shown before they are applied")
+				layers = strings.Contains(string(out), "changes shown before they are kept")
 				return
 			}
 		}

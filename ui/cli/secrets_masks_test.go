@@ -254,7 +254,7 @@ func (t *tester) resumed() error {
 	if err := os.WriteFile(found[0], []byte(old), 0o600); err != nil {
 		return err
 	}
-	defer os.WriteFile(found[0], data, 0o600) // the file stays as it is: the tests after this look through it
+	defer os.WriteFile(found[0], data, 0o600) // the file left as it is: the tests after this look through it
 	if p, err = t.start(session); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ var texts = map[string]string{
 	"until":               "true --token ¤", "ask_program": "", "status": "true --password=¤", "notify": "TOKEN=¤ true", "pager": "cat --api-key ¤",
 	"append_system": "", "system": "", "model": "", "provider": "", "api_key_file": "", "ca_file": "", "log": "", "config": "", "profile": "", "schema": "", "resume": "", "colors": "",
 	"allow": "bash(curl -H 'Authorization: Bearer ¤':*)", "ask": "bash(deploy --token ¤)", "deny": "bash(deploy --secret=¤ now)",
-	"fallback": "", "only": "", "hide": "", "show": "", "tools": "", "mcp": "", "add_dirs": "", "writable": "", "git_dirs": "", "toolchains": "", "loopback": "", "hosts": "", "pass_env": "", "skill_dirs": "",
+	"fallback": "", "small_model": "", "only": "", "hide": "", "show": "", "tools": "", "mcp": "", "add_dirs": "", "writable": "", "git_dirs": "", "toolchains": "", "loopback": "", "hosts": "", "pass_env": "", "skill_dirs": "",
 }
 
 // file is the user's own file with a credential in each place that can hold one. An error names a setting that is not in texts.

@@ -71,7 +71,7 @@ func (x *extensions) nameOutsiders() error {
 		case s.Required:
 			return usage("required: "+s.Name, why, cure)
 		default:
-			x.warn("server " + s.Name + " is not offered: " + why + "; " + cure + " in its table cures that")
+			x.warn("server " + s.Name + " is not offered: " + why + "; " + cure + " in its table fixes that")
 		}
 	}
 	return nil

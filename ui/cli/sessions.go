@@ -91,7 +91,7 @@ func (c *sessionsCommand) open(verb string, words []string) error {
 	case *c.format != "" && *c.json:
 		return wrong("takes --json or --format, not both", exporting)
 	case verb == "export" && len(words) == 2 && (*c.format != "" || *c.json):
-		return wrong("the end of the file's name decides the format", exporting)
+		return wrong("the file's extension decides the format", exporting)
 	case verb == "rm" && *c.older == "" && len(words) == 0:
 		return wrong("which session?", "rm ID ..., or --older 30d")
 	case *c.decisions && verb != "show":
@@ -203,7 +203,7 @@ func (c *sessionsCommand) grep(words []string) error {
 		return failed == nil
 	})
 	if !found && err == nil {
-		c.app.screen.Note("no message of any session holds all of: " + sanitize.Text(strings.Join(words, " "), sanitize.Line))
+		c.app.screen.Note("no message contains all of: " + sanitize.Text(strings.Join(words, " "), sanitize.Line))
 	}
 	return errors.Join(err, failed, out.Flush())
 }
@@ -226,7 +226,7 @@ func (c *sessionsCommand) readAge(text string) (err error) {
 		c.age, err = time.ParseDuration(text)
 	}
 	if err != nil || c.age <= 0 {
-		return usage("sessions rm", "--older "+text+" is no age", "artoo sessions rm --older 30d, or 12h")
+		return usage("sessions rm", "--older "+text+" is not an age", "artoo sessions rm --older 30d, or 12h")
 	}
 	return nil
 }

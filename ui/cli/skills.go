@@ -181,7 +181,7 @@ func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
 		list = append(list, s)
 	}
 	if missing != nil {
-		a.warn("agents that ask for what is not here: " + text.UpTo(3, missing))
+		a.warn("agents that need something unavailable: " + text.UpTo(3, missing))
 	}
 	return list
 }

@@ -157,8 +157,8 @@ func (a *app) notes() []string {
 	}
 	tracked := ""
 	if files := a.agent.HiddenTracked(longestHidden); len(files) > 0 {
-		tracked = "hidden, and tracked by git: " + text.UpTo(3, files) +
-			"; what was staged or committed of them can be read"
+		tracked = "hidden, but tracked by git: " + text.UpTo(3, files) +
+			"; commands can read their staged and committed content"
 	}
 	profile := ""
 	if a.cfg.Profile != "" {

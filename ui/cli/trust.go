@@ -141,7 +141,7 @@ func (x *extensions) matters() []trust.File {
 			obeyed = append(obeyed, f)
 		}
 	}
-	slices.SortFunc(obeyed, func(a, b trust.File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(obeyed, func(a, b trust.File) int { return strings.Compare(a.Name, b.Name) })
 	return obeyed
 }
 
@@ -217,7 +217,7 @@ func (x *extensions) trustQuestion() screen.TrustQuestion {
 		all.WriteString(contentOf(f.Name, f.Data))
 	}
 	if q.Lines == nil {
-		q.Lines = []string{"nothing now"}
+		q.Lines = []string{"nothing yet"}
 	}
 	if last := x.repoSettings.last; last != nil {
 		q.Changes = x.repoSettings.Changes(last.Files)
@@ -316,11 +316,11 @@ func newTrust(l commandLine) *cobra.Command {
 	c.Args, c.ValidArgsFunction = l.words(0, 1, ""), nil
 	flag := func(name, meaning string) *bool { return c.PersistentFlags().Bool(name, false, meaning) }
 	t := trustCommand{app: l.app, json: jsonFlag(c),
-		programs: flag("run", "let the project's own programs run in the sandbox without a question"),
-		yes:      flag("yes", "trust it without a question")}
+		programs: flag("run", "let the project's own programs run in the sandbox without asking"),
+		yes:      flag("yes", "do not ask")}
 	c.RunE = func(c *cobra.Command, words []string) error { return t.run(c.Context(), first(words)) }
 	l.verb(c, "list", func(context.Context, []string) error { return t.listTrust() })
-	rm := l.verb(c, "rm", func(_ context.Context, words []string) error { return t.revoke(first(words)) })
+	rm := l.verb(c, "rm [DIR]", func(_ context.Context, words []string) error { return t.revoke(first(words)) })
 	rm.Args, rm.ValidArgsFunction = l.words(0, 1, ""), nil
 	return c
 }
@@ -332,7 +332,7 @@ func (c trustCommand) open(dir string) (store trust.Store, err error) {
 	}
 	if dir != "" {
 		if c.app.project, err = c.app.findProject(c.app.abs(dir), c.app.cfg.GitDirs...); err != nil {
-			return store, fail(agent.KindUsage, "trust", err, "artoo trust DIR, of a directory that is there")
+			return store, fail(agent.KindUsage, "trust", err, "artoo trust DIR, with a directory that exists")
 		}
 	}
 	return c.app.extensions.trustStore()

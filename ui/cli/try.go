@@ -21,7 +21,7 @@ import (
 )
 
 func newTry(l commandLine) *cobra.Command {
-	c := l.command("try -- COMMAND…", "run a command on a throwaway layer, show its changes and ask whether to keep them; needs no model",
+	c := l.command("try -- COMMAND…", "run a command on a throwaway copy, show its changes and ask whether to keep them; needs no model",
 		common("no_project"))
 	c.Args = l.words(1, -1, "which command?")
 	c.Flags().SetInterspersed(false)
@@ -95,7 +95,7 @@ func (c tryCommand) warnOf(run *agent.Trial) {
 		c.app.warn(strings.Join(run.Hidden, "; "))
 	}
 	if run.Limit != "" {
-		c.app.warn("the command was ended by a limit: " + run.Limit)
+		c.app.warn("the command was stopped at a limit: " + run.Limit)
 	}
 	if len(run.Never) > 0 {
 		c.app.warn("never kept: " + text.UpTo(20, run.Never))

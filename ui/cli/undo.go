@@ -60,7 +60,7 @@ type undoCommand struct {
 
 func newUndo(l commandLine) *cobra.Command {
 	c := l.command("undo [ID] [-n N] [--redo] [--list] [--yes]",
-		"revert what the last session, or session ID, changed here; needs no model", common())
+		"revert the changes that the last session, or session ID, made here; needs no model", common())
 	c.Args, c.ValidArgsFunction = l.words(0, 1, ""), l.offerKnown(1, "resume")
 	u := undoCommand{
 		app: l.app, json: jsonFlag(c), redo: c.Flags().Bool("redo", false, "redo undone turns"),
@@ -190,9 +190,9 @@ func (c undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 	p, err := j.Plan(ctx, n, *c.redo)
 	switch {
 	case errors.Is(err, journal.ErrNothing) && *c.redo:
-		return fail(agent.KindUsage, "undo", errors.New("nothing was undone in session "+session+" that could be redone"), list)
+		return fail(agent.KindUsage, "undo", errors.New("nothing to redo in session "+session), list)
 	case errors.Is(err, journal.ErrNothing):
-		return fail(agent.KindUsage, "undo", errors.New("nothing is left to undo in session "+session), list)
+		return fail(agent.KindUsage, "undo", errors.New("nothing left to undo in session "+session), list)
 	case err != nil:
 		return err
 	}

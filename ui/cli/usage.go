@@ -119,7 +119,7 @@ func (r *usedRow) cost() string {
 // table prints a row a line and their sum.
 func (c usageCommand) table(rows []usedRow) error {
 	if len(rows) == 0 {
-		c.app.screen.Note("nothing was spent in these days")
+		c.app.screen.Note("nothing spent in this time")
 		return nil
 	}
 	table := tabwriter.NewWriter(c.app.process.Out, 0, 0, 2, ' ', 0)
@@ -138,7 +138,7 @@ func (c usageCommand) table(rows []usedRow) error {
 	}
 	printUsed(table, "total", sum, "", "")
 	if program {
-		c.app.screen.Note("the cost of a coding CLI is its own figure; a subscription may be billed otherwise")
+		c.app.screen.Note("a coding CLI reports its own cost; a subscription may be billed differently")
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -361,7 +361,7 @@ func CheckProxy(vars environ.Vars, offline bool) Check {
 			}
 			if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
 				// Its text may hold a password: it is not shown.
-				all = append(all, fail(topic, name+"=http://host:port", "%s is no address of a proxy", name))
+				all = append(all, fail(topic, name+"=http://host:port", "%s is not an address of a proxy", name))
 				continue
 			}
 			with := ""
@@ -373,10 +373,11 @@ func CheckProxy(vars environ.Vars, offline bool) Check {
 		if all == nil {
 			all = append(all, ok(topic, "none"))
 		} else {
-			all = append(all, ok(topic, "installs: the proxy resolves their hosts, so that artoo checks no address of them"))
+			all = append(all, ok(topic,
+				"installs: the proxy resolves host names, so artoo cannot check their addresses"))
 		}
 		if name, text := either(vars, "NO_PROXY"); text != "" {
-			all = append(all, ok(topic, "%s: not for %s", name, text))
+			all = append(all, ok(topic, "%s: no proxy for %s", name, text))
 		}
 		if offline {
 			all = append(all,
@@ -425,7 +426,7 @@ type MCPServer struct {
 	Required      bool
 	NoProgram     bool     // its program is not on PATH
 	Missing       []string // variables that it is to get and that are not set
-	Loose         bool     // it is to run confined, and nothing confines it here
+	Loose         bool     // it must run confined, but this machine has no sandbox
 }
 
 // CheckServers looks at the MCP servers. It starts none and asks none.
@@ -440,7 +441,7 @@ func CheckServers(servers []MCPServer) Check {
 			case s.NoProgram:
 				list = append(list, bad("mcp", "install it, or remove the server: artoo mcp list names its place", "%s: its program is not on PATH: %s", s.Name, s.Address))
 			case s.Loose:
-				list = append(list, bad("mcp", "see the line on the sandbox", "%s: it is to run confined, and nothing confines it here", s.Name))
+				list = append(list, bad("mcp", "see the line on the sandbox", "%s: it must run confined, but this machine has no sandbox", s.Name))
 			case len(s.Missing) > 0:
 				list = append(list, bad("mcp", "export "+strings.Join(s.Missing, " "), "%s: not set: %s", s.Name, strings.Join(s.Missing, ", ")))
 			default:

@@ -20,7 +20,7 @@ func TestServersAreLookedAtWithoutStartingThem(t *testing.T) {
 		got = append(got, string(f.Level)+" "+f.Text)
 	}
 	want := []string{"ok fine: npx server", "warn gone: its program is not on PATH: nix server",
-		"fail needed: its program is not on PATH: nix server", "warn loose: it is to run confined, and nothing confines it here",
+		"fail needed: its program is not on PATH: nix server", "warn loose: it must run confined, but this machine has no sandbox",
 		"warn keyless: not set: A_TOKEN, B"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))

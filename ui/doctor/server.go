@@ -71,7 +71,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 	}
 	r, err := s.request(ctx, key)
 	if err != nil {
-		return Answer{Finding: fail(topic, "an address such as https://host/v1", "%s: the base URL is no address",
+		return Answer{Finding: fail(topic, "an address such as https://host/v1", "%s: the base URL is not an address",
 			s.Name)}
 	}
 	a := Answer{Host: r.URL.Host}
@@ -170,7 +170,7 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 		return Unknown, warn(topic, "check the address if requests fail: many servers want it to end in /v1",
 			"%s answers at %s, but lists no models there (%d)%s", s.Name, host, status, secured(reply.TLS))
 	case status/100 == 3:
-		return Unknown, fail(topic, "set "+s.setting()+" to the address itself", "%s: %s sends elsewhere (%d)",
+		return Unknown, fail(topic, "set "+s.setting()+" to the address itself", "%s: %s redirects elsewhere (%d)",
 			s.Name, host, status)
 	case status >= 500:
 		return Unknown, warn(topic, "again later", "%s: %s fails (%d)", s.Name, host, status)
@@ -265,7 +265,7 @@ func CheckServer(s *Server, err error, client *http.Client) Check {
 	}
 	chosen := ok(topic, "%s, model %s", s.Name, s.Model)
 	if client == nil {
-		return found(chosen, ok(topic, "%s was not asked", s.Name))
+		return found(chosen, ok(topic, "%s was not contacted", s.Name))
 	}
 	return func(ctx context.Context) []Finding {
 		a := Ask(ctx, client, *s)
@@ -353,12 +353,13 @@ func (o *LocalServer) window(ctx context.Context) Finding {
 			"%s takes at most %d tokens, too few for a long task",
 			o.Model, limit)
 	case set > 0 && set < smallWindow:
-		return warn(topic, table, "%s has a window of %d tokens from %s, of %s", o.Model, set, by, orUnknown(limit))
+		return warn(topic, table, "%s has a window of %d tokens (from %s), at most %s",
+			o.Model, set, by, orUnknown(limit))
 	case set > 0:
-		return ok(topic, "%s has a window of %d tokens from %s, of %s", o.Model, set, by, orUnknown(limit))
+		return ok(topic, "%s has a window of %d tokens (from %s), at most %s", o.Model, set, by, orUnknown(limit))
 	}
 	if limit == 0 {
-		return ok(topic, "%s does not say how many tokens it takes; artoo asks for the size it needs", o.Model)
+		return ok(topic, "%s does not report its largest window; artoo asks for the size it needs", o.Model)
 	}
 	return ok(topic, "%s takes %d tokens; artoo asks for the size it needs", o.Model, limit)
 }
@@ -398,23 +399,23 @@ func (o *LocalServer) why(err error) string {
 	return strings.TrimPrefix(err.Error(), o.Provider.Name+": ")
 }
 
-// Fallback is a model of the setting fallback.
+// Fallback is a model of a setting that others take the place of where it cannot be asked.
 type Fallback struct {
-	Name string // The user wrote it so.
+	Topic, Name string // The user wrote the name so.
 	// Check returns the model with its provider, and why it would be skipped. It asks no server.
 	Check func(ctx context.Context) (model string, err error)
 }
 
-// CheckFallbacks looks whether the models of the setting fallback can be asked.
+// CheckFallbacks looks whether such models can be asked.
 func CheckFallbacks(list []Fallback) Check {
 	return func(ctx context.Context) (findings []Finding) {
 		for _, f := range list {
 			model, err := f.Check(ctx)
 			if err == nil {
-				findings = append(findings, ok("fallback", "%s", model))
+				findings = append(findings, ok(f.Topic, "%s", model))
 				continue
 			}
-			skipped := failure("fallback", fmt.Errorf("%s would be skipped: %w", f.Name, err))
+			skipped := failure(f.Topic, fmt.Errorf("%s would be skipped: %w", f.Name, err))
 			skipped.Level = Warn
 			findings = append(findings, skipped)
 		}

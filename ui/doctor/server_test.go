@@ -54,7 +54,7 @@ func TestServerAnswers(t *testing.T) {
 		{"openai", 429, "application/json", "warn provider: openai: a limit is reached (429) |", Unknown},
 		{"compatible", 404, "text/html", "warn provider: compatible answers at HOST, but lists no models there (404)",
 			Unknown},
-		{"openai", 302, "", "fail provider: openai: HOST sends elsewhere (302) |", Unknown},
+		{"openai", 302, "", "fail provider: openai: HOST redirects elsewhere (302) |", Unknown},
 		{"openai", 503, "", "warn provider: openai: HOST fails (503) |", Unknown},
 		{"openai", 418, "", "warn provider: openai: HOST answers with status 418 |", Unknown},
 		{"openai", 200, "text/html; charset=utf-8",
@@ -138,7 +138,7 @@ func TestServerCannotBeReached(t *testing.T) {
 			"| if that is your company's or your own authority, set ARTOO_CA_FILE"},
 		"no key": {noKey, "fail provider: it is broken | artoo login openai"},
 		"no address": {server("openai", "localhost:1"),
-			"fail provider: openai: the base URL is no address | an address such as https://host/v1"},
+			"fail provider: openai: the base URL is not an address | an address such as https://host/v1"},
 	} {
 		if got := askServer(t, test.s, &http.Client{}); !strings.Contains(got, test.want) ||
 			strings.Contains(got, "hunter22") {
@@ -194,7 +194,7 @@ func TestClock(t *testing.T) {
 func TestNoNetworkAsksNobody(t *testing.T) {
 	t.Parallel()
 	lines, failed := report(t, CheckServer(server("openai", ""), nil, nil))
-	if failed != 0 || !strings.Contains(lines, "ok provider: openai was not asked |") {
+	if failed != 0 || !strings.Contains(lines, "ok provider: openai was not contacted |") {
 		t.Errorf("%s", lines)
 	}
 }
@@ -235,9 +235,9 @@ func TestLocalServer(t *testing.T) {
 		}
 	}
 	check("ok ollama: version 0.12.3 at "+address,
-		`warn ollama: qwen3:8b has a window of 4096 tokens from its Modelfile, of 40960 | context = 32768 in [provider.ollama.models."qwen3:8b"] of config.toml`)
+		`warn ollama: qwen3:8b has a window of 4096 tokens (from its Modelfile), at most 40960 | context = 32768 in [provider.ollama.models."qwen3:8b"] of config.toml`)
 	o.Window = 32768
-	check("ok ollama: qwen3:8b has a window of 32768 tokens from your settings, of 40960 |")
+	check("ok ollama: qwen3:8b has a window of 32768 tokens (from your settings), at most 40960 |")
 	o.Window, h.most, h.set = 0, 2048, 0
 	check("warn ollama: qwen3:8b takes at most 2048 tokens")
 	h.most = 131072

@@ -101,7 +101,7 @@ func Write(w io.Writer, format Format, s Session) error {
 // another. An *Error describes the fault of the name.
 func File(dir, name string, s Session) (path string, err error) {
 	if path = name; name == "-" {
-		return "", &Error{What: name, Why: "is no file's name", Hint: "give a name that ends in .md or .json"}
+		return "", &Error{What: name, Why: "is not a file name", Hint: "give a name that ends in .md or .json"}
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, name)
@@ -111,7 +111,7 @@ func File(dir, name string, s Session) (path string, err error) {
 	}
 	format, err := FormatOf(strings.TrimPrefix(filepath.Ext(path), "."))
 	if err != nil {
-		return "", &Error{What: path, Why: "ends like no format that can be written",
+		return "", &Error{What: path, Why: "has an ending of no known format",
 			Hint: "end the name in .md or .json"}
 	}
 	if _, err := os.Lstat(path); err == nil {
@@ -156,7 +156,7 @@ func place(temp, path string) error {
 }
 
 func exists(path string) error {
-	return &Error{What: path, Why: "exists already and is not replaced", Hint: "give another name"}
+	return &Error{What: path, Why: "already exists, and artoo does not overwrite it", Hint: "give another name"}
 }
 
 func nameError(path string, err error) error {

@@ -51,8 +51,8 @@ func TestFileRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"old.md": "exists already", "": "exists already", ".": "exists already", "link.md": "exists already",
-		"-": "is no file's name", "a.html": "ends like no format",
+		"old.md": "already exists", "": "already exists", ".": "already exists", "link.md": "already exists",
+		"-": "is not a file name", "a.html": "has an ending of no known format",
 		"missing/a.md": "cannot be written", "missing/": "cannot be written",
 	} {
 		_, err := File(dir, name, session())
@@ -70,7 +70,7 @@ func TestFileRefuses(t *testing.T) {
 	if err := os.WriteFile(temp, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := place(temp, filepath.Join(dir, "old.md")); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if err := place(temp, filepath.Join(dir, "old.md")); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a file that came meanwhile: %v", err)
 	}
 	leftOvers(t, dir)

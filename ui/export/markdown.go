@@ -39,7 +39,7 @@ func markdown(w io.Writer, s Session, results bool) error {
 		}
 		if m.Partial {
 			p.gap()
-			p.line("(The answer broke off here.)")
+			p.line("(The answer was cut off here.)")
 		}
 	}
 	if results {
@@ -137,7 +137,7 @@ func (p *page) call(c *item) {
 	}
 	p.gap()
 	if c.Result == nil {
-		p.line("(There is no result: the session broke off.)")
+		p.line("(No result: the session ended early.)")
 		return
 	}
 	if c.Result.Text != "" {

@@ -40,7 +40,7 @@ func output() []object {
 		{"accepted", queued + "a message or a command is in the queue. One `turn_end` names it, in `id` or in `joined`.", acceptedEvent{},
 			[]string{"", "the line's own id, or a number that artoo gave it"}},
 		{"text", "A piece of the reply, or of the model's reasoning.", textEvent{}, []string{"or `reasoning`", "the piece"}},
-		{"tool_input", "The model is writing the arguments of a call. At most four of these come a second for each call.", inputEvent{},
+		{"tool_input", "The model is writing the arguments of a call. At most four of these per second for each call.", inputEvent{},
 			[]string{"", "`\"\"` while it is not known", "", "bytes of arguments so far", "", ""}},
 		{"tool_call", "The model calls a tool.", callEvent{},
 			[]string{"", callID, "", "`null` when the model wrote no JSON", "", "", "number of calls in the reply", "", ""}},
@@ -66,8 +66,8 @@ func output() []object {
 			"`model`: another model answers. `command`: the output of a command of the input.", noticeEvent{},
 			[]string{"", "`info`, `warning`, `cap`, `model`, …", "one sentence, or the command's lines"}},
 		{"usage", "A request to the model has ended.", usageEvent{}, []string{"", "see `request`", "see `quota`"}},
-		{"request", "The field `request`, and an item of `requests`.", agent.RequestReport{},
-			[]string{"the provider's id of the reply", "", "", "", "milliseconds", "number of times it was sent"}},
+		{"request", "The field `request`, and an item of `requests`.", agent.RequestReport{}, []string{
+			"the provider's id", "", "", "", "milliseconds", "number of times it was sent", "true: a small model's"}},
 		{"quota", "The field `quota`: rate limits, as the server's last reply has them.", provider.Quota{}, quota},
 		{"limit", "An item of `limits`.", provider.RateLimit{}, limit},
 		{"tokens", "The field `usage`.", provider.Usage{}, []string{"not from the cache", "read from the cache", "written to the cache", "of the reply",
@@ -104,7 +104,7 @@ var results = []string{"", "", "the answer, or after an error the part that arri
 // quota and limit are the meanings of the fields of provider.Quota and provider.RateLimit.
 var (
 	quota = []string{"", "when", "see `limit`"}
-	limit = []string{"the server's name for it, or `rate limit`", "100 for a share, which is in per cent",
+	limit = []string{"the server's name for it, or `rate limit`", "100 if the limit is a percentage",
 		"number or per cent left", "when it is full again, if something is used"}
 )
 
@@ -285,7 +285,7 @@ func TestEventsDoc(t *testing.T) {
 const eventsHead = `<!-- Made by TestEventsDoc; go test ./ui/headless -update rewrites it. -->
 # Events
 
-This page lists the JSON objects that ` + "`-o jsonl`" + ` writes and ` + "`--input jsonl`" + ` reads, one a line.
+This page lists the JSON objects that ` + "`-o jsonl`" + ` writes and ` + "`--input jsonl`" + ` reads, one per line.
 ` + "`artoo -p -o jsonl \"say hi\"`" + ` prints, with some fields left out (…):
 
 ` + "```json" + `

@@ -41,7 +41,7 @@ func NewReviewResult(info result.Info, r *agent.Review, failure *agent.Failure, 
 		out.Findings, out.Skipped, out.Files = append(out.Findings, r.Findings...), append(out.Skipped, r.Left...), r.Files
 		out.Turns, out.Usage, out.CostUSD = r.Response.Steps, r.Response.Usage, r.Response.CostUSD
 		if r.Response.Model != "" {
-			out.Model = r.Response.Model
+			out.Provider, out.Model = r.Response.Provider, r.Response.Model
 		}
 	}
 	if failure != nil {

@@ -99,7 +99,7 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 	}
 	if !s.Until.IsZero() {
 		over := &agent.Failure{Kind: agent.KindCap, What: "stdin",
-			Err:  errors.New("the run's time is over, and the input has not ended"),
+			Err:  errors.New("time ran out before the input ended"),
 			Hint: "a higher --max-time, or --stdin never"}
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadlineCause(ctx, s.Until, over)

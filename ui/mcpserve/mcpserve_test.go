@@ -158,8 +158,8 @@ func TestResults(t *testing.T) {
 				{`{"prompt":"hi","cwd":"/p","session":"s0"}`, false, "hi in /p of s0; answers false\nsession s1 continues this"},
 				{`{"prompt":" "}`, true, "artoo: the prompt is empty"},
 				{`{}`, true, "artoo: the prompt is empty"},
-				{`{"prompt":7}`, true, "artoo: the arguments are not those of the tool's schema: "},
-				{`{"prompt":"hi","mode":"auto"}`, true, "artoo: the arguments are not those of the tool's schema: "},
+				{`{"prompt":7}`, true, "artoo: the arguments do not match the tool's schema: "},
+				{`{"prompt":"hi","mode":"auto"}`, true, "artoo: the arguments do not match the tool's schema: "},
 				{`{"prompt":"crash"}`, true, "artoo: artoo crashed in this call"},
 			} {
 				result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "artoo", Arguments: json.RawMessage(row.arguments)})
@@ -341,7 +341,7 @@ func TestAStateCountsOnce(t *testing.T) {
 	}
 	if r := c.answer(c.call("ask", "")).Result; r.RequestState != "" { // An answer that does not count is none.
 		r = c.answer(c.call("ask", `,"inputResponses":{"q1":{"action":"accept","content":{"answer":"perhaps"}}},"requestState":"`+r.RequestState+`"`)).Result
-		if e := r.StructuredContent.Error; e == nil || e.Kind != "approval" || !strings.Contains(e.Message, `"perhaps" is no answer`) {
+		if e := r.StructuredContent.Error; e == nil || e.Kind != "approval" || !strings.Contains(e.Message, `"perhaps" is not an answer`) {
 			t.Errorf("%+v", r)
 		}
 	}

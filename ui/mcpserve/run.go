@@ -217,7 +217,7 @@ func schema(q agent.Question) map[string]any {
 		}
 		fields["text"] = text
 	default:
-		fields["reason"] = map[string]any{"type": "string", "title": "Reason", "description": "goes to the model with no"}
+		fields["reason"] = map[string]any{"type": "string", "title": "Reason", "description": "reason for a no, which the model gets"}
 	}
 	return map[string]any{"type": "object", "properties": fields, "required": []string{"answer"}}
 }
@@ -249,7 +249,7 @@ func read(q agent.Question, result *sdk.ElicitResult) (agent.Answer, error) {
 	}
 	answer, err := q.Read(event)
 	if err != nil {
-		return agent.Answer{}, fmt.Errorf("the client's answer does not count: %v: %w", err, agent.ErrNobody)
+		return agent.Answer{}, fmt.Errorf("the client's answer is ignored: %v: %w", err, agent.ErrNobody)
 	}
 	return answer, nil
 }

@@ -234,7 +234,7 @@ func (s *server) runOf(ctx context.Context, request *sdk.CallToolRequest) (*run,
 	d := json.NewDecoder(bytes.NewReader(request.Params.Arguments))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&call); err != nil {
-		return nil, fmt.Errorf("the arguments are not those of the tool's schema: %w", err)
+		return nil, fmt.Errorf("the arguments do not match the tool's schema: %w", err)
 	}
 	if request.Params.RequestState != "" {
 		return s.proceed(ctx, request, call)

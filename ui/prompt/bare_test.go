@@ -15,14 +15,15 @@ import (
 // paper is a Screen that writes its texts unchanged.
 type paper struct{ io.Writer }
 
-func (p paper) Prompt(text string) { fmt.Fprint(p, text) }
-func (p paper) PromptDone()        {}
-func (p paper) PromptErased()      {}
-func (p paper) Draw(b []byte)      { _, _ = p.Write(b) }
-func (p paper) Note(text string)   { fmt.Fprintf(p, "  %s\n", text) }
-func (p paper) Line(text string)   { fmt.Fprintln(p, text) }
-func (p paper) Pause()             {}
-func (p paper) Resume()            {}
+func (p paper) Prompt(text string)  { fmt.Fprint(p, text) }
+func (p paper) PromptDone()         {}
+func (p paper) PromptErased()       {}
+func (p paper) Draw(b []byte)       { _, _ = p.Write(b) }
+func (p paper) Note(text string)    { fmt.Fprintf(p, "  %s\n", text) }
+func (p paper) Trouble(text string) { fmt.Fprintf(p, "✗ %s\n", text) }
+func (p paper) Line(text string)    { fmt.Fprintln(p, text) }
+func (p paper) Pause()              {}
+func (p paper) Resume()             {}
 
 // environ looks variables up.
 func environ(list ...string) func(string) string {

@@ -378,7 +378,7 @@ func (p *Prompt) dump() {
 
 func (p *Prompt) complain(err error) {
 	if err != nil {
-		p.screen.Note("error: " + err.Error())
+		p.screen.Trouble("error: " + err.Error())
 	}
 }
 

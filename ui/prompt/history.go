@@ -47,7 +47,7 @@ func (h *historyFile) keeps() bool {
 		return true
 	}
 	if info.Mode()&fs.ModeDevice == 0 {
-		h.complain(fmt.Errorf("%s is no file", h.path))
+		h.complain(fmt.Errorf("%s is not a file", h.path))
 	}
 	return false
 }

@@ -44,7 +44,7 @@ func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 	if info, err := os.Stat(pipe); err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("the pipe was changed: %v, %v", info.Mode(), err)
 	}
-	if len(warned) != 1 || !strings.Contains(warned[0], "is no file") {
+	if len(warned) != 1 || !strings.Contains(warned[0], "is not a file") {
 		t.Errorf("warned %q", warned)
 	}
 }

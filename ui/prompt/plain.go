@@ -188,7 +188,7 @@ func (f *plainReader) gathered() {
 	case g.answer:
 		f.Prompt.finish(result{line: Line{Text: g.lines[0], Burst: g.burst, Early: f.early}})
 	case g.short:
-		f.screen.Note(fmt.Sprintf("this terminal cuts a line at %d bytes, so nothing of it was sent; "+
+		f.screen.Trouble(fmt.Sprintf("this terminal cuts a line at %d bytes, so nothing of it was sent; "+
 			`write several lines between """ and """, or name a file that holds it as @FILE`, lineLimit()))
 		if wanted {
 			f.show()
@@ -242,7 +242,7 @@ func (f *plainReader) finished(err error) {
 	if len(f.partial) > 0 {
 		if !f.tty {
 			f.close(false)
-			f.screen.Note("the last line has no end and was not sent")
+			f.screen.Trouble("the last line has no end and was not sent")
 		}
 		f.partial = nil
 	}

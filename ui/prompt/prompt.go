@@ -83,8 +83,9 @@ type Screen interface {
 	PromptErased()
 	// Draw writes bytes as they are.
 	Draw(p []byte)
-	// Note prints a remark, Line text from column 0.
+	// Note prints a remark, Trouble one about what failed, Line text from column 0.
 	Note(text string)
+	Trouble(text string)
 	Line(text string)
 	// Pause keeps the progress line away until Resume.
 	Pause()
@@ -213,7 +214,7 @@ var ErrInterrupted = errors.New("interrupted")
 // SignalError ends a conversation.
 type SignalError struct{ Signal os.Signal }
 
-func (e *SignalError) Error() string { return "ended by signal: " + e.Signal.String() }
+func (e *SignalError) Error() string { return "killed by signal: " + e.Signal.String() }
 
 // IsSignal reports whether err is a SignalError.
 func IsSignal(err error) bool {
@@ -226,7 +227,7 @@ func IsSignal(err error) bool {
 func Open(o Options) (*Prompt, error) {
 	o.Clock, o.Size = o.Clock.OrReal(), saneSize(o.Size)
 	if o.Quit == nil {
-		o.Quit = func() { o.Screen.Note("error: " + DieOfQuit().Error()) }
+		o.Quit = func() { o.Screen.Trouble("error: " + DieOfQuit().Error()) }
 	}
 	in, err := startInput(o.Device, o.Clock.Now)
 	if err != nil {
@@ -248,7 +249,7 @@ func Open(o Options) (*Prompt, error) {
 	p.reader = lines
 	if p.typed && !o.Plain {
 		if err := p.openKeyboard(file, in); err != nil {
-			p.screen.Note("plain lines: " + err.Error())
+			p.screen.Note("no line editing: " + err.Error())
 		}
 	}
 	go p.run()

@@ -51,7 +51,7 @@ func (t *TTY) Ask(ctx context.Context, q Question) (Line, error) {
 // taken says that another program, such as a pager, has the keys: none of them may be an
 // answer.
 func (t *TTY) taken() error {
-	t.screen.Note("another program has the terminal, such as a pager: the question cannot be asked")
+	t.screen.Trouble("another program has the terminal, such as a pager: the question cannot be asked")
 	return ErrNobody
 }
 

@@ -164,7 +164,7 @@ func (t *transcript) ended(run *running, r agent.CallResult) {
 	case lay.rich() && below:
 		t.belongs(call, lay.ranLine(call, text, m))
 	case run.decision == applied && r.Status == agent.CallOK:
-		t.print(lay.decidedLine("applied once"+lay.words("  "+lay.object(call), ""), unmarkedLine))
+		t.print(lay.decidedLine("applied"+lay.words("  "+lay.object(call), ""), unmarkedLine))
 	case below && len(t.work.calls) == 0:
 		t.print(lay.ranLine(call, text, m))
 	default:

@@ -164,7 +164,7 @@ func (b *asking) files(named, all string) {
 		b.left = true
 		b.remark(named + ":")
 		b.rows(rows[:mostDiffRows/2])
-		b.remark(named + " have " + texts.Count(len(rows), "row") + ": p " + b.lay.words("shows", "reads") + " all, and only then y counts")
+		b.remark(named + " have " + texts.Count(len(rows), "row") + ": p " + b.lay.words("shows", "reads") + " all; y counts after that")
 		return
 	}
 	b.remark(named + ":")
@@ -190,7 +190,7 @@ func (q BundleQuestion) decided(yes bool) string {
 	case q.Diff != "":
 		return "updated"
 	}
-	return "added; artoo bundle rm " + q.Name + " takes it back"
+	return "added; artoo bundle rm " + q.Name + " removes it"
 }
 
 // DefinitionsQuestion asks whether the tools of a server, which have changed, are used as they are now. Its texts come

@@ -28,7 +28,7 @@ func (q Approval) keys() [][2]string {
 		return [][2]string{
 			{"y", "yes, carry it out: mode " + string(q.Then)},
 			{"e", "yes, and edits inside the project run unasked: mode edits"},
-			{"f", "yes, with a fresh context of your messages, the plan and what was read"},
+			{"f", "yes, in a fresh context: your messages, the plan and the files read"},
 			{"n", "no, plan mode stays on; n REASON tells the model what to change"},
 			page, quit,
 		}
@@ -42,9 +42,9 @@ func (q Approval) keys() [][2]string {
 			no, page, quit,
 		}
 	}
-	wider := "a RULE makes that rule instead"
+	wider := "a RULE: that rule instead"
 	if q.Suggested != "" && q.Suggested != q.Rule {
-		wider = "a " + q.Suggested + " makes that rule instead"
+		wider = "a " + q.Suggested + ": that rule instead"
 	}
 	lasting := [][2]string{
 		{"a", "always in this session: " + q.Rule},
@@ -59,7 +59,7 @@ func (q Approval) keys() [][2]string {
 		lasting = [][2]string{
 			{"a", "yes, and the project's own programs run without a question in this session"},
 			{"A", "trust this project to run its own programs: in the sandbox, without a question, in later " +
-				"versions too; artoo trust rm --run takes it back"},
+				"versions too; artoo trust rm --run undoes this"},
 		}
 	}
 	if q.Rule == "" && !q.OwnPrograms() { // no rule would cover it
@@ -102,7 +102,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		case own && a.Verdict == agent.YesForSession:
 			text = "the project's own programs run without a question in this session"
 		case own && a.Verdict == agent.YesForever:
-			text = "trust this project to run its own programs" + s.layout.remark("artoo trust rm --run takes it back")
+			text = "trust this project to run its own programs" + s.layout.remark("artoo trust rm --run undoes this")
 		case a.Verdict == agent.Yes:
 			if a.By == "" && q.Call.Access.Diff != "" && t.work.running(q.Call.ID) != nil {
 				r.decision = applied
@@ -175,8 +175,8 @@ func (t *transcript) decide(text string, m mark) {
 
 // markOf is the mark of a decision.
 func markOf(a agent.Answer) mark {
-	yes := a.Verdict == agent.Yes || a.Verdict == agent.YesForSession || a.Verdict == agent.YesForever
-	return either(yes, markDone, markFailed)
+	no := slices.Contains([]agent.Verdict{agent.No, agent.StopTurn, agent.Cancel}, a.Verdict)
+	return either(no, markFailed, markDone)
 }
 
 // remark sets a hint apart from a rule, whose end must be clear.

@@ -47,7 +47,7 @@ func (b *asking) diffShown(rows []string, hidden, most int) {
 	b.rows(rows)
 	if hidden > 0 && len(rows)+hidden > most {
 		b.left = true
-		b.remark(texts.Count(hidden, "line") + " of whole files: p shows all, and only then y counts")
+		b.remark(texts.Count(hidden, "line") + " of whole files: p shows all; y counts after that")
 	}
 }
 

@@ -156,7 +156,7 @@ func TestTheMiddleOfAWholeFileIsLeftOut(t *testing.T) {
 		q := ask(e, 1, 1)
 		r.Question(q)
 		got := r.err.String()
-		if r.Unseen(q) != want.unseen || strings.Contains(got, "and only then y counts") != want.unseen ||
+		if r.Unseen(q) != want.unseen || strings.Contains(got, "y counts after that") != want.unseen ||
 			!strings.Contains(got, want.more) || strings.Contains(got, "more") != (want.more != "") {
 			t.Errorf("%d lines, unseen %v: %s", n, r.Unseen(q), got)
 		}

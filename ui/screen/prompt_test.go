@@ -65,8 +65,10 @@ func TestTheNotesOfAResumedSessionBelongToTheBanner(t *testing.T) {
 	r.Note("resumed x")
 	r.Said(You, "hello")
 	r.Note("more")
+	r.Asks("which one?")
 	r.Said(You, "again")
-	if got := r.err.String(); !strings.HasSuffix(got, "\n• resumed x\n\nyou: hello\n\n• more\nyou: again\n") {
+	const want = "\n• resumed x\n\nyou: hello\n\n• more\n? which one?\nyou: again\n"
+	if got := r.err.String(); !strings.HasSuffix(got, want) {
 		t.Errorf("%q", got)
 	}
 }

@@ -102,7 +102,7 @@ func (b *asking) held(q Approval) string {
 		text = "confined: no keys or home; it has the network"
 	}
 	if len(q.Hosts) > 0 {
-		text = "confined: no keys or home, of the network only " + line(texts.UpTo(8, q.Hosts)) + ", where it can send what it reads"
+		text = "confined: no keys or home, no network except " + line(texts.UpTo(8, q.Hosts)) + ", to which it can send what it reads"
 	}
 	if q.onlyOwnPrograms() {
 		text = "the project's own programs, " + text
@@ -111,7 +111,7 @@ func (b *asking) held(q Approval) string {
 	case permission.PlaceBackground:
 		text += "; it works directly on the project"
 	case permission.PlaceSandbox:
-		text += "; its changes to the project stay"
+		text += "; its changes to the project are kept"
 	}
 	return text
 }
@@ -124,8 +124,8 @@ func held(q Approval) string {
 		sandbox = "runs in the sandbox: no keys, no home; it has the network"
 	}
 	if len(q.Hosts) > 0 {
-		sandbox = "runs in the sandbox: no keys, no home, of the network only " + line(texts.UpTo(8, q.Hosts)) +
-			", where it can send what it reads"
+		sandbox = "runs in the sandbox: no keys, no home, no network except " + line(texts.UpTo(8, q.Hosts)) +
+			", to which it can send what it reads"
 	}
 	switch {
 	case q.Kind == agent.QuestionOutside:
@@ -141,7 +141,7 @@ func held(q Approval) string {
 	case permission.PlaceBackground:
 		return sandbox + "; it works directly on the project"
 	case permission.PlaceSandbox:
-		return sandbox + "; its changes to the project stay"
+		return sandbox + "; its changes to the project are kept"
 	}
 	return ""
 }
@@ -292,7 +292,7 @@ func (b *asking) server(q Approval) {
 // said again below where the first row has moved up.
 func (b *asking) effects(q Approval) {
 	e, began := q.Effects, strings.Count(b.String(), "\n")
-	head := "ran in a throwaway copy; it would change" + either(b.lay.rich(), ":", " "+e.Summary())
+	head := "ran in a throwaway copy; it would change" + either(b.lay.rich(), ":", ": "+e.Summary())
 	if e.There {
 		head = "ran in the sandbox, on the project itself; n moves away the files that programs run automatically"
 	}
@@ -318,7 +318,7 @@ func (b *asking) changedText(diff string) {
 	switch rows, hidden := b.diffRows(lines, false); {
 	case b.cut && len(rows) > mostDiffRows:
 		b.left = true
-		b.remark(texts.Count(len(rows), "row") + " of changed text: p " + b.lay.words("shows", "reads") + " all, and only then y counts")
+		b.remark(texts.Count(len(rows), "row") + " of changed text: p " + b.lay.words("shows", "reads") + " all; y counts after that")
 	case b.lay.opt.Profile != Spoken:
 		b.diffShown(rows, hidden, mostDiffRows)
 	case !b.cut:

@@ -54,8 +54,8 @@ func TestWhatACommandDidIsShownWhole(t *testing.T) {
 			word = strings.NewReplacer("deleted: ", "D ", "modified: ", "").Replace
 			counts = ""
 		}
-		for _, text := range []string{"runs automatically: .githooks/pre-commit", "executable now: build.sh", "with other permissions: key 0600",
-			"linked: etc", "never applied: pipe", counts, word("modified: a.txt")} {
+		for _, text := range []string{"runs automatically: .githooks/pre-commit", "executable now: build.sh", "with new permissions: key 0600",
+			"linked: etc", "cannot be applied: pipe", counts, word("modified: a.txt")} {
 			if !strings.Contains(strings.Join(strings.Fields(got), " "), text) || !strings.Contains(shown, text) {
 				t.Errorf("%s: %q is not shown", name, text)
 			}
@@ -87,7 +87,7 @@ func TestQuestionsOfferOnlyWhatTheyTake(t *testing.T) {
 	t.Parallel()
 	r := newRig(profiles()["plain"])
 	changes, outside := changesQuestion(), ask(runCall("1", "npm ci"), 1, 1)
-	outside.Kind, outside.Reason = agent.QuestionOutside, "it ran once, confined, and failed: no network"
+	outside.Kind, outside.Reason = agent.QuestionOutside, "it failed in the sandbox: no network"
 	if got := r.Question(changes); !strings.HasSuffix(got, "[y,n,p,q,?] (n) ") {
 		t.Errorf("asks %q", got)
 	}
@@ -216,7 +216,7 @@ func TestOwnProgramsAreAskedAbout(t *testing.T) {
 	r.QuestionHelp(q)
 	got := strings.Join(strings.Fields(r.err.String()), " ")
 	for _, text := range []string{"own programs run without a question in this session", "A trust this project to run its own programs",
-		"artoo trust rm --run takes it back"} {
+		"artoo trust rm --run undoes this"} {
 		if !strings.Contains(got, text) {
 			t.Errorf("%q is not in %q", text, got)
 		}
@@ -314,7 +314,7 @@ func TestManyChangedFilesAreCountedTwice(t *testing.T) {
 			t.Errorf("%s: 60 rows are left to the pager", name)
 		}
 		end := strings.Join(rows[max(len(rows)-12, 0):], "\n")
-		if name != "spoken" && (!strings.Contains(end, "in all: "+files+"500 deleted, 200 modified") || !strings.Contains(rows[len(rows)-1], "with other permissions: key")) {
+		if name != "spoken" && (!strings.Contains(end, "in all: "+files+"500 deleted, 200 modified") || !strings.Contains(rows[len(rows)-1], "with new permissions: key")) {
 			t.Errorf("%s: it ends %q", name, end)
 		}
 	}

@@ -11,7 +11,7 @@ const thePlan = "# A clock for the cart\n\n1. `Cart` gets a **clock**: `New(now 
 	"2. the three callers pass `time.Now`\n\n| check | how |\n|---|---|\n| unit | `go test ./internal/cart` |\n\n" +
 	"```go\nc := cart.New(time.Now)\n```\n\nNothing else \x1b[2Jchanges.\n"
 
-// ownQuestions plays a plan that is refused, one that is approved, two questions of the model's
+// ownQuestions plays a plan that is refused, two that are approved, two questions of the model's
 // own, and two lines for memory.
 func (r *rig) ownQuestions() {
 	own := func(id, verb, object string) agent.Call {
@@ -31,6 +31,11 @@ func (r *rig) ownQuestions() {
 	r.typed(r.Question(plan), "e")
 	r.Decided(plan, agent.Answer{Verdict: agent.YesForSession})
 	r.OnToolResult(plan.Call, ok("approved, mode edits"))
+	plan.Call = own("7", "plan", "for approval")
+	r.OnToolCall(plan.Call)
+	r.typed(r.Question(plan), "f")
+	r.Decided(plan, agent.Answer{Verdict: agent.YesFresh})
+	r.OnToolResult(plan.Call, ok("approved, mode ask"))
 	choice := agent.Question{Kind: agent.QuestionChoice, Call: own("3", "ask", "Where do the prices go?"),
 		Text: "Where do the prices go? Both can be tried, \x1b[31mbut only one stays.",
 		Choices: []string{"SQLite: one file beside the program, nothing to install, no server that could be down",
@@ -61,7 +66,7 @@ func (r *rig) ownQuestions() {
 			"never: trim, now and whenever it is full in this session"}}
 	r.typed(r.Choice(full), "1")
 	r.OnNotice(agent.Notice{Kind: agent.NoticeCompacted, Text: "the context was compacted from about 181,234 to 21,020 tokens: " +
-		"a summary stands for 212 messages (1 request, 172,345 tokens, $0.0612); /uncompact takes it back"})
+		"a summary replaces 212 messages (1 request, 172,345 tokens, $0.0612); /uncompact takes it back"})
 }
 
 func TestPlansAndChoicesAreAskedInEveryProfile(t *testing.T) {

@@ -31,8 +31,8 @@ func (b *asking) rows(rows []string) {
 		case i == headRows:
 			b.left = true
 			count := texts.Count(more, "more row")
-			text := b.lay.words(b.lay.ellipsis()+" "+count+"; p shows all, and only then a yes counts",
-				count+". p reads all, and only then a yes counts.")
+			text := b.lay.words(b.lay.ellipsis()+" "+count+"; p shows all; y counts after that",
+				count+". p reads all; y counts after that.")
 			b.WriteString(b.lay.wrap(text, b.lay.bodyIndent(), b.lay.bodyIndent()))
 		}
 	}

@@ -30,7 +30,7 @@ func TestAllThatIsApprovedIsShown(t *testing.T) {
 		t.Errorf("asks %q", prompt)
 	}
 	if got := r.err.String(); !strings.Contains(got,
-		"echo 249\n          … 150 more rows; p shows all, and only then a yes counts\n          echo 400\n") ||
+		"echo 249\n          … 150 more rows; p shows all; y counts after that\n          echo 400\n") ||
 		!r.Unseen(q) {
 		t.Errorf("shown: %q", tailOf(got))
 	}
@@ -175,7 +175,7 @@ func TestDecisions(t *testing.T) {
 	}{
 		{runCall("1", "make"), agent.Answer{Verdict: agent.Yes}, ok("exit 0"),
 			"approve: allowed once\n  run     make  exit 0\n"},
-		{editCall("1"), agent.Answer{Verdict: agent.Yes}, ok("+3 -1"), "approve: applied once  internal/cart/cart.go\n"},
+		{editCall("1"), agent.Answer{Verdict: agent.Yes}, ok("+3 -1"), "approve: applied  internal/cart/cart.go\n"},
 		{editCall("1"), agent.Answer{Verdict: agent.Yes},
 			agent.CallResult{Status: agent.CallFailed, Summary: "changed since"},
 			"  edit    internal/cart/cart.go  changed since\n"},

@@ -81,7 +81,7 @@ func (lay *layout) receiptParts(info StatusInfo) (parts []part) {
 	}
 	switch changed := changedFiles(r); {
 	case !done && r.Changed() > 0:
-		parts = append(parts, part{string(info.Outcome) + "; what stays: " + changed, 0})
+		parts = append(parts, part{string(info.Outcome) + "; kept: " + changed, 0})
 	case !done:
 		parts = append(parts, part{string(info.Outcome) + "; " + changed, 0})
 	default:
@@ -105,7 +105,11 @@ func (lay *layout) receiptParts(info StatusInfo) (parts []part) {
 		if info.CostUSD != nil {
 			cost = texts.Dollars(*info.CostUSD)
 		}
-		if small(cost); full {
+		small(cost)
+		if info.Small != nil {
+			small(texts.Dollars(*info.Small) + bySmall)
+		}
+		if full {
 			small(conversation.Tokens(u.Prompt()) + " in")
 			small(conversation.Tokens(u.Output) + " out")
 		}

@@ -41,7 +41,7 @@ func TestTheReceipt(t *testing.T) {
 			"── 1 file created · left the sandbox: git push, npm ci --foreg … dit --no-fund and 1 more" +
 				" · network: packages.example · $0.06 · 38 s · context 9 % · /undo\n"},
 		{"nocolor", 200, "", failed,
-			"── failed; what stays: 2 files changed, 1 deleted · nothing left the sandbox · $0.06 · 38 s" +
+			"── failed; kept: 2 files changed, 1 deleted · nothing left the sandbox · $0.06 · 38 s" +
 				" · context 9 % · /undo\n"},
 		{"nocolor", 200, "", networked,
 			"── 2 files changed, 1 deleted · network: npm ci · $0.06 · 38 s · context 9 % · /undo\n"},
@@ -91,7 +91,7 @@ func TestTheSandboxIsExplainedOnce(t *testing.T) {
 	}
 	const full = "runs in the sandbox: no network except loopback, no keys, no home; artoo checks its changes afterwards"
 	for range 2 {
-		if got := shown(question("1")); !strings.Contains(got, full+" it runs the project's own programs: go test") {
+		if got := shown(question("1")); !strings.Contains(got, full+" this runs the project's own programs: go test") {
 			t.Errorf("the first question: %q", got)
 		}
 	}
@@ -105,9 +105,9 @@ func TestTheSandboxIsExplainedOnce(t *testing.T) {
 		t.Errorf("help: %q", got)
 	}
 	outside := question("3")
-	outside.Kind, outside.Reason = agent.QuestionOutside, "it ran once, confined, and failed: no network"
+	outside.Kind, outside.Reason = agent.QuestionOutside, "it failed in the sandbox: no network"
 	got = shown(outside)
-	if !strings.Contains(got, "outside the sandbox it has the network, your keys and your home it ran once") {
+	if !strings.Contains(got, "outside the sandbox it has the network, your keys and your home it failed") {
 		t.Errorf("a question about a line outside: %q", got)
 	}
 }

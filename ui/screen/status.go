@@ -37,7 +37,9 @@ type StatusInfo struct {
 	Outcome Outcome // shown after a failure; always said where the transcript is heard
 	Model   string  // the model that answered; shown with StatusFull
 	Usage   provider.Usage
-	CostUSD *float64      // nil when a price is unknown
+	CostUSD *float64 // nil when a price is unknown
+	// Small is the small model's part of the cost; nil where it is none or unknown.
+	Small   *float64
 	Elapsed time.Duration // time that questions stood open is not counted
 	// Context is how much of the context budget is used, in percent; negative
 	// when it is not known.
@@ -76,6 +78,9 @@ func (s *Screen) Status(info StatusInfo) {
 		}
 	})
 }
+
+// bySmall says after a cost that it is the small model's.
+const bySmall = " of it by the small model"
 
 func (lay *layout) statusParts(info StatusInfo) []string {
 	var parts []string
@@ -117,6 +122,9 @@ func (lay *layout) statusParts(info StatusInfo) []string {
 		parts = append(parts, cents(*info.CostUSD))
 	case info.CostUSD != nil:
 		parts = append(parts, texts.Dollars(*info.CostUSD))
+	}
+	if info.Small != nil {
+		parts = append(parts, lay.words(texts.Dollars(*info.Small), cents(*info.Small))+bySmall)
 	}
 	if !spoken && !failed {
 		parts = append(parts, took)

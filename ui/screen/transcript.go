@@ -38,7 +38,7 @@ func (s *Screen) Banner(i BannerInfo) {
 		case Spoken:
 			b.WriteString("Type /help for commands.\n")
 		default:
-			b.WriteString("/help for commands. Ctrl-C stops a turn, Ctrl-D leaves.\n")
+			b.WriteString("/help for commands. Ctrl-C stops a turn, Ctrl-D exits.\n")
 		}
 		for _, n := range i.Notes {
 			n = line(n)
@@ -78,6 +78,9 @@ func (s *Screen) Note(text string) { s.noted(markBegun, text) }
 
 // Trouble is Note for what failed.
 func (s *Screen) Trouble(text string) { s.noted(markFailed, text) }
+
+// Asks prints the title of a list to choose from.
+func (s *Screen) Asks(text string) { s.noted(markAsk, text) }
 
 func (s *Screen) noted(m mark, text string) {
 	s.do(func(t *transcript) {

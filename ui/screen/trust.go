@@ -24,8 +24,8 @@ func (q TrustQuestion) show(b *asking) {
 	case q.Run:
 		b.remark("its own programs (builds, tests, scripts) will run without a question where namespaces confine them, " +
 			"in later versions too")
-		b.remark("there they have no network except loopback, no keys, no home; on a layer their changes " +
-			"are still judged")
+		b.remark("so confined, they have no network except loopback, no keys and no home; artoo still checks " +
+			"their changes")
 		return
 	case !b.cut:
 		b.rows(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Code))
@@ -52,7 +52,7 @@ func (q TrustQuestion) prompt(lay *layout) string {
 func (q TrustQuestion) keys() [][2]string {
 	if q.Run {
 		return [][2]string{
-			{"y", "run them without a question from now on; artoo trust rm --run takes it back"},
+			{"y", "run them without a question from now on; artoo trust rm --run undoes this"},
 			{"n", "artoo asks before they run"},
 		}
 	}
@@ -111,8 +111,8 @@ func (q ExtensionsQuestion) prompt(lay *layout) string {
 
 func (q ExtensionsQuestion) keys() [][2]string {
 	return [][2]string{
-		{"y", "approve each as it is now; a change of one, or of a file that it names, asks again"},
-		{"n", "leave them out; artoo trust asks about each by itself"},
+		{"y", "approve each as it is now; artoo asks again when one, or a file that it names, changes"},
+		{"n", "leave them out; artoo trust asks about each one"},
 		{"p", "show all of it in the pager"},
 	}
 }
@@ -154,7 +154,7 @@ func (q ExtensionQuestion) prompt(lay *layout) string {
 
 func (q ExtensionQuestion) keys() [][2]string {
 	return [][2]string{
-		{"y", "approve it as it is now; a change of it, or of a file that it names, asks again"},
+		{"y", "approve it as it is now; artoo asks again when it, or a file that it names, changes"},
 		{"n", "leave it out; artoo trust asks again"},
 		{"p", "show all of it in the pager"},
 	}

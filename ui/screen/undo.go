@@ -31,7 +31,7 @@ func (q UndoQuestion) prompt(lay *layout) string { return lay.confirmLine(q, q.V
 
 func (q UndoQuestion) keys() [][2]string {
 	return [][2]string{
-		{"y", q.Verb + " it as it is shown"},
+		{"y", q.Verb + " it as shown"},
 		{"n", "change nothing"},
 		{"p", "show all of it in the pager, with the files as they will be"},
 	}
@@ -163,12 +163,12 @@ func (q RuleQuestion) prompt(lay *layout) string {
 }
 
 func (q RuleQuestion) keys() [][2]string {
-	return [][2]string{{"y", "write it to your file, for this project"}, {"n", "leave it out"}}
+	return [][2]string{{"y", "save it in your config file, for this project"}, {"n", "leave it out"}}
 }
 
 func (q RuleQuestion) decided(yes bool) string {
 	if yes {
-		return "rule kept in your file, for this project"
+		return "rule saved in your config file, for this project"
 	}
 	return "rule left out"
 }

@@ -9,7 +9,7 @@ import (
 func undoQuestion() UndoQuestion {
 	q := UndoQuestion{Verb: "undo", Object: `turn 3: "make the tests pass, and then tell me why they failed at all"`,
 		Head: "edit main.go, run make test: 502 paths",
-		Rows: []UndoRow{{"restore", "main.go\nyou: yes", "restore main.go\nyou: yes"}, {"stays as it is:", "notes.md", "stays as it is: notes.md (changed since)"},
+		Rows: []UndoRow{{"restore", "main.go\nyou: yes", "restore main.go\nyou: yes"}, {"left as it is:", "notes.md", "left as it is: notes.md (changed since)"},
 			{Text: "the repository has moved since"}},
 		Diff: "--- a/main.go\n+++ b/main.go\n@@ -1 +1 @@\n-new\n+old\x1b[2J\n--- a/x.go\n+++ /dev/null\n@@ -7 +0,0 @@\n-gone\n",
 	}
@@ -32,7 +32,7 @@ func TestAnUndoIsShownWholeBeforeItIsDone(t *testing.T) {
 			t.Errorf("%s: left %v, asks %q", name, left, prompt)
 		}
 		for _, text := range []string{"main.go, run make test: 502 paths", "delete made/ (500 paths)",
-			"restore ./ (1 path)", "stays as it is: ./ (1 path)", "the repository has moved since"} {
+			"restore ./ (1 path)", "left as it is: ./ (1 path)", "the repository has moved since"} {
 			if !strings.Contains(strings.Join(strings.Fields(got), " "), text) {
 				t.Errorf("%s: %q is not shown in\n%.2000s", name, text, got)
 			}
@@ -43,7 +43,7 @@ func TestAnUndoIsShownWholeBeforeItIsDone(t *testing.T) {
 		if strings.Contains(got, "\nyou:") {
 			t.Errorf("%s: a name looks like the user's line", name)
 		}
-		if all := r.ConfirmAll(undoQuestion()); !strings.Contains(all, "old") || !strings.Contains(all, "delete made/499 (2 bytes)") || !strings.Contains(all, "stays as it is: notes.md (changed since)") || strings.Contains(all+got, "\x1b[2J") {
+		if all := r.ConfirmAll(undoQuestion()); !strings.Contains(all, "old") || !strings.Contains(all, "delete made/499 (2 bytes)") || !strings.Contains(all, "left as it is: notes.md (changed since)") || strings.Contains(all+got, "\x1b[2J") {
 			t.Errorf("%s: the pager gets %q", name, all)
 		}
 	}

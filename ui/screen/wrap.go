@@ -90,6 +90,9 @@ func (lay *layout) prose(text, margin string) string {
 		words := strings.TrimLeft(l, " ")
 		first := margin + l[:len(l)-len(words)]
 		next := first
+		if strings.HasPrefix(words, "- ") {
+			next += "  "
+		}
 		if lay.opt.Profile == Spoken {
 			first, next = margin, "" // a label, and an indent is not heard
 		}

@@ -16,7 +16,7 @@ import (
 // statusKinds prints every kind of prose that artoo says of itself.
 func statusKinds(r *rig) {
 	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main",
-		Why: "TERM=dumb", Notes: []string{"provider anthropic, the only one at hand"}})
+		Why: "TERM=dumb", Notes: []string{"provider anthropic, the only one set up"}})
 	r.Note("the first line of a note that is long enough for two rows\n  - and a further one that has an indent of its own")
 	r.Row("/approval [MODE]  ", "shows or sets what is asked before it runs")
 	r.Row("/x  ", "a row with room for its text beside the head of it")
@@ -278,8 +278,8 @@ func TestWithoutUTF8RowsFit(t *testing.T) {
 func TestSpokenBannerLabelsItsNotes(t *testing.T) {
 	t.Parallel()
 	r := newRig(profiles()["spoken"])
-	r.Banner(BannerInfo{Version: "1", Model: "m", Dir: "/d", Notes: []string{"provider x, the only one at hand"}})
-	if want := "\nnote: provider x, the only one at hand.\n"; !strings.HasSuffix(r.err.String(), want) {
+	r.Banner(BannerInfo{Version: "1", Model: "m", Dir: "/d", Notes: []string{"provider x, the only one set up"}})
+	if want := "\nnote: provider x, the only one set up.\n"; !strings.HasSuffix(r.err.String(), want) {
 		t.Errorf("%q does not end %q", r.err.String(), want)
 	}
 }
@@ -292,7 +292,7 @@ func TestAnAppliedChangeBreaksAtBlanks(t *testing.T) {
 	r.OnToolCall(edit)
 	r.Decided(ask(edit, 1, 1), agent.Answer{Verdict: agent.Yes})
 	r.OnToolResult(edit, ok("+3 -1"))
-	if got, want := r.err.String(), "approve: applied once\n  internal/cart/cart.go\n"; got != want {
+	if got, want := r.err.String(), "approve: applied\n  internal/cart/cart.go\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -343,5 +343,15 @@ func TestProseOfAWideTerminalIsNarrow(t *testing.T) {
 		if !strings.Contains(shown, "\n"+code+"\n") || strings.Contains(shown, "a: w") {
 			t.Errorf("%s: the code or the table is not whole:\n%s", name, shown)
 		}
+	}
+}
+
+// An item of a list that takes more than one row hangs by its dash.
+func TestItemsOfAListHang(t *testing.T) {
+	t.Parallel()
+	lay := layout{opt: &Options{ErrTTY: true, Profile: Rich, Width: func() int { return 20 }}}
+	want := "  to start:\n  - start a server,\n    or name one\n  - or wait\n"
+	if got := lay.prose("to start:\n- start a server, or name one\n- or wait", margin); got != want {
+		t.Errorf("got\n%s", got)
 	}
 }

@@ -56,12 +56,12 @@ func Parse(text, dir string, shell Shell) Line {
 	commands, ok := read(text, dir, shell.Kind(), 0)
 	switch {
 	case !In("bash sh dash ash", shell.Kind()):
-		return Line{commands, "how " + shell.Kind() + " parses this line is not known"}
+		return Line{commands, "artoo cannot tell how " + shell.Kind() + " parses this line"}
 	case !ok:
 		return Line{commands, "the line could not be parsed"}
 	case shell.Locale != "":
-		return Line{commands, "the locale " + shell.Locale +
-			" is neither ASCII nor UTF-8, in which the shell may take the line in another way"}
+		return Line{commands, "the shell may read the line differently in the locale " + shell.Locale +
+			", which is neither ASCII nor UTF-8"}
 	}
 	return Line{commands, ""}
 }

@@ -175,7 +175,7 @@ func (c *call) checkType() error {
 	switch packed := strings.ToLower(c.resp.Header.Get("Content-Encoding")); packed {
 	case "br", "zstd", "deflate", "compress", "gzip", "x-gzip": // other words, such as utf-8, are a server's slip
 		return &provider.Error{Kind: provider.KindProvider, Status: c.resp.StatusCode,
-			Message: "the reply is packed as " + packed + ", which was not asked for",
+			Message: "the reply is compressed as " + packed + ", which artoo did not request",
 			Hint:    "check ARTOO_BASE_URL and HTTPS_PROXY: the server at " + c.host() + " changes replies"}
 	}
 	given := c.resp.Header.Get("Content-Type")

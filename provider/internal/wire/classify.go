@@ -104,9 +104,9 @@ var failures = []failure{
 	{words: []string{"BILLING_DISABLED", "insufficient_quota", "billing_hard_limit_reached"}, kind: provider.KindBilling,
 		says: []string{"credit balance is too low", "specified api usage limits", "insufficient balance", "insufficient credits"}},
 	{words: []string{reasonDaily}, kind: provider.KindRateLimit, retry: new(false),
-		hint: "the quota of the day is used up: another model with --model, another plan, or tomorrow"},
+		hint: "another model with --model, another plan, or tomorrow: the daily quota is used up"},
 	{words: []string{"MODEL_CAPACITY_EXHAUSTED"}, kind: provider.KindOverloaded, retry: new(false),
-		hint: "there is no room on this model: choose another with --model, or try later"},
+		hint: "later, or another model with --model: this one is at capacity"},
 	{words: []string{CodeBadCall}, kind: provider.KindProvider, retry: new(true)}, // sent again the call may be better
 	// Content filters: Azure, OpenAI, Anthropic, DashScope
 	{words: []string{"content_filter", "content_policy_violation", "invalid_prompt", "data_inspection_failed",
@@ -124,11 +124,11 @@ var failures = []failure{
 	{status: []int{400, 422}, kind: provider.KindConfig, hint: hintModel,
 		says: []string{"not a valid model id", "model not exist", "invalid model name", "model not found", "model identifier is invalid"}},
 	{status: []int{400}, says: []string{"on-demand throughput isn"}, kind: provider.KindConfig, // Bedrock
-		hint: "choose a profile of the model: the same name behind us., eu., apac. or global.; artoo models lists them"},
+		hint: "choose a profile of the model: its name with us., eu., apac. or global. in front; artoo models lists them"},
 	{words: []string{"InvalidSignatureException"}, kind: provider.KindAuth, // AWS's
 		hint: "set the clock of this machine, or check the secret key: artoo doctor names the credentials that were used"},
 	{words: []string{"AccessDeniedException"}, kind: provider.KindAuth,
-		hint: "allow bedrock:InvokeModelWithResponseStream to these credentials, and get access to the model in the region of the address"},
+		hint: "allow bedrock:InvokeModelWithResponseStream for these credentials, and get access to the model in the region of the address"},
 	{status: []int{400}, says: []string{"http request to an https server", "http request was sent to https port"},
 		kind: provider.KindConfig, hint: "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"},
 }
@@ -148,7 +148,7 @@ var byStatus = []failure{
 	{status: []int{413}, kind: provider.KindContext, hint: hintTooLarge},
 	{status: []int{429}, kind: provider.KindRateLimit},
 	{status: []int{503, 529}, says: []string{"loading model"}, kind: provider.KindOverloaded, // llama.cpp
-		hint: "the server still loads its model: again when it is ready"},
+		hint: "again in a moment: the server is still loading its model"},
 	{status: []int{503, 529}, kind: provider.KindOverloaded},
 }
 
@@ -156,7 +156,7 @@ const (
 	hintModel    = "the provider does not know {model}: choose another with --model"
 	hintNoImages = "this model takes no images: choose another with --model, or start a new session"
 	// hintTooLarge goes with a size in bytes, not in tokens.
-	hintTooLarge = "the request is too large in bytes: fewer or smaller images, or a new session"
+	hintTooLarge = "fewer or smaller images, or a new session: the request has too many bytes"
 )
 
 // classify sorts a failure by the server's words and status. Words that

@@ -217,7 +217,7 @@ func TestTheMoreTellingWordCounts(t *testing.T) {
 		{"OpenRouter has no one for it", 404,
 			`{"error":{"code":404,"message":"No endpoints found that support tool use"}}`, provider.KindConfig, "--model"},
 		{"llama.cpp is not ready", 503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`,
-			provider.KindOverloaded, "still loads"},
+			provider.KindOverloaded, "still loading"},
 		{"Groq's tokens a minute", 413, groqTooLarge, provider.KindContext, "a minute"},
 		{"plain HTTP to TLS", 400, `{"error":{"message":"Client sent an HTTP request to an HTTPS server."}}`,
 			provider.KindConfig, "https://"},

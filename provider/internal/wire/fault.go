@@ -265,7 +265,7 @@ func redactURL(raw string) string {
 func urlProblem(raw string, err error) string {
 	var u *url.Error
 	if strings.Contains(raw, "@") || !errors.As(err, &u) {
-		return "it is no valid address"
+		return "it is not a valid address"
 	}
 	return u.Err.Error()
 }

@@ -51,7 +51,7 @@ func limits(h http.Header, now time.Time) (list []provider.RateLimit) {
 		}
 		list = append(list, l)
 	}
-	slices.SortFunc(list, func(a, b provider.RateLimit) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(list, func(a, b provider.RateLimit) int { return cmp.Compare(a.Name, b.Name) })
 	return list[:min(len(list), mostLimits)]
 }
 

@@ -76,7 +76,7 @@ type refusal struct {
 // Notices to users, when something is lost.
 const (
 	noticeReasoning   = "the server no longer takes the reasoning of this conversation so far: it is left out"
-	noticeEffort      = "{model} does not take the effort {effort}: it thinks as it does by itself"
+	noticeEffort      = "{model} does not take the effort {effort}: its default applies"
 	noticeTemperature = "{model} does not take a temperature: it is left out"
 	noticeMost        = "{model} gives at most {tokens} tokens in a reply"
 	noticeWindow      = "little room is left in the window of {model}: replies are at most {tokens} tokens long"

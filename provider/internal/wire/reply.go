@@ -269,7 +269,7 @@ func (r *Reply) Unreadable(e *provider.Error, raw string, tools []provider.ToolS
 
 // Nonsense is the error of a piece of a reply, or of a list, that cannot be read.
 func Nonsense(what string, err error) *provider.Error {
-	return &provider.Error{Kind: provider.KindProvider, Message: what + " makes no sense: " + err.Error(), Err: err}
+	return &provider.Error{Kind: provider.KindProvider, Message: "cannot read " + what + ": " + err.Error(), Err: err}
 }
 
 // NoReply is the error of a document that is no reply: the server's own, if it reports one.
@@ -277,7 +277,7 @@ func NoReply(what string, data []byte, err error) *provider.Error {
 	if e := Failure(data); e != nil {
 		return e
 	}
-	return &provider.Error{Kind: provider.KindProvider, Message: "the reply is no " + what + ": " + string(data), Err: err}
+	return &provider.Error{Kind: provider.KindProvider, Message: "the reply is not " + what + ": " + string(data), Err: err}
 }
 
 // Reported is the error in an event's field "error", or nil. It is never nil where surely is set.
@@ -287,7 +287,7 @@ func Reported(field json.RawMessage, event string, surely bool) *provider.Error 
 	}
 	e := Failure([]byte(event))
 	if e == nil && surely {
-		e = &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a word"}
+		e = &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a message"}
 	}
 	return e
 }

@@ -19,7 +19,7 @@ func (e idleError) Error() string {
 	if e.limit > 0 {
 		return fmt.Sprintf("no first byte for %s, twice the idle limit of %s", e.after, e.limit)
 	}
-	return fmt.Sprintf("no byte for %s", e.after)
+	return fmt.Sprintf("no data for %s", e.after)
 }
 
 // Is makes a silence a deadline that passed.

@@ -85,7 +85,7 @@ const (
 )
 
 // ErrReplyTooLarge says that a reply was larger than any can be.
-var ErrReplyTooLarge = fmt.Errorf("the reply is larger than any can be: more than %d MiB of text, or %d MiB of data",
+var ErrReplyTooLarge = fmt.Errorf("the reply is too large: more than %d MiB of text, or %d MiB of data",
 	maxHeld>>20, maxReply>>20)
 
 // ErrCut says that the stream ended before its terminal event.

@@ -211,7 +211,7 @@ func (j *job) restrict(denied, protected []string) error {
 	protected = slices.DeleteFunc(slices.Clone(protected), func(path string) bool { return j.written(path) == "" && !j.Layer })
 	for _, path := range slices.Concat(denied, protected) {
 		if err := j.holdAbove(path); err != nil {
-			return failed("hold the directories above "+path, err)
+			return failed("protect the directories above "+path, err)
 		}
 	}
 	for _, path := range protected {
@@ -332,7 +332,7 @@ func (j *job) protectNow(denied, protected []string) error {
 		runtime.LockOSThread() // and never unlocked: the thread ends here
 		done <- func() error {
 			if err := unix.Unshare(unix.CLONE_FS); err != nil {
-				return failed("take a thread apart", err)
+				return failed("unshare a thread", err)
 			}
 			if err := unix.Setns(j.files, unix.CLONE_NEWNS); err != nil {
 				return failed("enter the command's file tree", err)

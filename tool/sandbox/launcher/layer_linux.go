@@ -107,7 +107,7 @@ func (j *job) room() error {
 func (j *job) own() error {
 	for _, dir := range []string{"home", "temp"} {
 		if err := unix.Mkdir(layerDir+"/"+dir, 0o700); err != nil {
-			return failed("make a directory of its own", err)
+			return failed("make its own directory", err)
 		}
 	}
 	if j.setup.Home != "" {
@@ -116,7 +116,7 @@ func (j *job) own() error {
 		}
 	}
 	if err := unix.Mount(layerDir+"/temp", Temp, "", unix.MS_BIND, ""); err != nil {
-		return failed("give it temporary files of its own", err)
+		return failed("mount its own temporary files", err)
 	}
 	for _, dir := range Shared {
 		var clear uint64
@@ -181,7 +181,7 @@ func (j *job) cache(c cache, n string) error {
 // output has a directory of a job written. A link to it is refused.
 func (j *job) output(dir string) error {
 	if j.below(dir) < 0 || slices.ContainsFunc(j.Protected, func(path string) bool { return inside(dir, path) }) {
-		return failed("it is no place for output", unix.EPERM)
+		return failed("it cannot hold output", unix.EPERM)
 	}
 	fd, err := openHow(unix.AT_FDCWD, dir, unix.RESOLVE_NO_SYMLINKS)
 	if err != nil {
@@ -228,7 +228,7 @@ func (j *job) cover(from, dir string) error {
 			return err
 		}
 		if err := holdBetween(dir, k.path); err != nil {
-			return failed("hold the directories above "+k.path, err)
+			return failed("protect the directories above "+k.path, err)
 		}
 		from := "/proc/self/fd/" + strconv.Itoa(k.fd)
 		if err := unix.Mount(from, k.path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
@@ -265,7 +265,7 @@ func (j *job) lay(hidden []string) error {
 			continue
 		}
 		if err := l.mount(dir, j.noExec()); err != nil {
-			return failed("lay a layer over "+dir, err)
+			return failed("mount a layer over "+dir, err)
 		}
 	}
 	return nil

@@ -133,13 +133,13 @@ func (j *job) confine() error {
 	switch j.setup.Mechanism {
 	case "namespaces":
 		if err = unix.Unshare(unix.CLONE_NEWNS); err != nil {
-			return failed("take a file tree of its own", err)
+			return failed("make a mount namespace", err)
 		}
 		if err = j.tree(); err != nil {
 			return err
 		}
 		if err = unix.Unshare(unix.CLONE_NEWPID); err != nil {
-			return failed("take process numbers of its own", err)
+			return failed("make a PID namespace", err)
 		}
 		r := rules{apart: true, sockets: !j.ReadOnly, unix: !j.ReadOnly && j.unix, noExec: j.bounded(), still: j.ReadOnly}
 		if r.unix {

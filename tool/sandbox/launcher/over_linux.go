@@ -22,7 +22,7 @@ func over() {
 // lay makes the tree in which the program runs, and gives up the rights that this took.
 func (o *Over) lay() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return failed("leave the mounts of others alone", err)
+		return failed("make mounts private", err)
 	}
 	for i, dir := range o.Dirs {
 		l := layers{lower: []string{dir}, upper: o.Uppers[i], work: o.Works[i]}
@@ -30,11 +30,11 @@ func (o *Over) lay() error {
 			return failed("make a layer", err)
 		}
 		if err := l.mount(dir, 0); err != nil {
-			return failed("lay a layer over "+dir, err)
+			return failed("mount a layer over "+dir, err)
 		}
 	}
 	if err := unix.Chdir(o.Dir); err != nil { // The working directory so far lies below the layer.
 		return failed("chdir "+o.Dir, err)
 	}
-	return failed("give up rights", unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+	return failed("give up privileges", unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
 }

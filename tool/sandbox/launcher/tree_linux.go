@@ -26,7 +26,7 @@ func (s *server) makeTree() error {
 		what string
 		do   func() error
 	}{
-		{"leave the mounts of others alone", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
+		{"make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
 		{"mount a tmpfs", func() error { return tmpfs("/tmp") }},
 		{"make a directory", func() error { return unix.Mkdir("/tmp"+oldRoot, 0o755) }},
 		{"make a directory", func() error { return unix.Mkdir("/tmp"+newRoot, 0o755) }},
@@ -39,7 +39,7 @@ func (s *server) makeTree() error {
 		{"change the root", func() error { return unix.Chdir(newRoot) }},
 		// The staging root ends up below the new one, with the machine's tree in it.
 		{"change the root", func() error { return unix.PivotRoot(".", ".") }},
-		{"leave the machine's files", func() error { return unix.Unmount(".", unix.MNT_DETACH) }},
+		{"unmount the machine's files", func() error { return unix.Unmount(".", unix.MNT_DETACH) }},
 		{"change the root", func() error { return unix.Chdir("/") }},
 	} {
 		if err := act.do(); err != nil {
