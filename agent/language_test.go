@@ -84,7 +84,7 @@ func TestWhatALanguageServerFindsIsToldToTheModel(t *testing.T) {
 		call("c7", "lsp", `{"action":"symbols","path":"a.y"}`),
 	)
 	for i, want := range []string{"line 2: error: this is bad", "[scripted: new problems in a.x:\nline 1: error: this is bad]",
-		"edited a.x", "a.x:3: ", `the file has no "new"`, "hover needs the symbol", "no such file"} {
+		"edited a.x", "a.x:3: ", `the file has no "new"`, "hover needs a symbol", "no such file"} {
 		if i >= len(results) || !strings.Contains(results[i], want) || i == 2 && strings.Contains(results[i], "scripted") {
 			t.Errorf("result %d lacks %q; all:\n%s", i, want, strings.Join(results, "\n"))
 		}

@@ -250,7 +250,7 @@ func (c *shownCalls) OnToolResult(call agent.Call, _ agent.CallResult) { c.all =
 // rules.
 func TestAnEditThatMovesAKeyIsAsked(t *testing.T) {
 	t.Parallel()
-	for moves, asked := range map[string]bool{"": false, "it changes the line of a key": true} {
+	for moves, asked := range map[string]bool{"": false, "it changes the line of a masked key": true} {
 		ran := 0
 		put := tool.New(tool.Def{Name: "put", Kind: tool.KindWrite, Marks: true}, func(context.Context, *tool.Env, struct {
 			Arg string `json:"arg"`

@@ -110,7 +110,7 @@ func TestAnImageThatTheUserNamesMayBeAnywhere(t *testing.T) {
 		shot:                       {"", ""},
 		shot + " what is this?":    {"", "outside the project"},
 		out + "/link.png":          {"", ""},
-		out + "/text.png":          {"only images are attached", "only images are attached"},
+		out + "/text.png":          {"only images can be attached", "only images can be attached"},
 		out + "/.env.png":          {"hidden", "hidden"},
 		out + "/env-link.png":      {"hidden", "hidden"},
 		"@" + out + "/notes.txt":   {"outside the project", "-"},

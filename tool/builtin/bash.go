@@ -223,7 +223,7 @@ func howItEnded(e shell.Result) (words, summary string, failed bool) {
 	signal := e.Exit.Signal
 	switch {
 	case e.Stop == shell.StopTimeout:
-		return fmt.Sprintf("stopped: it was not done after %s (timeout, in seconds, allows more)", limit),
+		return fmt.Sprintf("stopped: it was not done after %s (raise timeout, in seconds)", limit),
 			"timed out after " + limit, true
 	case e.Stop == shell.StopCanceled:
 		return "interrupted after " + took, "interrupted after " + took, true

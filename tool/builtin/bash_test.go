@@ -240,7 +240,7 @@ func TestBashTimeout(t *testing.T) {
 	t.Parallel()
 	env := treeEnv(t, nil)
 	got := mustCall(t, quickShell(t), env, `{"command":"echo begun; sleep 600","timeout":1}`)
-	want := tool.Result{Text: "begun\n[stopped: it was not done after 1s (timeout, in seconds, allows more)]\n",
+	want := tool.Result{Text: "begun\n[stopped: it was not done after 1s (raise timeout, in seconds)]\n",
 		Summary: "timed out after 1s", IsError: true, Stopped: true, Printed: new("begun\n")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

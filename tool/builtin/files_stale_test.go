@@ -91,7 +91,7 @@ func TestWriteKeepsWhatWasNeverShown(t *testing.T) {
 	w.ok(Write(), replace)
 
 	w.ok(Read(), in{"path": "wide"})
-	w.fails(Write(), in{"path": "wide", "content": "a\n"}, "line 2 of 3 was not shown whole", "too long to be shown")
+	w.fails(Write(), in{"path": "wide", "content": "a\n"}, "line 2 of 3 was not shown whole", "too long to show")
 	w.ok(Read(), in{"path": "one"})
 	w.ok(Write(), in{"path": "one", "content": "y"})
 	w.ok(Read(), in{"path": "n.ipynb"})

@@ -51,7 +51,7 @@ func (in globInput) target(files *files.Files) (globTarget, error) {
 	}
 	if !doublestar.ValidatePattern(pattern) {
 		return globTarget{}, fmt.Errorf("glob: %q is not a pattern: close every [ and {, or put a backslash before one "+
-			"that means itself", in.Pattern)
+			"that is literal", in.Pattern)
 	}
 	base, rest := doublestar.SplitPattern(path.Clean(pattern))
 	base = filepath.FromSlash(base)

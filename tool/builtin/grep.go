@@ -210,11 +210,11 @@ func (c *grepCall) notes(b *strings.Builder, all search.Hits, full bool) {
 			text.Count(n, "file"), search.MaxFile>>20, c.few(all.TooBig))
 	}
 	if n := len(all.Slow); n > 0 {
-		fmt.Fprintf(b, "(%s given up, such as %s: the pattern takes too long on them; make it simpler)\n",
+		fmt.Fprintf(b, "(%s skipped, such as %s: the pattern takes too long on them; make it simpler)\n",
 			text.Counted(n, "file was", "files were"), c.few(all.Slow))
 	}
 	if n := len(all.Binary); n > 0 {
-		fmt.Fprintf(b, "(%s binary further down, such as %s, and searched up to there)\n",
+		fmt.Fprintf(b, "(%s searched only up to the binary part, such as %s)\n",
 			text.Counted(n, "file is", "files are"), c.few(all.Binary))
 	}
 	b.WriteString(hiddenNote(all.Hidden))

@@ -172,7 +172,7 @@ func TestGrepStopsWhereAFileBecomesBinary(t *testing.T) {
 	for _, multiline := range []bool{false, true} {
 		got := mustCall(t, Grep(), env, fmt.Sprintf(`{"pattern":"needle","multiline":%t}`, multiline)).Text
 		want := "far.dat:41001: needle\nlate.dat:1: needle\nlate.dat:1002: needle \nz.txt:1: needle\n" +
-			"(2 files are binary further down, such as far.dat, late.dat, and searched up to there)\n"
+			"(2 files are searched only up to the binary part, such as far.dat, late.dat)\n"
 		if got != want {
 			t.Errorf("multiline %t: %q", multiline, got)
 		}

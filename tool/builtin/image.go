@@ -198,7 +198,7 @@ func upright(img image.Image, turn int) image.Image {
 	return to
 }
 
-var errNoImage = errors.New("outside the project only images are attached (--add-dir opens further directories)")
+var errNoImage = errors.New("outside the project, only images can be attached (--add-dir opens more directories)")
 
 // OwnImage shows the image at a full path that the user named, wherever it is; a denied path, a link that leads
 // elsewhere or a file that is no image is an error. No tool of the model's may call this.

@@ -76,7 +76,7 @@ func runLs(ctx context.Context, env *tool.Env, in lsInput, _ io.Writer) (tool.Re
 	summary := text.Counted(all, "entry", "entries")
 	switch {
 	case all == 0 && hidden > 0:
-		return tool.Result{Text: hiddenNote(hidden), Summary: "nothing that is shown"}, nil
+		return tool.Result{Text: hiddenNote(hidden), Summary: "only hidden files"}, nil
 	case all == 0:
 		return tool.Result{Text: t.Display + " is empty", Summary: "empty"}, nil
 	case more:

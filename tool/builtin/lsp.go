@@ -22,8 +22,8 @@ const (
 type lspInput struct {
 	Action string `json:"action" jsonschema:"problems, symbols, definition, references or hover"`
 	Path   string `json:"path"`
-	Symbol string `json:"symbol,omitempty" jsonschema:"the name that is asked about; for the last three"`
-	Line   int    `json:"line,omitempty" jsonschema:"a line it stands on, counted from 1; default: the first"`
+	Symbol string `json:"symbol,omitempty" jsonschema:"the name to look up; for the last three actions"`
+	Line   int    `json:"line,omitempty" jsonschema:"a line with it, counted from 1; default: the first"`
 }
 
 // LSP makes the tool that asks language servers, those of Env.LSP.
@@ -45,10 +45,11 @@ func planLSP(_ context.Context, env *tool.Env, in lspInput) (tool.Access, error)
 	case "problems", "symbols":
 	case "definition", "references", "hover":
 		if in.Symbol == "" {
-			return access, fmt.Errorf("%s needs the symbol that is asked about", in.Action)
+			return access, fmt.Errorf("%s needs a symbol", in.Action)
 		}
 	default:
-		return access, fmt.Errorf("%.40q is none of problems, symbols, definition, references, hover", in.Action)
+		return access, fmt.Errorf("unknown action %.40q: use problems, symbols, definition, references or hover",
+			in.Action)
 	}
 	return access, nil
 }
@@ -90,7 +91,7 @@ func runLSP(ctx context.Context, env *tool.Env, in lspInput, _ io.Writer) (tool.
 		if len(said) > maxHover {
 			said = strings.ToValidUTF8(said[:maxHover], "") + "\n(and more)"
 		}
-		return tool.Result{Text: cmp.Or(said, none("nothing is known about it")), Summary: "hover"}, err
+		return tool.Result{Text: cmp.Or(said, none("the language server says nothing about it")), Summary: "hover"}, err
 	}
 	places, err := env.LSP.Places(ctx, in.Action, t.Abs, text, line, at)
 	return listed(withCode(env, places), none("none found"), err)

@@ -36,7 +36,7 @@ const (
 )
 
 type mapInput struct {
-	Path  string `json:"path,omitempty" jsonschema:"file or directory that it is to be about"`
+	Path  string `json:"path,omitempty" jsonschema:"file or directory to map"`
 	Query string `json:"query,omitempty" jsonschema:"words; names and paths with them come first"`
 }
 
@@ -125,7 +125,7 @@ func (m *mapper) run(ctx context.Context, env *tool.Env, in mapInput, _ io.Write
 	result := drawMap(top, sources, outline.Rank(sources, strings.Fields(strings.ToLower(in.Query))), env.Page(mapBytes))
 	result.Text += hiddenNote(found.Hidden)
 	if limited.Err() != nil || found.More || len(found.Files) > mapFiles {
-		result.Text += fmt.Sprintf("(looked at as many source files as fit into %s, %s at most)\n", mapTime, text.Grouped(mapFiles))
+		result.Text += fmt.Sprintf("(looked at source files for %s, %s at most)\n", mapTime, text.Grouped(mapFiles))
 	}
 	return result, nil
 }

@@ -460,7 +460,7 @@ func describeTool(ctx context.Context, m *mcp.Manager, in findInput) (tool.Resul
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\nschema: %s\n", t.Full, cmp.Or(t.Description, t.Title), t.Input)
 	if t.Changed {
-		b.WriteString("(its definition has changed since the user accepted it: each call is asked)\n")
+		b.WriteString("(its definition has changed since the user accepted it: the user is asked at each call)\n")
 	}
 	return tool.Result{Text: b.String(), Summary: t.Full}, nil
 }

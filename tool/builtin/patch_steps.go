@@ -28,7 +28,7 @@ func patchSteps(ctx context.Context, e *tool.Env, files []edit.FilePatch) (steps
 		// A file that stays as it is is left out.
 		steps = slices.DeleteFunc(steps, func(c change) bool { return c.op == 'M' && c.from == nil && c.was.Body == c.now.Body })
 		if len(steps) == 0 {
-			err = errors.New("the patch changes nothing: all of it is there already")
+			err = errors.New("the patch changes nothing: the files already match it")
 		}
 	}
 	for i := range steps {
@@ -46,7 +46,7 @@ func patchSteps(ctx context.Context, e *tool.Env, files []edit.FilePatch) (steps
 func patchFile(ctx context.Context, e *tool.Env, f edit.FilePatch, steps *[]change, at map[string]int) error {
 	for _, text := range append(f.Paths(), f.Text) {
 		if mark := secretMark().FindString(text); mark != "" {
-			return fmt.Errorf("%s: %s stands for a key that you are not shown, and nothing else may hold it", f.Path, mark)
+			return fmt.Errorf("%s: %s stands for a hidden key, which cannot be put here; leave it out", f.Path, mark)
 		}
 	}
 	t, err := e.Files.Resolve(f.Path, true)

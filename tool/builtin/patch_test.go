@@ -154,8 +154,8 @@ func TestAPatchIsAppliedWholeOrNotAtAll(t *testing.T) {
 			"its lines are not there"},
 		{"the wrong order", "*** Update File: f\n@@\n-two\n+2\n@@\n-one\n+1\n", "on line 1: changes go from top to bottom"},
 		{"no such line above", "*** Update File: f\n@@ func x\n-two\n+2\n", "no such line from line 1 on"},
-		{"two places but for blanks", "*** Update File: twice\n@@\n-a\n+b\n", "2 times except for indentation, on line 1 and on line 2"},
-		{"added lines below a line", "*** Update File: f\n@@ one\n+x\n", "its place is not known"},
+		{"two places but for blanks", "*** Update File: twice\n@@\n-a\n+b\n", "ignoring indentation, its lines occur 2 times, on line 1 and on line 2"},
+		{"added lines below a line", "*** Update File: f\n@@ one\n+x\n", "its place is unknown"},
 		{"a missing file", ok + "*** Update File: nowhere\n@@\n-a\n+b\n", "nowhere"},
 		{"nothing to delete", ok + "*** Delete File: nowhere\n", "nowhere"},
 		{"a directory", ok + "*** Delete File: sub\n", "is a directory"},
@@ -165,7 +165,7 @@ func TestAPatchIsAppliedWholeOrNotAtAll(t *testing.T) {
 		{"moved to where one is added", ok + "*** Update File: i\n*** Move to: new/n\n", "names it twice"},
 		{"a link", ok + "*** Delete File: link\n", "link is a link to it"},
 		{"binary", ok + "*** Update File: bin\n@@\n-a\n+b\n", "binary"},
-		{"a key's mark", ok + "*** Add File: key\n+" + oneMark + "\n", "stands for a key"},
+		{"a key's mark", ok + "*** Add File: key\n+" + oneMark + "\n", "stands for a hidden key"},
 		{"no change", "*** Update File: f\n@@\n one\n", "changes nothing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestAPatchIsRefusedWithTheLineThatIsWrong(t *testing.T) {
 		"*** Update File: f\n":                                                    "begins with the line *** Begin Patch",
 		"*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n":                       "does not end with the line *** End Patch",
 		"*** Begin Patch\n*** End Patch":                                          "names no file",
-		"*** Begin Patch\nhello\n*** End Patch":                                   `line 2 of the patch: "hello" begins no file`,
+		"*** Begin Patch\nhello\n*** End Patch":                                   `line 2 of the patch: "hello" does not begin a file`,
 		"*** Begin Patch\n*** Add File: f\nhello\n*** End Patch":                  "line 3 of the patch: every line of a new file",
 		"*** Begin Patch\n*** Update File: f\n@@\n-a\nb\n*** End Patch":           "line 5 of the patch: a line of a change",
 		"*** Begin Patch\n*** Update File: f\n*** End Patch":                      "nothing is changed in f",

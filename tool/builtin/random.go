@@ -14,8 +14,8 @@ import (
 )
 
 type randomInput struct {
-	Min float64 `json:"min" jsonschema:"smallest number that may come"`
-	Max float64 `json:"max" jsonschema:"largest number that may come"`
+	Min float64 `json:"min" jsonschema:"smallest possible number"`
+	Max float64 `json:"max" jsonschema:"largest possible number"`
 }
 
 // maxRandom is the largest whole number that JSON carries exactly everywhere

@@ -65,10 +65,10 @@ func marksOf(env *tool.Env, body string, used map[string]bool) (map[string]strin
 	for mark := range used {
 		if strings.Contains(body, mark) {
 			return nil,
-				fmt.Errorf("%s is itself in this file, so it is unclear whether it means itself or a key", mark)
+				fmt.Errorf("%s occurs literally in this file, so it could mean that text or a key", mark)
 		}
 		if _, ok := known[mark]; !ok {
-			return nil, fmt.Errorf("%s stands for a key that you are not shown, and not for one in this file. Leave "+
+			return nil, fmt.Errorf("%s stands for a hidden key, but not one in this file. Leave "+
 				"that part of the text alone, or ask the user", mark)
 		}
 	}
@@ -89,7 +89,7 @@ func sameMarks(edit edit.Replacement) error {
 	slices.Sort(before)
 	slices.Sort(after)
 	if !slices.Equal(before, after) {
-		return errors.New("each mark ‹secret:…› must stand as often in new_string as in old_string: the key stays, or " +
+		return errors.New("each mark ‹secret:…› must occur as often in new_string as in old_string: keep it, or " +
 			"leave its line out of the edit")
 	}
 	return nil
@@ -107,7 +107,7 @@ func inPlaceOf(text *string, known map[string]string) *string {
 func movesSecret(before, after string, values []string) string {
 	for _, value := range values {
 		if !slices.Equal(surroundings(before, value), surroundings(after, value)) {
-			return "it changes the line of a key that is masked, or one next to it"
+			return "it changes the line of a masked key, or a line next to it"
 		}
 	}
 	return ""

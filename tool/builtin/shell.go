@@ -35,7 +35,7 @@ type shellInput struct {
 // them. Which there are is Env.Jobs.
 func Shell() tool.Tool {
 	return tool.New(tool.Def{Name: "shell", Kind: tool.KindRun,
-		Description: "Watch a command that bash left in the background: output is the part since last time; " +
+		Description: "Watch a command that bash left in the background: output is what came since last time; " +
 			"wait until a line matches or it ends."}, planShell, runShell)
 }
 
@@ -75,7 +75,7 @@ func planShell(_ context.Context, env *tool.Env, in shellInput) (tool.Access, er
 		return tool.Access{Kind: tool.KindRun, Command: in.Input, To: job.Line, Dir: env.Dir, Verb: "type",
 			Object: in.Input}, nil
 	}
-	return tool.Access{}, fmt.Errorf("shell: there is no action %q: it is output, wait, input or kill", in.Action)
+	return tool.Access{}, fmt.Errorf("shell: there is no action %q: use output, wait, input or kill", in.Action)
 }
 
 // job is the command that a call means: without an id the only one there is.

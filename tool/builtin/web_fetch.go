@@ -73,7 +73,7 @@ func planFetch(_ context.Context, env *tool.Env, in fetchInput) (tool.Access, er
 	case err != nil:
 		return access, err
 	case env.Web == nil:
-		return access, errors.New("there is no way to the web here")
+		return access, errors.New("the web cannot be reached here")
 	case in.Offset < 0:
 		return access, errors.New("offset counts from 0")
 	}
@@ -138,7 +138,7 @@ func fetchedText(page web.Page, offset, limit int) tool.Result {
 	}
 	switch {
 	case body == "":
-		r.Text += "[it has no text; a page that scripts fill shows nothing here]\n"
+		r.Text += "[it has no text; pages filled in by scripts show nothing here]\n"
 		return r
 	case piece == "":
 		r.Text += fmt.Sprintf("[it ends at offset %d]\n", len(body))

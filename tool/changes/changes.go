@@ -110,7 +110,7 @@ const (
 // Read reads the change of a scope. The error is an *Error where the user can do something about it.
 func Read(ctx context.Context, p project.Project, environ []string, s Scope) (*Set, error) {
 	if !p.Git {
-		return nil, &Error{"review", "not a git repository, or one of another user", "cd into a repository of yours; git init makes one"}
+		return nil, &Error{"review", "not a git repository, or another user's", "cd into a repository of yours; git init makes one"}
 	}
 	if s.Staged && s.Range != "" {
 		return nil, &Error{"--staged", "goes without a range", "artoo review --staged, or artoo review " + s.Range}

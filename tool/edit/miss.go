@@ -165,10 +165,10 @@ func explainMiss(body, old, replacement string) string {
 	const miss = "old_string is not in the file"
 	if i := strings.Index(body, replacement); i >= 0 && len(joinSpaces(replacement)) >= tellingLen &&
 		!strings.Contains(old, replacement) {
-		return fmt.Sprintf("%s, but new_string is, on line %d: perhaps this was done before", miss, lineAt(body, i))
+		return fmt.Sprintf("%s, but new_string is, on line %d: perhaps this was already done", miss, lineAt(body, i))
 	}
 	if strings.Contains(old, "\ufffd") && !utf8.ValidString(body) {
-		return miss + ": � is how read shows bytes that are no UTF-8; take lines or parts of lines without it"
+		return miss + ": � is how read shows bytes that are not UTF-8; take lines or parts of lines without it"
 	}
 	if bare, ok := cutNumbers(old); ok && strings.Contains(body, bare) {
 		return miss + " with the line numbers that read shows; leave them out"

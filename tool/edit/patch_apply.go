@@ -61,8 +61,8 @@ func applyChunk(t files.Text, lines bodyLines, first int, c Chunk) (edit diff.Ed
 		}
 	}
 	if len(c.Old) == 0 {
-		return edit, "", 0, errors.New("it has added lines only, so that its place is not known: begin it with the " +
-			"line above them, unchanged")
+		return edit, "", 0, errors.New("it only adds lines, so its place is unknown: begin it with the unchanged " +
+			"line above them")
 	}
 	at, differs, err := lines.findChunk(first, c)
 	if trimmed := c.withoutLastBlank(); err != nil && trimmed != nil && len(trimmed.Old) > 0 {
@@ -76,7 +76,7 @@ func applyChunk(t files.Text, lines bodyLines, first int, c Chunk) (edit diff.Ed
 	after = at + len(c.Old)
 	text, ok := adapted(lines.text[at:after], c.Old, strings.Join(c.New, "\n"))
 	if !ok {
-		return edit, "", 0, fmt.Errorf("it is on line %d, but how its new lines are to be indented could only be guessed; "+
+		return edit, "", 0, fmt.Errorf("it is on line %d, but how to indent its new lines is unclear; "+
 			"the file has\n%s", at+1, showLines(lines.text, at, len(c.Old)))
 	}
 	edit = diff.Edit{Start: lines.start(at), End: lines.end(after - 1), New: text}
@@ -136,8 +136,8 @@ func (b bodyLines) findChunk(first int, c Chunk) (at int, differs string, err er
 	case differs == "" || len(places) == 1:
 		return places[0], differs, nil
 	}
-	return 0, "", fmt.Errorf("its lines are there %d times except for %s, on line %d and on line %d; name a line above "+
-		"them behind @@", len(places), differs, places[0]+1, places[1]+1)
+	return 0, "", fmt.Errorf("ignoring %s, its lines occur %d times, on line %d and on line %d; name a line above "+
+		"them after @@", differs, len(places), places[0]+1, places[1]+1)
 }
 
 // nearby shows the lines that a chunk without a match may have meant.

@@ -105,7 +105,7 @@ func (r *patchReader) file() (f FilePatch, err error) {
 	}
 	switch {
 	case f.Op == 0 && line != "":
-		return f, fmt.Errorf("%.80q begins no file: that is %s, %s or %s and a path", line, PatchAdd, patchUpdate,
+		return f, fmt.Errorf("%.80q does not begin a file: use %s, %s or %s and a path", line, PatchAdd, patchUpdate,
 			patchDelete)
 	case f.Op != 0 && f.Path == "":
 		return f, errors.New("the path is missing")
@@ -125,7 +125,7 @@ func (r *patchReader) added(f *FilePatch) error {
 			break
 		}
 		if !ok {
-			return fmt.Errorf("every line of a new file begins with +, not so %.80q", line)
+			return fmt.Errorf("every line of a new file begins with +, unlike %.80q", line)
 		}
 		b.WriteString(line + "\n")
 	}
@@ -148,7 +148,7 @@ func (r *patchReader) updated(f *FilePatch) error {
 		anchor, begins := strings.CutPrefix(line, "@@")
 		if strings.TrimRight(line, " ") == patchEOF {
 			if c == nil {
-				return errors.New(patchEOF + " comes after the lines it is about")
+				return errors.New(patchEOF + " comes after the lines it applies to")
 			}
 			c.atEnd, c = true, nil
 			continue
@@ -172,7 +172,7 @@ func (r *patchReader) updated(f *FilePatch) error {
 		case line[0] == '+':
 			c.New = append(c.New, line[1:])
 		default:
-			return fmt.Errorf("a line of a change begins with a space (unchanged), - or +, not so %.80q", line)
+			return fmt.Errorf("a line of a change begins with a space (unchanged), - or +, unlike %.80q", line)
 		}
 	}
 	return f.checkChunks()

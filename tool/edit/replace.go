@@ -43,7 +43,7 @@ func Locate(t files.Text, e Replacement) (edits []diff.Edit, differs string, err
 	exceptFor := ""
 	if edits == nil {
 		if edits, differs = findLoosely(t.Body, old, replacement); edits != nil {
-			exceptFor = " except for " + differs
+			exceptFor = ", ignoring " + differs
 		}
 	}
 	switch {
@@ -52,7 +52,7 @@ func Locate(t files.Text, e Replacement) (edits []diff.Edit, differs string, err
 	case e.ReplaceAll:
 		edits = apart(edits)
 	case len(edits) > 1:
-		return nil, "", fmt.Errorf("old_string is there %d times%s, %s; take in lines around it to make it unique, or "+
+		return nil, "", fmt.Errorf("old_string is there %d times%s, %s; add lines around it to make it unique, or "+
 			"set replace_all", len(edits), exceptFor, linesOf(t.Body, edits))
 	}
 	for _, edit := range edits {

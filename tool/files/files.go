@@ -313,7 +313,7 @@ func (f *Files) start(path string) (dir, rest string, err error) {
 		return "", "", fmt.Errorf("path %q: holds a NUL byte", path)
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		return "", "", fmt.Errorf("path %q: ~ is not expanded here; give a path relative to the working directory, or "+
-			"a whole one", path)
+			"an absolute one", path)
 	}
 	path = filepath.FromSlash(path)
 	if !filepath.IsAbs(path) {
@@ -488,7 +488,7 @@ func (r *resolver) spelling(dir, name string, info fs.FileInfo) string {
 // asked.
 const ReachLimit = 20000
 
-var errReachTooMuch = errors.New("it reads more files than could be looked at beforehand")
+var errReachTooMuch = errors.New("it reads too many files to check beforehand")
 
 // Reach returns nil if a command that runs in dir may read the paths of arg: inside the granted directories and not on
 // the deny list. Links and ".." count as the kernel takes them. Globs stand for all that a shell could make of them,
@@ -733,7 +733,7 @@ func (s ReadState) Unseen() string {
 	}
 	if next == to {
 		return fmt.Sprintf("line %d of %d was not shown whole, and would be lost; read it first (offset=%d), or "+
-			"change a part with edit, as of a line too long to be shown",
+			"change a part with edit, which also works on lines too long to show",
 			next, s.Of, next)
 	}
 	return fmt.Sprintf("lines %d-%d of %d were not shown whole, and would be lost; read them first (offset=%d), or "+

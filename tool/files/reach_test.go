@@ -116,7 +116,7 @@ func TestReachLooksAtSoManyFilesOnly(t *testing.T) {
 		}
 		f.reachLimit--
 		if err := f.Reach(root, c.arg, c.recursive); err == nil ||
-			!strings.Contains(err.Error(), "more files") {
+			!strings.Contains(err.Error(), "too many files") {
 			t.Errorf("%s: error %v", c.arg, err)
 		}
 	}

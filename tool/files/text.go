@@ -129,7 +129,7 @@ type Text struct {
 	Ends []string
 }
 
-var errBadUTF16 = errors.New("is not valid UTF-16, and would not come out as it was")
+var errBadUTF16 = errors.New("is not valid UTF-16, so writing it would damage it")
 
 // ErrBinary is the error for a file that is no text.
 var ErrBinary = errors.New("is a binary file, not text")

@@ -85,7 +85,7 @@ func start(cfg Config, server Server) *client {
 func (c *client) begin(cfg Config) error {
 	path, err := cfg.Own.LookPath(c.server.Command[0])
 	if err != nil {
-		return fmt.Errorf("is not on PATH, where directories that commands may write do not count")
+		return fmt.Errorf("is not on PATH (directories that commands may write do not count)")
 	}
 	cmd := exec.Command(path, c.server.Command[1:]...)
 	cmd.Dir, cmd.Env = cfg.Root, slices.Clone(cfg.Environ)

@@ -167,7 +167,7 @@ func (m *Manager) Problems(ctx context.Context, path, text string) ([]Problem, e
 	}
 	list, known := c.found(ctx, path, c.sync(path, text))
 	if !known {
-		return nil, fmt.Errorf("%s has reported no problems of it yet", c.server.Name)
+		return nil, fmt.Errorf("%s has not reported on it yet", c.server.Name)
 	}
 	return list, nil
 }

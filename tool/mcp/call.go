@@ -325,7 +325,7 @@ func rounds[R any](ctx context.Context, s *server, call *openCall, do func(in sd
 			return result, err
 		}
 	}
-	return result, fmt.Errorf("asked for more %d times without a result", maxRounds)
+	return result, fmt.Errorf("asked for more input %d times without a result", maxRounds)
 }
 
 // call is Call for one server's tool.

@@ -166,7 +166,7 @@ func (s *server) page(ctx context.Context, l *link, c *catalogue) error {
 			return nil
 		}
 		if seen[cursor] || n+1 == maxPages || len(cursor) > maxCursor {
-			s.noticeOnce("pages", fmt.Sprintf("its list of tools does not end, the first %d pages are taken", n+1))
+			s.noticeOnce("pages", fmt.Sprintf("its list of tools does not end: only the first %d pages are used", n+1))
 			return nil
 		}
 		seen[cursor] = true
@@ -184,7 +184,7 @@ func define(t *sdk.Tool) (d definition, err error) {
 		return definition{Name: cut(t.Name, 200), Refused: fmt.Sprintf("its definition is over %d KB", maxDefinition>>10)}, err
 	}
 	if t.Meta[onlyTask] != nil {
-		return definition{Name: t.Name, Refused: "it runs only as a task of the protocol of 2025, which artoo does not have"}, nil
+		return definition{Name: t.Name, Refused: "it runs only as a task of the 2025 protocol, and artoo has none"}, nil
 	}
 	asItIs := func(text string) string { return text }
 	if _, err := schema(whole.Input, asItIs); err != nil {
@@ -192,7 +192,7 @@ func define(t *sdk.Tool) (d definition, err error) {
 	}
 	if whole.Output != nil {
 		if _, err := schema(whole.Output, asItIs); err != nil {
-			whole.sum, whole.Output, whole.Unchecked = "", nil, fmt.Sprintf("results are not checked, its output schema %v", err)
+			whole.sum, whole.Output, whole.Unchecked = "", nil, fmt.Sprintf("results are not checked: its output schema %v", err)
 		}
 	}
 	return whole.measured(), nil
@@ -276,7 +276,7 @@ func (c *catalogue) tool(s *server, d definition) (t Tool, removed bool, why str
 	output := d.Output
 	if output != nil {
 		if output, err = schema(output, clean); err != nil {
-			output, why = nil, fmt.Sprintf("results are not checked, its output schema %v", err)
+			output, why = nil, fmt.Sprintf("results are not checked: its output schema %v", err)
 		}
 	}
 	return Tool{Server: s.Name, Name: d.Name, Full: full, Title: cut(clean(d.Title), 200), Description: cut(clean(d.Description), maxDescription),
@@ -479,7 +479,7 @@ func bounded(v any, depth int, nodes *int, clean func(string) string) (any, erro
 		}
 	case map[string]any:
 		if _, is := v["$id"].(string); is && depth > 1 {
-			return nil, errors.New("has a document within it")
+			return nil, errors.New("contains another document")
 		}
 		for _, key := range []string{"$ref", "$dynamicRef"} {
 			if ref, is := v[key].(string); is && !strings.HasPrefix(ref, "#") {

@@ -238,7 +238,7 @@ func (s *server) answer(ctx context.Context, call *openCall, requests sdk.InputR
 		default:
 			roots := rootsFor(p, s.m.config.Root)
 			if roots == nil {
-				return nil, errors.New("wants something that artoo never gives, such as an answer of the model")
+				return nil, errors.New("wants something that artoo never gives, such as a reply of the model")
 			}
 			in[key] = roots
 		}
@@ -403,7 +403,7 @@ func (p property) field(name string, required bool) (Field, error) {
 			f.Type, f.Least, f.Most = TextField, p.MinLength, p.MaxLength
 		}
 	default:
-		return f, fmt.Errorf("the field %s has the type %s, which forms do not have", oneLine(name), oneLine(p.Type))
+		return f, fmt.Errorf("the field %s has the type %s, which forms do not support", oneLine(name), oneLine(p.Type))
 	}
 	if f.Type == ChoicesField && f.Choices == nil {
 		return f, fmt.Errorf("the field %s has nothing to choose from", oneLine(name))

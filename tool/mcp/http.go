@@ -77,7 +77,7 @@ type web struct {
 // RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != w.origin.Scheme || req.URL.Host != w.origin.Host {
-		return nil, fmt.Errorf("refused to go on to another server, %s", req.URL.Host)
+		return nil, fmt.Errorf("redirects to another server, %s, which artoo does not follow", req.URL.Host)
 	}
 	if w.old && req.Method == http.MethodGet {
 		return w.lasting(req)

@@ -367,7 +367,7 @@ func TestSchemasWhoseCheckMightNotEndAreRefused(t *testing.T) {
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}]}}}`: "refers to itself",
 		wide: "parts with its references",
 		`{"type":"object","properties":{"a":{"$ref":"#anchor"}}}`:                                          "does not follow",
-		`{"type":"object","properties":{"a":{"$id":"https://x.example/","$ref":"#/b"}}}`:                   "a document within",
+		`{"type":"object","properties":{"a":{"$id":"https://x.example/","$ref":"#/b"}}}`:                   "contains another document",
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/a~1b"}},"$defs":{"a/b":{"type":"string"}}}`:   "",
 		`{"type":"object","properties":{"a":{"$ref":"#/properties/b"},"b":{"items":[{"type":"string"}]}}}`: "",
 	} {

@@ -80,7 +80,7 @@ func (s *server) finishTask(ctx context.Context, l *link, call *openCall, r *sdk
 	}
 	t := &task{}
 	if err := json.Unmarshal(raw, t); err != nil || t.Type != "task" || t.ID == "" {
-		return nil, errors.New("answered with a result of a kind that is not known")
+		return nil, errors.New("answered with an unknown kind of result")
 	}
 	id := t.ID
 	call.task = oneLine(id)

@@ -155,13 +155,13 @@ func (n *Notebook) Find(name string) (int, error) {
 		}
 	}
 	if len(found) > 1 {
-		return 0, fmt.Errorf("%d cells have the id %s; give the number of the one that is meant", len(found), name)
+		return 0, fmt.Errorf("%d cells have the id %s; give the number of the cell instead", len(found), name)
 	}
 	number, err := strconv.Atoi(name)
 	counts := err == nil && number >= 1 && number <= len(n.Cells)
 	switch {
 	case counts && len(found) == 1 && found[0] != number-1:
-		return 0, fmt.Errorf("%[1]s is the id of cell %[2]d and the number of another one; give %[2]d for the one, or the id of "+
+		return 0, fmt.Errorf("%[1]s is the id of cell %[2]d and the number of another; give %[2]d for the first, or the id of "+
 			"the other", name, found[0]+1)
 	case len(found) == 1:
 		return found[0], nil

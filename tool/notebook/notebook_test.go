@@ -230,7 +230,7 @@ func TestACellIsNeverGuessed(t *testing.T) {
 			t.Errorf("%s: %d, %v; want %d", name, got, err, want)
 		}
 	}
-	for name, want := range map[string]string{"3": "is the id of cell 2 and the number of another one", "c": "2 cells have the id",
+	for name, want := range map[string]string{"3": "is the id of cell 2 and the number of another;", "c": "2 cells have the id",
 		"6": "from 1 to 5", "0": "no cell 0", "cell-1": "no cell cell-1"} {
 		if got, err := n.Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %d, %v; want %q", name, got, err, want)

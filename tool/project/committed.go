@@ -34,7 +34,7 @@ func leadsOut(dir string) error {
 			return nil // Git cannot read it either.
 		}
 		if seen++; seen > files.ReachLimit {
-			return errors.New("git's directory holds more files than could be looked at")
+			return errors.New("git's directory has too many files to be checked")
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
 			to, err := filepath.EvalSymlinks(at)

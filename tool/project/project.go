@@ -416,7 +416,7 @@ func (p Project) GitRuns() error {
 // workTreeRuns is GitRuns for the work tree at top.
 func (p Project) workTreeRuns(top string, depth int) error {
 	if depth > deepestModule {
-		return errors.New("the repositories within repositories go too deep to be looked at")
+		return errors.New("repositories are nested too deeply to be checked")
 	}
 	dir, common, err := git.NamedDirs(top) // those of a stranger, too, can name programs
 	if err != nil {

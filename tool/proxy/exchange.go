@@ -52,7 +52,7 @@ func (c *client) dial() (conn net.Conn, err error) {
 // through has the user's proxy connect to an address.
 func (p *Proxy) through(ctx context.Context, up *url.URL, address string) (net.Conn, error) {
 	if up.Scheme != "http" && up.Scheme != "https" {
-		return nil, fmt.Errorf("a proxy of the kind %s is not used for commands; try: one of http or https", up.Scheme)
+		return nil, fmt.Errorf("%s proxies cannot be used for commands; try: an http or https proxy", up.Scheme)
 	}
 	conn, err := p.dial(ctx, "tcp", net.JoinHostPort(up.Hostname(), cmp.Or(up.Port(), up.Scheme)))
 	if err != nil {

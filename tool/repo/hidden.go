@@ -71,7 +71,7 @@ func (h *hiddenJudge) path(ctx context.Context, path string) (why string) {
 			}
 			if f.path == path && (f.id != idOf(before) || f.id == "" && before.entries != "") &&
 				!h.computes(ctx, path, c.parents, f.id, c.by) {
-				return "commit " + short(c.id) + " " + c.subject + " has other content there than git computes"
+				return "commit " + short(c.id) + " " + c.subject + " does not have the content that git would put there"
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (h *hiddenJudge) path(ctx context.Context, path string) (why string) {
 	case !plain && after.entries != "":
 		return "a merge is in conflict there; it can be made outside the sandbox"
 	case plain && !slices.Contains(found.ids, to), !h.computes(ctx, path, h.merged(), to, ""):
-		return "the index has other content there than git computes"
+		return "the index does not have the content that git would put there"
 	}
 	switch {
 	case left && plain && slices.Contains(found.ids, to):
@@ -127,7 +127,7 @@ func (h *hiddenJudge) bring(ctx context.Context, path, before, to, mode string) 
 	case same(to):
 		version.Stays = true
 	case !same(before) || to != "" && !strings.HasPrefix(mode, "100"):
-		return "conflict: the file differs from the index, and the line brings another version of it"
+		return "conflict: the file differs from the index, and the line would replace it"
 	case to != "":
 		if mode == "100755" {
 			version.Mode = 0o755

@@ -45,7 +45,7 @@ func probeBy(ctx context.Context, cacheFile string, first func(ctx context.Conte
 		return facts
 	}
 	late := Lack{What: "sandbox",
-		Why: fmt.Sprintf("the kernel gave no answer within %v when a command was to be confined", probeLimit)}
+		Why: fmt.Sprintf("the kernel gave no answer within %v when asked to confine a command", probeLimit)}
 	facts, answered = patiently(ctx, func(ctx context.Context, news func()) Facts {
 		return withoutNamespaces(ctx, news, late)
 	})
@@ -142,7 +142,7 @@ func probe(ctx context.Context, news func()) Facts {
 		if again := try(ctx, news, facts, Options{}); again == nil {
 			err = nil
 			facts.Missing = append(facts.Missing, Lack{What: "processes",
-				Why:  "the kernel mounts no /proc inside, since the one here is covered in part: other processes can be seen, but not reached",
+				Why:  "/proc is partly covered here, so the sandbox gets none of its own: other processes can be seen, but not reached",
 				Cure: "in a container: start it with an unmasked /proc (docker: --security-opt systempaths=unconfined)"})
 		}
 	}
@@ -211,7 +211,7 @@ func withoutNamespaces(ctx context.Context, news func(), why Lack) Facts {
 	if err != nil {
 		facts.Mechanism = None
 		facts.Missing = append(facts.Missing, Lack{What: "sandbox", Why: "Landlock is not available either: " + err.Error(),
-			Cure: "a kernel from 5.13 on that has landlock in its list of security modules (lsm=)"})
+			Cure: "a kernel of 5.13 or later with landlock in its list of security modules (lsm=)"})
 		return facts
 	}
 	facts.Missing[0].What = "namespaces"
@@ -321,10 +321,10 @@ func (f Facts) For(dirs ...string) Facts {
 	for _, dir := range dirs {
 		var st unix.Statfs_t
 		if err := unix.Statfs(dir, &st); err == nil && remote[int64(st.Type)] != "" {
-			lacks(dir+" lies on "+remote[int64(st.Type)]+", over which no layer is made", "")
+			lacks(dir+" lies on "+remote[int64(st.Type)]+", over which no layer can be made", "")
 		}
 		if owner := foreign(dir); owner != "" {
-			lacks(owner+", which files of a layer cannot have",
+			lacks(owner+", which a layer cannot keep",
 				"chgrp -R \"$(id -gn)\" the project, if nobody else works on it")
 		}
 		below := func(mount string) bool { return mount != dir && within(mount, []string{dir}) }

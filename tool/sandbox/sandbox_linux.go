@@ -617,7 +617,7 @@ func denialsOf(all []launcher.Denial) (list []Denial) {
 }
 
 // LeaksOff describes for the model what withoutLeaks does; "" where nothing does it.
-const LeaksOff = "leaks are not looked for here (detect_leaks=0)"
+const LeaksOff = "leaks are not checked here (detect_leaks=0)"
 
 // withoutLeaks turns off LeakSanitizer, which would have to trace its program and ends it otherwise. What the variables
 // say comes later, so it counts.
@@ -649,8 +649,8 @@ var denialNames = map[string]string{
 	DenialNamespace: "no new namespaces",
 	DenialTrace: "no access to other processes: gdb, strace, perf, rr and LeakSanitizer need a run " +
 		"outside the sandbox, which a rule such as bash!(gdb:*) allows",
-	DenialHome:    "the home directory is an empty one here; files written to it are lost",
-	DenialExec:    "nothing that the project brings, or that was written here, may be executed",
+	DenialHome:    "the home directory is empty here; files written to it are lost",
+	DenialExec:    "files of the project, or written here, cannot be executed",
 	DenialEntry:   "no new entries beside .git: only existing directories can be written",
 	DenialWrite:   "the project is read-only for a background command",
 	DenialGuarded: "files that programs run automatically are read-only",

@@ -324,7 +324,7 @@ func (p Place) list() (rels []string, notices []string) {
 		notices = append(notices, fmt.Sprintf("%s: more than %d directories deep, so left out", path.Join(p.Name, tooDeep), mostDepth))
 	}
 	if len(rels) > mostItems {
-		notices = append(notices, fmt.Sprintf("%s: %s are more than %d; the rest is left out", p.Name,
+		notices = append(notices, fmt.Sprintf("%s: %s; only the first %d are read", p.Name,
 			text.Count(len(rels), "file"), mostItems))
 		rels = rels[:mostItems]
 	}

@@ -188,7 +188,7 @@ func TestMoreThan500FilesAreNamed(t *testing.T) {
 	if n := len(l.Items(skill.Command)); n != 500 {
 		t.Error(n)
 	}
-	if diff := cmp.Diff([]string{"commands: 501 files are more than 500; the rest is left out"}, l.Skipped(skill.Command)); diff != "" {
+	if diff := cmp.Diff([]string{"commands: 501 files; only the first 500 are read"}, l.Skipped(skill.Command)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -51,7 +51,7 @@ func Parse(text string) (*url.URL, error) {
 	u.Path = cmp.Or(u.Path, "/")
 	u.Fragment, u.RawFragment = "", ""
 	if n := len(u.String()); n > maxAddress {
-		return nil, fmt.Errorf("the address has %d bytes as it is asked for, more than %d", n, maxAddress)
+		return nil, fmt.Errorf("the address has %d bytes once encoded, more than %d", n, maxAddress)
 	}
 	return u, nil
 }

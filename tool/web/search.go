@@ -76,7 +76,7 @@ func (e *Engine) request(ctx context.Context, query string, limit int) (*http.Re
 			return nil, err
 		}
 	default:
-		return nil, errors.New("there is no such search engine")
+		return nil, errors.New("no such search engine")
 	}
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err == nil {
@@ -130,7 +130,7 @@ func (e *Engine) ask(request *http.Request) ([]byte, error) {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return nil, fmt.Errorf("%s refused the key", e.Name)
 	case status == http.StatusTooManyRequests:
-		return nil, fmt.Errorf("%s has limited requests, or the plan is used up: try later", e.Name)
+		return nil, fmt.Errorf("%s is limiting requests, or the plan is used up: try later", e.Name)
 	case status != http.StatusOK:
 		return nil, fmt.Errorf("%s answered %s", e.Name, answer.Status)
 	}

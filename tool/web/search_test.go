@@ -74,7 +74,7 @@ func TestEachEngineIsAskedInItsOwnWay(t *testing.T) {
 
 func TestWhatAnEngineRefusesIsSaidWithoutTheKey(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]string{401: "refused the key", 403: "refused the key", 429: "limited requests", 500: "500",
+	for status, want := range map[int]string{401: "refused the key", 403: "refused the key", 429: "limiting requests", 500: "500",
 		302: "302 Found"} {
 		_, err := engine(searchServer(t, status), "brave").Search(t.Context(), "go carts", 1)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), searchKey) {

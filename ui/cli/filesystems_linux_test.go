@@ -26,7 +26,7 @@ var fileSystems = []struct {
 	{"an overlay over an overlay", `mkdir l u w a b middle &&
 		mount -t overlay overlay -o lowerdir=l,upperdir=u,workdir=w middle &&
 		mount -t overlay overlay -o lowerdir=middle,upperdir=a,workdir=b at`, "layers lost"},
-	{"a program's, by FUSE", "mkdir from && bindfs from at", "FUSE, over which no layer is made"},
+	{"a program's, by FUSE", "mkdir from && bindfs from at", "FUSE, over which no layer can be made"},
 }
 
 // A project may lie on any file system: lines run on a layer, what they did lands and is undone, or artoo says why it
