@@ -77,7 +77,8 @@ func TestAnEditIsNeverAGuess(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, file, old, new, why string }{
 		{"two places", "\ta\nx\n\t\ta\n", "    a \n", "b\n", "there 2 times, ignoring indentation, on lines 1, 3"},
-		{"two places but for blanks", "a \nb\na\t\nb\n", "a\nb\n", "c\n", "there 2 times, ignoring spaces at the ends of lines"},
+		{"two places but for blanks", "a \nb\na\t\nb\n", "a\nb\n", "c\n",
+			"there 2 times, ignoring spaces at the ends of lines"},
 		{"two places but for quotes", "“a”\n‘a’ “a”\n", `"a"`, "b", "2 times, ignoring the kind of quotes"},
 		{"flattened", "if a:\n    b\n        c\n", "if a:\nb\nc", "if a:\nd\nc", "only indentation"},
 		{"part of a line", "  a b\n", "  a  b", "c", "only white space"},

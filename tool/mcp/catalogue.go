@@ -166,7 +166,7 @@ func (s *server) page(ctx context.Context, l *link, c *catalogue) error {
 			return nil
 		}
 		if seen[cursor] || n+1 == maxPages || len(cursor) > maxCursor {
-			s.noticeOnce("pages", fmt.Sprintf("its list of tools does not end: only the first %d pages are used", n+1))
+			s.noticeOnce("pages", fmt.Sprintf("its list of tools does not end: only %d pages are used", n+1))
 			return nil
 		}
 		seen[cursor] = true

@@ -167,7 +167,7 @@ func (m *Manager) Add(servers ...extension.Server) {
 			m.servers = append(m.servers, newServer(m, s))
 		case m.servers[i].Name != s.Name && !m.leftOut[s.Name]:
 			m.leftOut[s.Name] = true
-			said = append(said, fmt.Sprintf("server %s (%s) is left out: its full tool names could clash with those of %s (%s)",
+			said = append(said, fmt.Sprintf("server %s (%s) is left out: its tools' full names could be those of %s (%s)",
 				s.Name, s.Place, m.servers[i].Name, m.servers[i].Place))
 		}
 	}

@@ -125,8 +125,7 @@ func (s *server) commanded(ctx context.Context, command, what string) (string, e
 	out, err := cmd.Output()
 	token, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if err != nil || token == "" {
-		why := "the command for its " + what + " printed none"
-		return "", &Error{Server: s.Name, Kind: KindAuth, Why: why, Err: err, Hint: command}
+		return "", &Error{Server: s.Name, Kind: KindAuth, Why: "the command for its " + what + " printed none", Err: err, Hint: command}
 	}
 	if s.outputs == nil {
 		s.outputs = map[string]string{}
