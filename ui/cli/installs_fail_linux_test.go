@@ -9,6 +9,7 @@ import (
 
 	"artoo/provider/providertest"
 	"artoo/tool/needs"
+	"artoo/tool/sweep"
 )
 
 // npmShop, pipShop and cargoShop are projects that install good, without settings of the user's.
@@ -86,10 +87,10 @@ const (
 
 // An install that fails for want of a key, of a host, or of a program that uses the proxy says so to the user and to
 // the model, and what to do about it.
-func TestAFailedInstallNamesItsCauseAndTheNextStep(t *testing.T) {
+func TestAnyFailedInstallNamesItsCauseAndTheNextStep(t *testing.T) {
 	t.Parallel()
 	needs.Git(t)
-	for _, f := range failures {
+	for _, f := range sweep.Of(t, 3, failures) {
 		t.Run(strings.ReplaceAll(f.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			needs.Program(t, f.m.program)
