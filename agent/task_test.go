@@ -294,7 +294,7 @@ func TestASubAgentByNameHasItsOwnModelToolsAndPrompt(t *testing.T) {
 		t.Error("the parent's model was asked too")
 	}
 	wantLines(t, history(a)[2:4], "tool result:t1 error=false fine",
-		`tool result:t2 error=true task: there is not an agent "nobody"; there are: review`)
+		`tool result:t2 error=true task: there is no agent "nobody"; there are: review`)
 	i := slices.IndexFunc(opt.Tools, func(t tool.Tool) bool { return t.Name == "task" })
 	if !strings.Contains(opt.Tools[i].Description, "\nreview: reads") {
 		t.Errorf("the model is told %q", opt.Tools[i].Description)

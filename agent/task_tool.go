@@ -86,7 +86,7 @@ func subAgentNamed(agents []SubAgent, name string) (SubAgent, error) {
 		names = append(names, s.Name)
 	}
 	if names == nil {
-		return SubAgent{}, fmt.Errorf("task: there is not an agent %q, nor any other by name: leave agent out", name)
+		return SubAgent{}, fmt.Errorf("task: there is no agent %q, nor any other by name: leave agent out", name)
 	}
-	return SubAgent{}, fmt.Errorf("task: there is not an agent %q; there are: %s", name, strings.Join(names, ", "))
+	return SubAgent{}, fmt.Errorf("task: there is no agent %q; there are: %s", name, strings.Join(names, ", "))
 }

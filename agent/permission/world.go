@@ -25,7 +25,7 @@ type World struct {
 	Environ []string // the environment of commands
 	Guard   *Guard   // finds guarded files whose names do not show it; may be nil
 	// Fetches says where the packages of a set come from. nil opens no host to lines in the sandbox. The error says why
-	// that is not known, or that it needs a key of the user's.
+	// that is not known, or that a registry needs a key of the user's.
 	Fetches func(set string) (Fetches, error)
 
 	denied func() ([]string, error) // during one decision

@@ -85,9 +85,9 @@ type reading struct {
 }
 
 // NamedBy are the hosts that files in a directory of the project name for a set, each once, at most 20. They are for a
-// question to show, since the files may be anyone's. No link out of the directory is followed. of is what Of returned
-// for the set.
-func (f *Files) NamedBy(root, set string, of Place) ([]Named, error) {
+// question to show, since the files may be anyone's. No link out of the directory is followed. at is where
+// packages of the set come from.
+func (f *Files) NamedBy(root, set string, at Place) ([]Named, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, err
@@ -100,14 +100,14 @@ func (f *Files) NamedBy(root, set string, of Place) ([]Named, error) {
 			return nil, err
 		}
 		for _, file := range files {
-			says, err := f.hostsIn(dir, file, set, in.before, of.Kept)
+			says, err := f.hostsIn(dir, file, set, in.before, at.Kept)
 			if err != nil {
 				return nil, err
 			}
 			for _, host := range says.hosts {
 				known := slices.ContainsFunc(found, func(n Named) bool { return n.Host == host })
 				if !known && len(found) < mostNamed {
-					found = append(found, Named{host, file, cmp.Or(of.Keys[host.Name], of.Keys[anyHost], says.key)})
+					found = append(found, Named{host, file, cmp.Or(at.Keys[host.Name], at.Keys[anyHost], says.key)})
 				}
 			}
 		}

@@ -66,8 +66,8 @@ type source struct {
 
 // Of asks the package managers of a set where packages come from. own are the user's variables; PWD of them is in the
 // project, whose files are not asked. dir is a directory without files of the project. Programs are run by own's PATH,
-// for at most 10 seconds; if none is installed, its files are read, or the public registry is taken. keyed reports
-// whether a URL holds a key in another place than before its host, as in its path.
+// for at most 10 seconds. Where none is installed the files that it would read count, or else the public registry.
+// keyed reports whether a URL holds a key in another place than before its host, as in its path.
 func Of(ctx context.Context, set string, own environ.Vars, dir string, keyed func(url string) bool) (Place, error) {
 	ask, ok := asking[set]
 	if !ok {

@@ -37,8 +37,8 @@ const (
 	pastOnly = "import socket\nsocket.create_connection(('93.184.216.34', 5432), 5)\n"
 )
 
-// failures of installs: what the user's home and the project have in addition, in which HOST stands for the registry's
-// host; elsewhere is the part of the registry's addresses that another host serves.
+// failures of installs. home and project are files in addition, where HOST stands for the registry's host. elsewhere is
+// the part of the registry's addresses that another host serves.
 var failures = []struct {
 	name          string
 	m             manager

@@ -34,8 +34,8 @@ type manager struct {
 	lands string
 	// named has the registry reached by a name of this machine: go asks addresses of the loopback without a proxy.
 	named bool
-	// env are further variables of the user's, in which URL stands for the address and HOME for the home, and hosts
-	// what is listed besides the set, in which HOST stands for its host.
+	// env are further variables of the user's, hosts what is listed besides the set. In them URL stands for the
+	// registry's address, HOST for its host, and HOME for the home.
 	env, hosts string
 }
 
