@@ -101,7 +101,8 @@ var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest",
 	"artoo/tool/pdf/pdftest", "artoo/tool/builtin", "artoo/ui/prompt/prompttest"}
 
 // testHelpers may be imported by any test, and by each other; what ships imports none of them.
-var testHelpers = []string{"artoo/tool/needs", "artoo/tool/needs/pipes", "artoo/tool/sweep", "artoo/tool/git/gittest"}
+var testHelpers = []string{"artoo/tool/needs", "artoo/tool/needs/pipes", "artoo/tool/needs/testlog", "artoo/tool/sweep",
+	"artoo/tool/git/gittest"}
 
 // shared are packages that any other may import. They import nothing of artoo.
 var shared = []string{"artoo/tool/diff", "artoo/tool/environ", "artoo/tool/names", "artoo/tool/text"}

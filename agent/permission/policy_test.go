@@ -10,6 +10,7 @@ import (
 
 	"artoo/tool"
 	"artoo/tool/files"
+	"artoo/tool/needs/testlog"
 )
 
 // testRoot is the project of testPolicy, "/p" in the tests' paths: secrets lie in
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		defer testFiles.Close()
-		return m.Run()
+		return testlog.Run(m)
 	}())
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"artoo/tool/needs/testlog"
 )
 
 var update = flag.Bool("update", false, "rewrite the pages made from tables, and the expected outputs in scripts")
@@ -47,12 +49,14 @@ type tests struct{ *testing.M }
 
 // Run implements testscript.TestingM.
 func (t tests) Run() int {
-	// Programs inherit that hangups are ignored, as under nohup; one that is
-	// watched is not, and tests send some.
-	if signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	// Programs inherit that hangups are ignored, as under nohup, and interrupts, as in a
+	// job in a shell's background; a signal that is watched is not, and tests send both.
+	for _, sent := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(sent) {
+			signal.Notify(make(chan os.Signal, 1), sent)
+		}
 	}
-	code := t.M.Run()
+	code := testlog.Run(t.M)
 	if err := built.clear(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
