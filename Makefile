@@ -7,9 +7,10 @@ DATE    ?= $(shell git log -1 --format=%cs 2>/dev/null || echo unknown)
 GO      ?= go
 LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 # Without inlining the program is 3 MB smaller. Left out is what much work goes through: the standard library, what
-# reads shell lines and judges calls, search, the journal, and what each piece of an answer passes. Tests build with the
-# flags that stand here.
-GCFLAGS  = -gcflags=all=-l -gcflags=std= -gcflags=mvdan.cc/sh/...= -gcflags=./agent/permission= -gcflags=./conversation= -gcflags=./tool/files= -gcflags=./tool/journal= -gcflags=./tool/names= -gcflags=./tool/outline= -gcflags=./tool/search= -gcflags=./tool/text= -gcflags=./ui/sanitize= -gcflags=./ui/screen=
+# reads shell lines and judges calls, search, the journal, and what each piece of an answer passes. Nothing that is
+# built here keeps data for debuggers, so that the compiler need not make any. Tests build with the flags that stand here,
+# quoted as in GOFLAGS.
+GCFLAGS  = '-gcflags=all=-l -dwarf=false' -gcflags=std=-dwarf=false -gcflags=mvdan.cc/sh/...=-dwarf=false -gcflags=./agent/permission=-dwarf=false -gcflags=./conversation=-dwarf=false -gcflags=./tool/files=-dwarf=false -gcflags=./tool/journal=-dwarf=false -gcflags=./tool/names=-dwarf=false -gcflags=./tool/outline=-dwarf=false -gcflags=./tool/search=-dwarf=false -gcflags=./tool/text=-dwarf=false -gcflags=./ui/sanitize=-dwarf=false -gcflags=./ui/screen=-dwarf=false
 # The program, the tests without the race detector and the checkers have the same flags: what one
 # of them compiled serves the others. Each further set of flags compiles all libraries again.
 FLAGS    = -trimpath $(GCFLAGS)
@@ -207,7 +208,7 @@ release: $(GORELEASER)
 	printf -- '- semver: %s\n  date: %s\n  packager: "%s"\n  deb: {urgency: medium, distributions: [unstable]}\n  changes:\n    - note: CHANGELOG.md of the source lists the changes.\n' \
 		'$(RELEASE)' "$$TIME" '$(PUBLISHER)' >.tools/changelog.yaml
 	sed 's/@APK_PRERELEASE@/'$$(echo $(RELEASE) | sed -n 's/^[^-]*-//p' | tr -d .)'/' .goreleaser.yaml >.tools/goreleaser.yaml
-	RELEASE='$(RELEASE)' URL='$(URL)' PUBLISHER='$(PUBLISHER)' GOFLAGS='$(GCFLAGS)' LDFLAGS='$(LDFLAGS)' \
+	RELEASE='$(RELEASE)' URL='$(URL)' PUBLISHER='$(PUBLISHER)' GOFLAGS="$(GCFLAGS)" LDFLAGS='$(LDFLAGS)' \
 		$(GORELEASER) release --snapshot --clean --config .tools/goreleaser.yaml
 	$(GO) -C docs/dev/release run . -dist '$(CURDIR)/dist' -version $(RELEASE) -time $$SOURCE_DATE_EPOCH -url '$(URL)' \
 		-signer "$$([ -z '$(KEY)' ] || ssh-keygen -y -f '$(KEY)' | cut -d' ' -f1,2)"

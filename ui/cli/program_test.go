@@ -41,18 +41,18 @@ func buildProgram(t testing.TB, pkg string) string {
 	return file
 }
 
-// gcflags are the compiler's flags that the Makefile builds artoo with.
-func gcflags() ([]string, error) {
+// gcflags are the compiler's flags that the Makefile builds artoo with, as GOFLAGS takes them.
+func gcflags() (string, error) {
 	data, err := os.ReadFile(filepath.Join(moduleDir, "Makefile"))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	for line := range strings.Lines(string(data)) {
 		if flags, ok := strings.CutPrefix(line, "GCFLAGS  ="); ok {
-			return strings.Fields(flags), nil
+			return strings.TrimSpace(flags), nil
 		}
 	}
-	return nil, errors.New("the Makefile has no GCFLAGS")
+	return "", errors.New("the Makefile has no GCFLAGS")
 }
 
 func (p *programs) program(pkg string) (string, error) {
@@ -73,18 +73,17 @@ func (p *programs) program(pkg string) (string, error) {
 		name = filepath.Base(pkg)
 	}
 	file := filepath.Join(p.dir, strconv.Itoa(len(p.files)), name)
-	args, err := gcflags()
+	flags, err := gcflags()
 	if err != nil {
 		return "", err
 	}
-	args = append([]string{"build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file}, args...)
 	dir, err := filepath.Abs(pkg)
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", append(args, dir)...)
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file, dir)
 	cmd.Dir = moduleDir // The flags name packages relative to it.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, bytes.TrimSpace(out))
 	}
