@@ -89,6 +89,9 @@ var allowed = []struct {
 	// edit: a patch of the history is shown as the diffs that it says.
 	{"artoo/ui/acp", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/tool/edit",
 		"artoo/ui/sanitize"}},
+	// changes: the findings of a review are reported as they are.
+	{"artoo/ui/headless", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
+		"artoo/tool", "artoo/tool/changes", "artoo/ui/result", "artoo/ui/sanitize", "artoo/ui/screen"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
 		"artoo/tool", "artoo/ui/result", "artoo/ui/sanitize", "artoo/ui/screen"}},
 }

@@ -17,42 +17,11 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/changes"
-	"artoo/tool/names"
 	"artoo/tool/text"
 )
 
 //go:embed review.md
 var reviewPrompt string
-
-// Severity is how bad a finding is, in the words of SARIF.
-type Severity string
-
-// The severities, the worst first.
-const (
-	SeverityError   Severity = "error"   // It is wrong.
-	SeverityWarning Severity = "warning" // It will probably cause trouble.
-	SeverityNote    Severity = "note"    // It could be better.
-)
-
-// Severities lists them, the worst first.
-func Severities() []Severity { return []Severity{SeverityError, SeverityWarning, SeverityNote} }
-
-// AtLeast reports whether s is as bad as other, or worse.
-func (s Severity) AtLeast(other Severity) bool {
-	return slices.Index(Severities(), s) <= slices.Index(Severities(), other)
-}
-
-// Finding is a problem that a review found. Path, Rule and Text are the model's, unsanitised.
-type Finding struct {
-	Path     string   `json:"path"` // relative to the top of the repository, with slashes
-	Line     int      `json:"line"` // counts from 1, in the changed file
-	EndLine  int      `json:"end_line"`
-	Column   int      `json:"column"`     // It is the first that is not a space, from 1.
-	EndCol   int      `json:"end_column"` // behind the last character of EndLine
-	Severity Severity `json:"severity"`
-	Rule     string   `json:"rule"` // small letters, digits and hyphens
-	Text     string   `json:"text"` // one line
-}
 
 // Unreviewed is a file of a change that no one looked at.
 type Unreviewed struct {
@@ -62,8 +31,8 @@ type Unreviewed struct {
 
 // Review is the outcome of a review; with an error, as far as it came.
 type Review struct {
-	Findings []Finding // sorted by file and line
-	Files    int       // so many were looked at
+	Findings []changes.Finding // sorted by file and line
+	Files    int               // so many were looked at
 	Left     []Unreviewed
 	Response *Response // It has the usage; its Text is empty.
 }
@@ -335,6 +304,17 @@ func (r *reviewer) look(ctx context.Context, p reviewPart, n, of int, model func
 		Hint: "again, or another model with --model"}
 }
 
+// reviewCall shows the calls of a review's sub-agent. It asks no one.
+type reviewCall struct{ *subAgentCall }
+
+func (c reviewCall) OnThinking() { c.turn.cb.OnThinking() }
+
+func (c reviewCall) OnThinkingDone() { c.turn.cb.OnThinkingDone() }
+
+func (c reviewCall) Ask(context.Context, Question) (Answer, error) {
+	return Answer{Verdict: No, Reason: "a review reads only files that need no approval"}, nil
+}
+
 // message is a sub-agent's: the change between two lines that it cannot contain itself.
 func (r *reviewer) message(p reviewPart, n, of int) string {
 	border := "change " + rand.Text()
@@ -366,7 +346,7 @@ type reportedFinding struct {
 func (r *reviewer) tool() tool.Tool {
 	plan := func(_ context.Context, _ *tool.Env, in reportInput) (tool.Access, error) {
 		for i, f := range in.Findings {
-			if !slices.Contains(Severities(), Severity(strings.ToLower(f.Severity))) {
+			if !slices.Contains(changes.Severities(), changes.Severity(strings.ToLower(f.Severity))) {
 				return tool.Access{}, fmt.Errorf("findings[%d]: severity %q: use error, warning or note", i, f.Severity)
 			}
 			if strings.TrimSpace(f.Text) == "" {
@@ -399,7 +379,7 @@ func (r *reviewer) report(ctx context.Context, in reportInput) (tool.Result, err
 		kept++
 		r.review.Findings = append(r.review.Findings, *finding)
 	}
-	r.sort()
+	r.set.Sort(r.review.Findings)
 	r.said = r.said || kept > 0 || len(remarks) == 0
 	result := tool.Result{Text: fmt.Sprintf("Kept: %d.", kept), Summary: "kept"}
 	if len(remarks) > 0 {
@@ -410,107 +390,17 @@ func (r *reviewer) report(ctx context.Context, in reportInput) (tool.Result, err
 }
 
 // finding checks a model's report. nil is none; why is for the model, and "" if all was right.
-func (r *reviewer) finding(ctx context.Context, in reportedFinding) (f *Finding, why string) {
-	path, changed := r.find(in.Path)
-	if denied, err := r.resolve(path); path == "" || err != nil || denied != "" {
+func (r *reviewer) finding(ctx context.Context, in reportedFinding) (f *changes.Finding, why string) {
+	f = &changes.Finding{Path: r.set.Find(in.Path), Line: in.Line, EndLine: in.EndLine, Rule: changes.RuleName(in.Rule),
+		Severity: changes.Severity(strings.ToLower(in.Severity)), Text: r.turn.session.masked(strings.Join(strings.Fields(in.Text), " "))}
+	denied, err := r.resolve(f.Path)
+	if f.Path == "" || denied != "" || err != nil || r.set.Place(ctx, f) != nil {
 		return nil, "no such file in the change or in the project; report it again with the right path"
 	}
-	f = &Finding{Path: path, Severity: Severity(strings.ToLower(in.Severity)), Rule: ruleName(in.Rule), Line: in.Line,
-		Text: r.turn.session.masked(strings.Join(strings.Fields(in.Text), " "))}
-	lines, err := r.set.Lines(ctx, path)
-	if changed == nil && err != nil {
-		return nil, "no such file in the change or in the project; report it again with the right path"
-	}
-	if f.Line < 1 || f.Line > len(lines) {
-		if f.Line = nearest(changed, f.Line, len(lines)); in.Line != f.Line {
-			why = fmt.Sprintf("it has no line %d; line %d was taken", in.Line, f.Line)
-		}
-	}
-	f.EndLine = f.Line
-	if in.EndLine > f.Line && in.EndLine <= len(lines) {
-		f.EndLine = in.EndLine
-	}
-	f.Column, f.EndCol = 1, 1
-	if f.EndLine <= len(lines) {
-		first := strings.TrimRight(lines[f.Line-1], " \t\r")
-		f.Column += len([]rune(first)) - len([]rune(strings.TrimLeft(first, " \t")))
-		f.EndCol += len([]rune(strings.TrimRight(lines[f.EndLine-1], "\r")))
+	if in.Line != f.Line {
+		why = fmt.Sprintf("it has no line %d; line %d was taken", in.Line, f.Line)
 	}
 	return f, why
-}
-
-// find is the file that a model means: by its name from the working directory, from the top, or before it
-// was renamed. changed is its part of the change, nil for a file that did not change; "" is no file.
-func (r *reviewer) find(name string) (path string, changed *changes.File) {
-	var tried []string
-	for _, from := range []string{r.turn.session.opt.Env.Dir, r.set.Root} {
-		abs := filepath.FromSlash(name)
-		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(from, abs)
-		}
-		if rel, in := names.Relative(r.set.Root, abs); in && rel != "." {
-			tried = append(tried, filepath.ToSlash(rel))
-		}
-	}
-	for _, path := range tried {
-		for i, f := range r.set.Files {
-			if f.Path == path || f.From == path {
-				return f.Path, &r.set.Files[i]
-			}
-		}
-	}
-	return append(tried, "")[0], nil
-}
-
-// nearest is the changed line next to one, as far as a file has so many lines; the first or the last line of
-// a file that did not change.
-func nearest(f *changes.File, line, lines int) int {
-	best := max(1, min(line, lines))
-	if f == nil {
-		return best
-	}
-	found := false
-	for _, h := range f.Hunks {
-		at := h.New.First
-		for _, text := range h.Lines {
-			if text[0] == '+' && (!found || absInt(at-line) < absInt(best-line)) {
-				best, found = at, true
-			}
-			if text[0] != '-' {
-				at++
-			}
-		}
-	}
-	return best
-}
-
-func absInt(n int) int { return max(n, -n) }
-
-// ruleName is a rule in small letters, digits and hyphens.
-func ruleName(name string) string {
-	var b strings.Builder
-	for _, c := range strings.ToLower(name) {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
-			b.WriteRune(c)
-		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
-			b.WriteByte('-')
-		}
-	}
-	rule := b.String()
-	return cmp.Or(strings.Trim(rule[:min(len(rule), 40)], "-"), "review")
-}
-
-// sort puts the findings in the order of the files of the change, then of lines.
-func (r *reviewer) sort() {
-	place := func(path string) int {
-		if i := slices.IndexFunc(r.set.Files, func(f changes.File) bool { return f.Path == path }); i >= 0 {
-			return i
-		}
-		return len(r.set.Files)
-	}
-	slices.SortStableFunc(r.review.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(place(a.Path), place(b.Path)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
-	})
 }
 
 // note gives the findings to the model of the conversation.
@@ -521,9 +411,4 @@ func (r *reviewer) note() string {
 		fmt.Fprintf(&b, "\n%d. %s", i+1, f.In(r.set.Name(f.Path)))
 	}
 	return b.String() + ")"
-}
-
-// In is a finding in a line, with its file under a name.
-func (f Finding) In(name string) string {
-	return fmt.Sprintf("%s:%d: %s: %s", name, f.Line, f.Severity, f.Text)
 }

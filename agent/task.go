@@ -268,14 +268,3 @@ func (t *turn) conclude(call string) (effect *provider.Effect, err error) {
 	w.denied, w.answered, w.ended = nil, nil, nil
 	return effect, err
 }
-
-// reviewCall shows the calls of a review's sub-agent. It asks no one.
-type reviewCall struct{ *subAgentCall }
-
-func (c reviewCall) OnThinking() { c.turn.cb.OnThinking() }
-
-func (c reviewCall) OnThinkingDone() { c.turn.cb.OnThinkingDone() }
-
-func (c reviewCall) Ask(context.Context, Question) (Answer, error) {
-	return Answer{Verdict: No, Reason: "a review reads only files that need no approval"}, nil
-}

@@ -1,5 +1,5 @@
-// Package changes reads a change of a repository as git sees it, for a review. It writes nothing, and runs no
-// program that a repository names.
+// Package changes reads a change of a repository as git sees it, for a review, and finds the places of what the review
+// reports. It writes nothing, and runs no program that a repository names.
 package changes
 
 import (

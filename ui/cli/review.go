@@ -28,7 +28,7 @@ func newReview(l commandLine) *cobra.Command {
 	c := l.command("review [RANGE|--staged] [-- PATH…]", "find problems in a change (working tree or git range); only reads",
 		common("model", "provider", "effort", "max_turns", "max_cost", "max_time", "no_project"))
 	var levels []string
-	for _, s := range agent.Severities() {
+	for _, s := range changes.Severities() {
 		levels = append(levels, string(s))
 	}
 	r := reviewCommand{l.app, l.textFlag(c, "output", "o", "FORMAT", "text: a line per finding, path:line: severity: text; json: one object; sarif: for code scanning",
@@ -58,7 +58,7 @@ func (c reviewCommand) run(ctx context.Context, scope changes.Scope) error {
 	if formats := []string{string(headless.Text), string(headless.JSON), string(headless.SARIF)}; !slices.Contains(formats, *c.output) {
 		return usage("--output", `"`+*c.output+`" is not a format of a review`, strings.Join(formats, ", "))
 	}
-	if level := agent.Severity(*c.failOn); level != "" && !slices.Contains(agent.Severities(), level) {
+	if level := changes.Severity(*c.failOn); level != "" && !slices.Contains(changes.Severities(), level) {
 		return usage("--fail-on", `"`+*c.failOn+`" is not a level`, "error, warning or note")
 	}
 	set, review, err := c.review(ctx, scope)
@@ -129,9 +129,9 @@ func (c reviewCommand) left(set *changes.Set, r *agent.Review) {
 }
 
 // counted says how many findings of each severity there are.
-func counted(findings []agent.Finding) string {
+func counted(findings []changes.Finding) string {
 	var counts []string
-	for _, s := range agent.Severities() {
+	for _, s := range changes.Severities() {
 		n := 0
 		for _, f := range findings {
 			if f.Severity == s {
@@ -152,7 +152,7 @@ func counted(findings []agent.Finding) string {
 func (c reviewCommand) failing(r *agent.Review) *agent.Failure {
 	n := 0
 	for _, f := range r.Findings {
-		if *c.failOn != "" && f.Severity.AtLeast(agent.Severity(*c.failOn)) {
+		if *c.failOn != "" && f.Severity.AtLeast(changes.Severity(*c.failOn)) {
 			n++
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/changes"
 	"artoo/ui/result"
 )
 
@@ -87,7 +88,7 @@ func output() []object {
 		{"error", "The field `error`.", result.Error{}, []string{"see [exit codes](headless.md#exit-codes), or `signal`", "the failure in a line", "what to do, or `\"\"`"}},
 		{"review", "`artoo review -o json` prints only this, however it ends.", ReviewResult{},
 			[]string{"", "", "see `finding`", "number of reviewed files", "files that were not reviewed, see `skipped`", "", "", "", "", "", "", "", ""}},
-		{"finding", "An item of `findings`.", agent.Finding{}, []string{fromTheTop, "from 1, in the file as the change leaves it", "the last line",
+		{"finding", "An item of `findings`.", changes.Finding{}, []string{fromTheTop, "from 1, in the file as the change leaves it", "the last line",
 			"the first that is not a space, from 1", "after the last character of `end_line`", "`error`, `warning`, `note`", "lower-case letters, digits and hyphens", "one line"}},
 		{"skipped", "An item of `skipped`.", agent.Unreviewed{}, []string{fromTheTop, "why"}},
 	}

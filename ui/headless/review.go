@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/tool/changes"
 	"artoo/ui/result"
 	"artoo/ui/sanitize"
 )
@@ -20,7 +21,7 @@ const SARIF Format = "sarif"
 type ReviewResult struct {
 	V          int                `json:"v"`
 	Type       string             `json:"type"` // review
-	Findings   []agent.Finding    `json:"findings"`
+	Findings   []changes.Finding  `json:"findings"`
 	Files      int                `json:"files"`   // so many were looked at
 	Skipped    []agent.Unreviewed `json:"skipped"` // files that were not
 	Provider   string             `json:"provider"`
@@ -35,7 +36,7 @@ type ReviewResult struct {
 
 // NewReviewResult makes the object. r may be nil: the run failed before its review.
 func NewReviewResult(info result.Info, r *agent.Review, failure *agent.Failure, code int) ReviewResult {
-	out := ReviewResult{V: 1, Type: "review", Findings: []agent.Finding{}, Skipped: []agent.Unreviewed{}, Provider: info.Provider, Model: info.Model,
+	out := ReviewResult{V: 1, Type: "review", Findings: []changes.Finding{}, Skipped: []agent.Unreviewed{}, Provider: info.Provider, Model: info.Model,
 		DurationMS: time.Since(info.Began).Milliseconds(), ExitCode: code}
 	if r != nil {
 		out.Findings, out.Skipped, out.Files = append(out.Findings, r.Findings...), append(out.Skipped, r.Left...), r.Files
@@ -51,7 +52,7 @@ func NewReviewResult(info result.Info, r *agent.Review, failure *agent.Failure, 
 }
 
 // WriteFindings writes findings a line each, as editors and compilers have them, with each path under a name.
-func WriteFindings(w io.Writer, findings []agent.Finding, name func(path string) string) error {
+func WriteFindings(w io.Writer, findings []changes.Finding, name func(path string) string) error {
 	var b strings.Builder
 	for _, f := range findings {
 		b.WriteString(sanitize.Text(f.In(name(f.Path)), sanitize.Line) + "\n")

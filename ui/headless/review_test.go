@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"artoo/agent"
+	"artoo/tool/changes"
 )
 
 // testdata/sarif.json is the part of the schema of SARIF 2.1.0 that a review uses, with the further
@@ -29,11 +30,11 @@ func TestSARIFFitsItsSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	finding := func(path, rule string, s agent.Severity) agent.Finding {
-		return agent.Finding{Path: path, Line: 3, EndLine: 4, Column: 2, EndCol: 9, Severity: s, Rule: rule, Text: "wrong \x1b[31m"}
+	finding := func(path, rule string, s changes.Severity) changes.Finding {
+		return changes.Finding{Path: path, Line: 3, EndLine: 4, Column: 2, EndCol: 9, Severity: s, Rule: rule, Text: "wrong \x1b[31m"}
 	}
-	whole := &agent.Review{Findings: []agent.Finding{finding("a b/ü:x.go", "one", agent.SeverityError), finding("c:d.go", "two-words", agent.SeverityWarning),
-		finding("e.go", "one", agent.SeverityNote)}, Left: []agent.Unreviewed{{Path: "big file", Why: "binary"}}, Response: &agent.Response{}}
+	whole := &agent.Review{Findings: []changes.Finding{finding("a b/ü:x.go", "one", changes.SeverityError), finding("c:d.go", "two-words", changes.SeverityWarning),
+		finding("e.go", "one", changes.SeverityNote)}, Left: []agent.Unreviewed{{Path: "big file", Why: "binary"}}, Response: &agent.Response{}}
 	failed := &agent.Failure{Kind: agent.KindCap, Err: errors.New("3 steps")}
 	found := &agent.Failure{Kind: agent.KindFindings, Err: errors.New("1 finding")}
 	for _, row := range []struct {
