@@ -298,7 +298,7 @@ var (
 	inOrder = []string{"agent", "agent/permission", "tool", "ui"}
 	back    = []string{
 		// A call of the tool task is a message to an agent of its own.
-		"agent/turn.go agent/calls.go",
+		"agent/agent.go agent/calls.go",
 	}
 )
 

@@ -1,16 +1,15 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"artoo/agent/permission"
-	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/text"
@@ -46,6 +45,27 @@ func (a *Agent) turnEnv() *tool.Env {
 	env := *a.session.opt.Env
 	env.Kill = killed.Done()
 	return &env
+}
+
+// Kill kills the processes that an interrupted turn left running, at once. It may be called from any goroutine,
+// and more than once.
+func (a *Agent) Kill() {
+	if kill := a.kill.Load(); kill != nil {
+		(*kill)()
+	}
+}
+
+// KillAfter has a turn whose ctx ends killed once it had wait to end by itself. stop is called after the turn.
+func (a *Agent) KillAfter(ctx context.Context, wait time.Duration) (stop func()) {
+	over := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		select {
+		case <-over:
+		case <-time.After(wait):
+			a.Kill()
+		}
+	})
+	return func() { close(over); forget() }
 }
 
 func (t *turn) end() {
@@ -107,29 +127,27 @@ func (t *turn) appendSteering(ctx context.Context, steering func() []Message) er
 	return nil
 }
 
-// finishReply appends a reply that is an answer or has calls. again reports that another request
-// has to follow.
-func (t *turn) finishReply(ctx context.Context, reply provider.Done) (again bool, err error) {
-	if reply.Stop == provider.StopRefusal {
-		// A refused turn stays out of the history: sent again it would be refused again.
-		t.requests.answer.WriteString(reply.Message.Text())
-		t.requests.partial = ""
-		why := cmp.Or(reply.Detail, "the model refused to answer")
-		return false, &Failure{Kind: KindRefused, Err: errors.New(why), Hint: hints[KindRefused]}
+// offerPlan offers the tools of plan mode from the moment on at which it is on. They
+// stay: each change of the tools costs the provider's cache.
+func (t *turn) offerPlan() {
+	if t.session.opt.Policy.Mode != permission.ModePlan || t.session.schema() != nil { // a plan fits no schema
+		return
 	}
-	if again, err := t.requests.tryAgain(ctx, ending{reply: reply}); again || err != nil {
-		return again, err
+	var more []tool.Tool
+	for _, offered := range t.session.opt.PlanTools {
+		if !slices.ContainsFunc(t.session.opt.Tools, func(o tool.Tool) bool { return o.Name == offered.Name }) {
+			more = append(more, offered)
+			t.agent.notes.settings.Tools = append(t.agent.notes.settings.Tools, offered.Name)
+		}
 	}
-	if len(reply.Message.Calls()) > 0 {
-		t.requests.answer.Reset() // The text so far was not the final reply.
+	if more == nil {
+		return
 	}
-	return false, t.requests.keepReply(reply.Message)
-}
-
-func (t *turn) completed(reply provider.Done) (*Response, error) {
-	t.requests.answer.WriteString(reply.Message.Text())
-	t.response.Text = t.requests.answer.String()
-	return t.response, t.sync()
+	t.session.opt.Tools = append(slices.Clip(t.session.opt.Tools), more...)
+	t.session.conv.SetOverhead(t.session.system, t.session.specs)
+	if t.session.conv.MessageCount() > 0 {
+		t.cb.notice(NoticeInfo, offeredNow(more[0].Name))
+	}
 }
 
 // sync waits until the conversation is on the disk, and brings the undo data there.
@@ -179,6 +197,29 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 func isText(p provider.Part) bool {
 	_, is := p.(provider.Text)
 	return is
+}
+
+// query makes one request, and again while one that fails can be fixed (see
+// retries) or a fallback takes over, and streams the reply. It trims the history first.
+func (r *requests) query(ctx context.Context) (provider.Done, error) {
+	for {
+		if err := r.trim(ctx); err != nil {
+			return provider.Done{}, err
+		}
+		request, err := r.request(ctx)
+		if err != nil {
+			return provider.Done{}, err
+		}
+		reply, err := r.stream(ctx, request)
+		r.money.release()
+		if err == nil {
+			reply.Message = r.withoutOversized(reply.Message)
+			return reply, nil
+		}
+		if _, err := r.tryAgain(ctx, ending{err: err, sent: request.Messages}); err != nil {
+			return provider.Done{}, err
+		}
+	}
 }
 
 // fewSteps is how many requests are left when a note says so to the model.
@@ -270,103 +311,6 @@ func (t *turn) lastWords(ctx context.Context, why string) error {
 	return t.session.conv.Append(message)
 }
 
-// converse is the turn from the user's message to its answer.
-func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
-	if err := t.noteBackground(ctx); err != nil {
-		return t.failed(ctx, err)
-	}
-	if err := t.beforeMessage(ctx, m.Text); err != nil {
-		return t.failed(ctx, err)
-	}
-	if err := t.appendUser(m.Text, m.Attachments); err != nil {
-		return t.failed(ctx, err)
-	}
-	for {
-		if err := t.takeStep(ctx); err != nil {
-			return t.failed(ctx, err)
-		}
-		reply, err := t.requests.query(ctx)
-		if err != nil {
-			return t.failed(ctx, err)
-		}
-		again, err := t.finishReply(ctx, reply)
-		if err != nil {
-			return t.failed(ctx, err)
-		}
-		if again {
-			continue
-		}
-		calls := reply.Message.Calls()
-		if len(calls) == 0 {
-			again, err := t.resumed(ctx, reply)
-			if err == nil && !again {
-				again, err = t.unmet(ctx)
-			}
-			if err == nil && !again {
-				again, err = t.misfit(reply)
-			}
-			if err != nil {
-				return t.failed(ctx, err)
-			}
-			if again {
-				continue
-			}
-			return t.completed(reply)
-		}
-		err = t.calls.run(ctx, calls)
-		if errors.Is(err, errPlan) {
-			return t.planned()
-		}
-		if err := t.afterCalls(ctx, err); err != nil {
-			return t.failed(ctx, err)
-		}
-		if err := t.appendSteering(ctx, m.Steering); err != nil {
-			return t.failed(ctx, err)
-		}
-	}
-}
-
-// afterCalls does what the end of the calls of a reply asks for. Its error ends the turn.
-func (t *turn) afterCalls(ctx context.Context, err error) error {
-	if errors.Is(err, errFresh) {
-		if lost, ok := errors.AsType[*conversation.Error](err); ok {
-			return lost
-		}
-		return t.requests.startFresh(ctx)
-	}
-	if over := t.calls.tally.end(); over != nil && errors.Is(err, over) && t.session.parent == nil {
-		if err := t.lastWords(ctx, "A cap on this run's changes is reached"); err != nil && ctx.Err() != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// endOnce judges and ends the background commands of an agent that is sent one message alone.
-func (t *turn) endOnce(ctx context.Context) error {
-	if !t.session.once() {
-		return nil
-	}
-	_, err := t.calls.followUpBackground(ctx, true)
-	ended, discarded := t.agent.endBackground(func(text string) { t.cb.notice(NoticeWarning, text) })
-	t.response.Background = append(t.response.Background, ended...)
-	t.response.Denied = append(t.response.Denied, discarded...)
-	return err
-}
-
-// noteBackground has the user's message report commands that ended since the last turn.
-func (t *turn) noteBackground(ctx context.Context) error {
-	if t.session.beside {
-		return nil
-	}
-	said, err := t.calls.followUpBackground(ctx, false)
-	if said != "" {
-		t.session.unsent = append(t.session.unsent, provider.Text{Note: provider.NoteBackground,
-			Text: "(In the background: " + strings.TrimSuffix(said, "\n") + ")"})
-	}
-	return err
-}
-
 func (t *turn) stillRunning() {
 	n := 0
 	for _, c := range t.agent.Background() {
@@ -376,90 +320,6 @@ func (t *turn) stillRunning() {
 	}
 	if n > 0 && !t.session.once() {
 		t.cb.notice(NoticeInfo, text.Count(n, "background command")+" still running; /status lists them")
-	}
-}
-
-// FollowUp judges, between two turns, the background commands that have ended. The user's next
-// message reports them to the model. The error is as of Send.
-func (a *Agent) FollowUp(ctx context.Context, cb Callbacks) error {
-	t, ctx := a.begin(ctx, cb)
-	defer t.end()
-	return t.noteBackground(ctx)
-}
-
-// Send appends the user's message, asks the model, runs the tools it calls, and repeats until a
-// reply calls nothing. It always returns a Response, if only a partial one. An interrupt (ctx done)
-// keeps the partial reply and returns ctx's cause; Classify classifies every other error. After
-// any error the conversation can go on.
-func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, error) {
-	defer a.session.override(m.Options)()
-	t, ctx := a.begin(ctx, cb)
-	defer t.end()
-	t.requests.timeout = m.Timeout
-	a.session.describe(ctx)
-	ctx, span := t.span(ctx, m)
-	response, err := t.converse(ctx, m)
-	err = cmp.Or(err, t.endOnce(ctx))
-	switch f := Classify(err); {
-	case f == nil:
-		a.session.full = false
-	case f.Kind == KindContext:
-		a.session.full = true
-	}
-	err = a.session.maskedError(err)
-	endTurnSpan(span, response, err)
-	return response, err
-}
-
-// SendMessage sends a text with attachments, see Send.
-func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks,
-	attachments ...provider.Part) (*Response, error) {
-	return a.Send(ctx, Message{Text: text, Attachments: attachments}, cb)
-}
-
-// query makes one request, and again while one that fails can be fixed (see
-// retries) or a fallback takes over, and streams the reply. It trims the history first.
-func (r *requests) query(ctx context.Context) (provider.Done, error) {
-	for {
-		if err := r.trim(ctx); err != nil {
-			return provider.Done{}, err
-		}
-		request, err := r.request(ctx)
-		if err != nil {
-			return provider.Done{}, err
-		}
-		reply, err := r.stream(ctx, request)
-		r.money.release()
-		if err == nil {
-			reply.Message = r.withoutOversized(reply.Message)
-			return reply, nil
-		}
-		if _, err := r.tryAgain(ctx, ending{err: err, sent: request.Messages}); err != nil {
-			return provider.Done{}, err
-		}
-	}
-}
-
-// offerPlan offers the tools of plan mode from the moment on at which it is on. They
-// stay: each change of the tools costs the provider's cache.
-func (t *turn) offerPlan() {
-	if t.session.opt.Policy.Mode != permission.ModePlan || t.session.schema() != nil { // a plan fits no schema
-		return
-	}
-	var more []tool.Tool
-	for _, offered := range t.session.opt.PlanTools {
-		if !slices.ContainsFunc(t.session.opt.Tools, func(o tool.Tool) bool { return o.Name == offered.Name }) {
-			more = append(more, offered)
-			t.agent.notes.settings.Tools = append(t.agent.notes.settings.Tools, offered.Name)
-		}
-	}
-	if more == nil {
-		return
-	}
-	t.session.opt.Tools = append(slices.Clip(t.session.opt.Tools), more...)
-	t.session.conv.SetOverhead(t.session.system, t.session.specs)
-	if t.session.conv.MessageCount() > 0 {
-		t.cb.notice(NoticeInfo, offeredNow(more[0].Name))
 	}
 }
 
