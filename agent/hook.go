@@ -187,7 +187,7 @@ func (h *hooks) askOnce(ctx context.Context, s *session, cb *serial, k hook, in 
 	if k.Source.ThirdParty() {
 		in = in.masked(s)
 		if h.approved != nil {
-			if err := h.approved(k.Hook); err != nil {
+			if err := h.approved(k.Extension()); err != nil {
 				return failed(unclear{err})
 			}
 		}

@@ -20,7 +20,7 @@ import (
 // hooks are those of an agent and its sub-agents.
 type hooks struct {
 	environ  []string
-	approved func(h extension.Hook) error
+	approved func(extension.Extension) error
 	running  chan struct{}  // holds one while a hook runs: they run one at a time
 	notices  sync.WaitGroup // hooks that no caller waits for: on notify, and asynchronous ones
 

@@ -265,7 +265,7 @@ type Hooks struct {
 	Environ []string
 	// Approved explains, before each run, why the hook of a repository must not run any more; nil
 	// lets all run. Any goroutine calls it.
-	Approved func(h extension.Hook) error
+	Approved func(extension.Extension) error
 }
 
 // Schema is a JSON Schema that answers have to fit. NewSchema makes one. Several goroutines may use it.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,67 +18,21 @@ import (
 	"artoo/tool/extension"
 )
 
-// Extension is a server or hook that a repository supplies, as the user approves it: once.
-type Extension struct {
-	Kind    string   // "hook" or "server"
-	Name    string   // "before_tool", or a server's name
-	Command string   // the whole command, or the address
-	Details []string // its variables, and the project's files that it names, a row each
-	Files   []string // those of the project that it names, relative to the root
-	Sum     string   // SHA-256 of all that it is, and of the content of these files, in hex
-}
-
-// OfHook describes a hook of the repository at root.
-func OfHook(root string, h extension.Hook) Extension {
-	e := Extension{Kind: "hook", Name: string(h.On), Command: h.String()}
-	if calls := h.Calls(); calls != "" {
-		e.Name += " of " + calls
-	}
-	if h.PassEnv != nil {
-		e.Details = append(e.Details, "it gets the variables "+strings.Join(h.PassEnv, ", "))
-	}
-	h.Origin = extension.Origin{}
-	e.finish(root, "", h, append([]string{h.Line}, h.Command...))
-	return e
-}
-
-// OfServer describes an MCP server of the repository at root.
-func OfServer(root string, s extension.Server) Extension {
-	e := Extension{Kind: "server", Name: s.Name, Command: s.URL}
-	if s.URL == "" {
-		e.Command = strings.Join(s.Command, " ")
-	}
-	for _, set := range []map[string]string{s.Env, s.Headers} {
-		for name, value := range set {
-			e.Details = append(e.Details, name+" = "+value)
-		}
-	}
-	slices.Sort(e.Details)
-	if s.PassEnv != nil {
-		e.Details = append(e.Details, "it gets the variables "+strings.Join(s.PassEnv, ", "))
-	}
-	if s.TokenCommand != "" {
-		e.Details = append(e.Details, "its token comes from "+s.TokenCommand)
-	}
-	s.Origin = extension.Origin{}
-	texts := append(slices.Collect(maps.Values(s.Env)), s.TokenCommand)
-	e.finish(root, s.Dir, s, append(texts, s.Command...))
-	return e
-}
-
-// finish sums up the extension's value, and the files of the project that its texts name.
-func (e *Extension) finish(root, dir string, value any, texts []string) {
+// Summed is an extension with its sum and the files of the project that it names.
+func Summed(e extension.Extension) extension.Extension {
 	sum := sha256.New()
-	data, err := json.Marshal(value)
+	data, err := json.Marshal(e.Whole)
 	if err != nil { // a map of strings always has a form
 		data = fmt.Append(nil, err)
 	}
 	sum.Write(data)
-	for _, name := range named(root, dir, texts) {
+	e.Details = slices.Clip(e.Details)
+	for _, name := range named(e.Root, e.Dir, e.Texts) {
 		e.Files, e.Details = append(e.Files, name), append(e.Details, "it names "+name)
-		fmt.Fprintf(sum, "\n%q %s", name, sumOf(root, name))
+		fmt.Fprintf(sum, "\n%q %s", name, sumOf(e.Root, name))
 	}
 	e.Sum = hex.EncodeToString(sum.Sum(nil))
+	return e
 }
 
 // named are the project's files that texts name, relative to its root, sorted: a file whose name
@@ -175,13 +128,13 @@ type Approval struct {
 // mostApprovals is how many answers about extensions of one project are remembered.
 const mostApprovals = 200
 
-// Approve remembers an answer about an extension of the project at root.
-func (s Store) Approve(root string, e Extension, yes bool, at time.Time) error {
+// Approve remembers an answer about an extension, with its sum, of the project at root.
+func (s Store) Approve(root string, e extension.Extension, yes bool, at time.Time) error {
 	c, err := s.Read()
 	if err != nil {
 		return err
 	}
 	list := without(c.Approvals, mostApprovals, func(a Approval) (bool, bool) { return a.Root == root, a.Sum == e.Sum })
-	c.Approvals = append(list, Approval{Root: root, What: e.Kind + " " + e.Name, Command: e.Command, Sum: e.Sum, Approved: yes, At: at})
+	c.Approvals = append(list, Approval{Root: root, What: string(e.Kind) + " " + e.Name, Command: e.Command, Sum: e.Sum, Approved: yes, At: at})
 	return s.write(c)
 }

@@ -3,6 +3,7 @@
 package extension
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,8 +30,38 @@ func (s Source) ThirdParty() bool {
 type Origin struct {
 	Source Source
 	Bundle string // the bundle's name; "" for other sources
-	Root   string // the absolute directory of the bundle or repository; "" for other sources
+	Root   string // the absolute directory of the bundle, repository or editor's project; "" for other sources
 	Place  string // Messages name it: "config.toml line 7", ".mcp.json"
+}
+
+// Kind is the purpose of an extension.
+type Kind string
+
+// The kinds.
+const (
+	KindServer Kind = "server"
+	KindHook   Kind = "hook"
+)
+
+// Extension is a server or a hook as questions show it and approvals cover it.
+type Extension struct {
+	Kind Kind
+	// Name is a server's name, or the event of a hook with the calls that it is about.
+	Name string
+	// Command is the whole command, or the address. Details are its variables and Files, a row each.
+	Command string
+	Details []string
+	Origin
+
+	// Whole is the Server or Hook without its origin: an approval covers all of it.
+	Whole any
+	// Texts and Dir, the directory that it starts in, may name files of the project.
+	Texts []string
+	Dir   string
+	// Sum is the SHA-256 of Whole and of Files, in hex. Both are empty until the extension is summed.
+	// Files are those of the project that it names, relative to Root.
+	Sum   string
+	Files []string
 }
 
 // Server is an MCP server: a command or an address.
@@ -72,6 +103,35 @@ type Server struct {
 
 // Confined reports whether the server's process runs in the sandbox.
 func (s Server) Confined() bool { return s.Confine || s.Hosts != nil || s.Source.ThirdParty() }
+
+// Extension is the server as people approve it.
+func (s Server) Extension() Extension {
+	e := Extension{Kind: KindServer, Name: s.Name, Command: s.URL, Origin: s.Origin, Dir: s.Dir,
+		Texts: slices.Concat(slices.Collect(maps.Values(s.Env)), []string{s.TokenCommand}, s.Command)}
+	if s.URL == "" {
+		e.Command = strings.Join(s.Command, " ")
+	}
+	for _, set := range []map[string]string{s.Env, s.Headers} {
+		for name, value := range set {
+			e.Details = append(e.Details, name+" = "+value)
+		}
+	}
+	slices.Sort(e.Details)
+	e.pass(s.PassEnv)
+	if s.TokenCommand != "" {
+		e.Details = append(e.Details, "its token comes from "+s.TokenCommand)
+	}
+	s.Origin = Origin{}
+	e.Whole = s
+	return e
+}
+
+// pass notes the variables that an extension gets as they are.
+func (e *Extension) pass(variables []string) {
+	if variables != nil {
+		e.Details = append(e.Details, "it gets the variables "+strings.Join(variables, ", "))
+	}
+}
 
 // Event is a moment at which hooks run.
 type Event string
@@ -119,6 +179,19 @@ type Hook struct {
 	Async   bool          // No one waits for it, and its answer does not count.
 	// MayAnswer makes its yes to a question the user's own.
 	MayAnswer bool
+}
+
+// Extension is the hook as people approve it.
+func (h Hook) Extension() Extension {
+	e := Extension{Kind: KindHook, Name: string(h.On), Command: h.String(), Origin: h.Origin,
+		Texts: append([]string{h.Line}, h.Command...)}
+	if calls := h.Calls(); calls != "" {
+		e.Name += " of " + calls
+	}
+	e.pass(h.PassEnv)
+	h.Origin = Origin{}
+	e.Whole = h
+	return e
 }
 
 // String is the command as it was written.

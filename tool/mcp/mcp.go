@@ -34,7 +34,7 @@ type Config struct {
 	Start func(cmd *exec.Cmd, s extension.Server) (shell.Started, error)
 	// Approved is asked before a server is started or connected to; an error says why it is not. nil approves
 	// all. It is called on any goroutine.
-	Approved func(s extension.Server) error
+	Approved func(extension.Extension) error
 	// HTTP makes the requests, with the user's proxies and certificates; its Timeout must be 0. nil
 	// is http.DefaultClient.
 	HTTP *http.Client

@@ -488,8 +488,8 @@ func TestResourcesAndPrompts(t *testing.T) {
 // A server that is not approved any more is not started, and the reason is said.
 func TestAServerIsStartedOnlyWhileItIsApproved(t *testing.T) {
 	t.Parallel()
-	changed := errors.New("it has changed")
-	m := manage(t, Config{Servers: []extension.Server{stdio("s", "legacy")}, Approved: func(s extension.Server) error {
+	changed, servers := errors.New("it has changed"), []extension.Server{stdio("s", "legacy")}
+	m := manage(t, Config{Servers: servers, Approved: func(s extension.Extension) error {
 		if s.Name != "s" {
 			t.Errorf("asked about %s", s.Name)
 		}

@@ -356,7 +356,7 @@ func (s *server) approved() error {
 	if s.m.config.Approved == nil {
 		return nil
 	}
-	if err := s.m.config.Approved(s.Server); err != nil {
+	if err := s.m.config.Approved(s.Extension()); err != nil {
 		return s.fail(KindConfig, "", err)
 	}
 	return nil

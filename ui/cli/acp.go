@@ -101,7 +101,7 @@ func (x *extensions) addEditorServers(servers []acp.Server) {
 	}
 	for _, named := range servers {
 		s := extension.Server{Name: serverName(named.Name), URL: named.URL, SSE: named.Type == "sse", Headers: map[string]string{}, Env: map[string]string{},
-			Origin: extension.Origin{Source: extension.SourceEditor, Place: "the editor"}}
+			Origin: extension.Origin{Source: extension.SourceEditor, Root: x.project.Root, Place: "the editor"}}
 		if named.Type == "" {
 			s.Command = append([]string{named.Command}, named.Args...)
 		}
@@ -116,7 +116,7 @@ func (x *extensions) addEditorServers(servers []acp.Server) {
 		case err != nil:
 		case s.Name == "" || named.Command == "" && named.URL == "":
 			err = fmt.Errorf("the editor's MCP server %q has no name, no command or no address", named.Name)
-		case slices.ContainsFunc(x.cfg.MCPServers, func(o extension.Server) bool { return o.Name == s.Name }):
+		case x.hasServer(s.Name):
 			err = fmt.Errorf("the editor's MCP server %q is left out: another one has the same name", named.Name)
 		default:
 			x.cfg.MCPServers = append(x.cfg.MCPServers, s)
@@ -139,8 +139,8 @@ func serverName(name string) string {
 }
 
 // approvedByUser asks once whether a server of the editor's may be used in the project.
-func (x *extensions) approvedByUser(s extension.Server) error {
-	e := trust.OfServer(x.project.Root, s)
+func (x *extensions) approvedByUser(e extension.Extension) error {
+	e = trust.Summed(e)
 	x.approving.Lock()
 	defer x.approving.Unlock()
 	if answer := x.answerTo(e); answer != nil {
@@ -150,7 +150,7 @@ func (x *extensions) approvedByUser(s extension.Server) error {
 		return errors.New("you did not approve it")
 	}
 	detail := strings.Join(append([]string{e.Command}, e.Details...), "\n")
-	yes, err := x.editor.Approve("use the MCP server "+s.Name+" of the editor in this project?", detail)
+	yes, err := x.editor.Approve("use the MCP server "+e.Name+" of the editor in this project?", detail)
 	if err != nil {
 		return fmt.Errorf("it is not approved: %w", err)
 	}

@@ -5,13 +5,13 @@ import (
 	"sync"
 	"testing"
 
-	"artoo/config/trust"
+	"artoo/tool/extension"
 )
 
 // Servers that start at once look up and note the user's answers side by side.
 func TestAnswersAreNotedSideBySide(t *testing.T) {
 	x := &extensions{session: new(session)}
-	e := func(i int) trust.Extension { return trust.Extension{Sum: fmt.Sprint(i)} }
+	e := func(i int) extension.Extension { return extension.Extension{Sum: fmt.Sprint(i)} }
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,14 +17,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"artoo/agent"
-	"artoo/config"
 	"artoo/config/bundle"
 	"artoo/config/trust"
-	"artoo/provider/redact"
 	"artoo/tool/edit"
 	"artoo/tool/extension"
 	"artoo/tool/git"
-	"artoo/tool/mcp"
 	"artoo/ui"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -103,46 +99,19 @@ func (x *extensions) findBundles() (list []bundle.Bundle) {
 	return list
 }
 
-// bundleServers takes over the MCP servers of bundles.
-func (x *extensions) bundleServers() {
-	if slices.Contains(x.cfg.MCP, "none") {
-		return
-	}
+// useBundles takes over the hooks and servers of bundles, and the tools that they take away.
+func (x *extensions) useBundles() {
 	for _, b := range x.bundles() {
-		servers, notes := x.serversOf(b)
-		x.cfg.MCPServers = append(x.cfg.MCPServers, servers...)
-		for _, note := range notes {
-			x.warn("bundle " + b.Name + ": " + note)
+		for _, part := range b.Hooks {
+			x.takeHooks(part.Data, b.Origin(part.Place))
+		}
+		if data := b.Data(bundle.GeminiManifest); data != nil {
+			x.foreignRules(data, "bundle "+b.Name)
+		}
+		for _, part := range b.Servers {
+			x.takeServers(part.Data, b.Origin(part.Place))
 		}
 	}
-}
-
-// serversOf are the MCP servers of a bundle, as BUNDLE:NAME, as far as the policy allows; the user approves these,
-// and no others start. Notes name those that are left out, and why.
-func (x *extensions) serversOf(b bundle.Bundle) (list []extension.Server, notes []string) {
-	for _, part := range b.Servers {
-		servers, wrong, err := config.ParseMCP(part.Data, b.Origin(part.Place), x.cfg.Paths, redact.Mask)
-		notes = append(notes, wrong...)
-		if err != nil {
-			notes = append(notes, part.Place+": "+err.Error())
-		}
-		for _, s := range servers {
-			s.Name, s.Required = b.Name+":"+s.Name, false
-			if len(s.Name) > mcp.MaxServer {
-				notes = append(notes, fmt.Sprintf("server %s: its name is over %d characters", s.Name, mcp.MaxServer))
-				continue
-			}
-			if len(s.Command) > 0 && strings.ContainsRune(s.Command[0], '/') && !filepath.IsAbs(s.Command[0]) {
-				s.Command[0] = filepath.Join(b.Root, s.Command[0]) // never a program of the project
-			}
-			if err := x.cfg.Policy.CheckServer(s); err != nil {
-				notes = append(notes, err.Error())
-				continue
-			}
-			list = append(list, s)
-		}
-	}
-	return list, notes
 }
 
 // listedBundle is a row of the list.
@@ -346,23 +315,31 @@ func bundleHead(b bundle.Bundle) []string {
 
 // bundleLines lists the contents of a bundle: servers and hooks as they are used, and all its files.
 func (x *extensions) bundleLines(b bundle.Bundle) (lines []string) {
-	add := func(e trust.Extension, place string) {
-		lines = append(lines, fmt.Sprintf("%s %s, confined (%s):", e.Kind, e.Name, place))
+	add := func(e extension.Extension) {
+		e = trust.Summed(e)
+		lines = append(lines, fmt.Sprintf("%s %s, confined (%s):", e.Kind, e.Name, e.Place))
 		for _, text := range append([]string{e.Command}, e.Details...) {
 			for line := range strings.Lines(strings.ReplaceAll(text, b.Root, "${CLAUDE_PLUGIN_ROOT}")) {
 				lines = append(lines, "  "+strings.TrimRight(line, "\n"))
 			}
 		}
 	}
-	servers, notes := x.serversOf(b)
-	for _, s := range servers {
-		add(trust.OfServer(b.Root, s), s.Place)
+	var notes []string
+	for _, part := range b.Servers {
+		servers, wrong, err := x.serversIn(part.Data, b.Origin(part.Place))
+		if err != nil {
+			wrong = append(wrong, part.Place+": "+err.Error())
+		}
+		for _, s := range servers {
+			add(s.Extension())
+		}
+		notes = append(notes, wrong...)
 	}
 	for _, part := range b.Hooks {
 		// A file that is left out, or a part of one, is among the unused parts.
 		hooks, _, _ := extension.ClaudeHooks(part.Data, b.Origin(part.Place))
 		for _, h := range hooks {
-			add(trust.OfHook(b.Root, h), h.Place)
+			add(h.Extension())
 		}
 	}
 	for _, kind := range []struct {

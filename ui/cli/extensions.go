@@ -29,8 +29,7 @@ func (x *extensions) read(trust bool) (err error) {
 		if err := errors.Join(x.findTrust(), x.applyTrust()); err != nil {
 			return err
 		}
-		x.bundleHooks()
-		x.bundleServers()
+		x.useBundles()
 		if left := x.cfg.Policy.LeavesOut(x.cfg.Hooks); left != "" {
 			x.warn(left)
 		}

@@ -12,8 +12,8 @@ import (
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/config"
-	"artoo/config/bundle"
 	"artoo/config/trust"
+	"artoo/provider/redact"
 	"artoo/tool/extension"
 	"artoo/tool/text"
 	"artoo/ui"
@@ -25,20 +25,28 @@ import (
 // hooks are the hooks of a session: those of the policy come first, and those of the repository
 // last, as far as they are approved.
 func (x *extensions) hooks() agent.Hooks {
-	list := slices.Clone(x.cfg.Policy.Hooks)
-	for _, h := range x.cfg.Hooks {
-		switch {
-		case x.cfg.Policy.HooksOnly:
-		case h.Source != extension.SourceRepository || x.approved(trust.OfHook(x.project.Root, h)):
-			list = append(list, h)
-		}
+	list := slices.DeleteFunc(x.allHooks(), func(h extension.Hook) bool { return !x.runs(h) })
+	return agent.Hooks{List: list, Environ: x.ownEnviron(), Approved: x.allowed}
+}
+
+// allHooks are the hooks that are set up, also those that do not run.
+func (x *extensions) allHooks() []extension.Hook {
+	return slices.Concat(x.cfg.Policy.Hooks, x.cfg.Hooks)
+}
+
+func (x *extensions) runs(h extension.Hook) bool {
+	return (h.Source == extension.SourcePolicy || !x.cfg.Policy.HooksOnly) && x.allowed(h.Extension()) == nil
+}
+
+// allowed is an error if an extension must not run as it is now. It asks about one of the editor's.
+func (x *extensions) allowed(e extension.Extension) error {
+	if e.Source == extension.SourceEditor {
+		return x.approvedByUser(e)
 	}
-	return agent.Hooks{List: list, Environ: x.ownEnviron(), Approved: func(h extension.Hook) error {
-		if h.Source == extension.SourceRepository && !x.approved(trust.OfHook(x.project.Root, h)) {
-			return errors.New("it has changed since you approved it; artoo trust shows it")
-		}
-		return nil
-	}}
+	if e.Source == extension.SourceRepository && !x.approved(trust.Summed(e)) {
+		return errors.New("it has changed since you approved it; artoo trust shows it")
+	}
+	return nil
 }
 
 // hooksAnswer reports whether hooks may answer questions in the user's place.
@@ -46,16 +54,13 @@ func (x *extensions) hooksAnswer() bool {
 	return slices.ContainsFunc(x.hooks().List, func(h extension.Hook) bool { return h.On == extension.OnQuestion && h.MayAnswer })
 }
 
-// claudeHooks takes over the hooks of a trusted repository's settings for other programs. A file that
-// cannot be read is left out, with a word.
-func (x *extensions) claudeHooks(data []byte, place string) {
-	hooks, left, err := extension.ClaudeHooks(data, extension.Origin{Source: extension.SourceRepository, Root: x.project.Root,
-		Place: place})
+// takeHooks takes over the hooks of a file in Claude Code's form. One that cannot be read is left out, with a word.
+func (x *extensions) takeHooks(data []byte, from extension.Origin) {
+	hooks, left, err := extension.ClaudeHooks(data, from)
 	if err != nil {
 		x.warn(text.Misread(err).Error())
-		return
 	}
-	if left != nil {
+	if left != nil && from.Bundle == "" { // A bundle's page names them.
 		x.warn("not used in this version: " + text.UpTo(3, left))
 	}
 	x.cfg.Hooks = append(x.cfg.Hooks, hooks...)
@@ -89,50 +94,33 @@ func rulesIn(data []byte, place string) (rules []config.RuleText, left []string,
 	})
 }
 
-// restricts reports whether a file of a repository holds hooks, or rules of other programs.
-func restricts(f trust.File) bool {
-	if f.Data == nil || !slices.Contains(foreignSettings(), f.Name) {
-		return false
+// declares reports whether a file of a repository that other programs read has servers, hooks or rules, used or not, or
+// cannot be read.
+func declares(f trust.File) bool {
+	switch {
+	case f.Data == nil:
+	case f.Name == repositoryServers:
+		servers, left, err := config.ParseMCP(f.Data, extension.Origin{}, config.Paths{}, redact.Mask)
+		return err != nil || servers != nil || left != nil
+	case slices.Contains(foreignSettings(), f.Name):
+		hooks, left, err := extension.ClaudeHooks(f.Data, extension.Origin{})
+		rules, more, err2 := rulesIn(f.Data, f.Name)
+		return err != nil || err2 != nil || hooks != nil || rules != nil || left != nil || more != nil
 	}
-	rules, left, err := rulesIn(f.Data, f.Name)
-	return hasHooks(f.Data) || err != nil || rules != nil || left != nil
-}
-
-// bundleHooks takes over the hooks of bundles, and the tools that they take away.
-func (x *extensions) bundleHooks() {
-	for _, b := range x.bundles() {
-		for _, part := range b.Hooks {
-			hooks, _, err := extension.ClaudeHooks(part.Data, b.Origin(part.Place)) // the bundle's page names those that are left out
-			if err != nil {
-				x.warn(text.Misread(err).Error())
-			}
-			x.cfg.Hooks = append(x.cfg.Hooks, hooks...)
-		}
-		if data := b.Data(bundle.GeminiManifest); data != nil {
-			x.foreignRules(data, "bundle "+b.Name)
-		}
-	}
-}
-
-// hasHooks reports whether settings for other programs hold hooks, used or not.
-func hasHooks(data []byte) bool {
-	hooks, left, err := extension.ClaudeHooks(data, extension.Origin{})
-	return err != nil || hooks != nil || left != nil
+	return false
 }
 
 // supplied are the servers and hooks that the trusted repository supplies.
-func (x *extensions) supplied() (list []trust.Extension) {
+func (x *extensions) supplied() (list []extension.Extension) {
 	for _, h := range x.cfg.Hooks {
-		if h.Source == extension.SourceRepository {
-			list = append(list, trust.OfHook(x.project.Root, h))
-		}
+		list = append(list, h.Extension())
 	}
 	for _, s := range x.cfg.MCPServers {
-		if s.Source == extension.SourceRepository {
-			list = append(list, trust.OfServer(x.project.Root, s))
-		}
+		list = append(list, s.Extension())
 	}
-	for i := range list { // their sums are of what was written
+	list = slices.DeleteFunc(list, func(e extension.Extension) bool { return e.Source != extension.SourceRepository })
+	for i := range list {
+		list[i] = trust.Summed(list[i]) // as it was written
 		list[i].Command = x.shown(list[i].Command)
 		for k := range list[i].Details {
 			list[i].Details[k] = x.shown(list[i].Details[k])
@@ -142,12 +130,12 @@ func (x *extensions) supplied() (list []trust.Extension) {
 }
 
 // approved reports whether the user approved an extension of the repository as it is.
-func (x *extensions) approved(e trust.Extension) bool {
+func (x *extensions) approved(e extension.Extension) bool {
 	answer := x.answerTo(e)
 	return answer != nil && answer.Approved
 }
 
-func (x *extensions) answerTo(e trust.Extension) *trust.Approval {
+func (x *extensions) answerTo(e extension.Extension) *trust.Approval {
 	x.answering.Lock()
 	defer x.answering.Unlock()
 	at := slices.IndexFunc(x.repoSettings.approvals, func(p trust.Approval) bool { return p.Root == x.project.Root && p.Sum == e.Sum })
@@ -158,7 +146,7 @@ func (x *extensions) answerTo(e trust.Extension) *trust.Approval {
 }
 
 // noteAnswer notes the user's answer about an extension of the repository or the editor.
-func (x *extensions) noteAnswer(e trust.Extension, yes bool) {
+func (x *extensions) noteAnswer(e extension.Extension, yes bool) {
 	x.answering.Lock()
 	defer x.answering.Unlock()
 	x.repoSettings.approvals = append(x.repoSettings.approvals, trust.Approval{Root: x.project.Root, Sum: e.Sum, Approved: yes})
@@ -169,7 +157,7 @@ func (x *extensions) unapproved() string {
 	var names []string
 	for _, e := range x.supplied() {
 		if !x.approved(e) {
-			names = append(names, e.Kind+" "+e.Command)
+			names = append(names, string(e.Kind)+" "+e.Command)
 		}
 	}
 	if names == nil {
@@ -184,7 +172,7 @@ func (a *app) askExtension() *ui.Trust {
 	if err != nil {
 		return nil
 	}
-	open := slices.DeleteFunc(a.extensions.supplied(), func(e trust.Extension) bool { return a.extensions.answerTo(e) != nil })
+	open := slices.DeleteFunc(a.extensions.supplied(), func(e extension.Extension) bool { return a.extensions.answerTo(e) != nil })
 	if len(open) == 0 {
 		return nil
 	}
@@ -213,7 +201,7 @@ func (a *app) useExtensions() error {
 }
 
 // extensionsQuestion shows extensions with the files that they name.
-func (x *extensions) extensionsQuestion(list []trust.Extension) screen.YesNo {
+func (x *extensions) extensionsQuestion(list []extension.Extension) screen.YesNo {
 	if len(list) == 1 {
 		return x.extensionQuestion(list[0])
 	}
@@ -225,8 +213,8 @@ func (x *extensions) extensionsQuestion(list []trust.Extension) screen.YesNo {
 }
 
 // extensionQuestion shows an extension with the files that it names.
-func (x *extensions) extensionQuestion(e trust.Extension) screen.ExtensionQuestion {
-	q := screen.ExtensionQuestion{Kind: e.Kind, Name: e.Name, Command: e.Command, Details: e.Details}
+func (x *extensions) extensionQuestion(e extension.Extension) screen.ExtensionQuestion {
+	q := screen.ExtensionQuestion{Kind: string(e.Kind), Name: e.Name, Command: e.Command, Details: e.Details}
 	var all strings.Builder
 	for _, name := range e.Files {
 		data, err := os.ReadFile(filepath.Join(x.project.Root, name))
@@ -242,10 +230,9 @@ func (x *extensions) extensionQuestion(e trust.Extension) screen.ExtensionQuesti
 // Hooks implements ui.Program.
 func (p program) Hooks() (rows []string) {
 	x := p.app.extensions
-	running := x.hooks().List
-	for _, h := range slices.Concat(p.app.cfg.Policy.Hooks, p.app.cfg.Hooks) {
+	for _, h := range x.allHooks() {
 		row := x.hookRow(h)
-		if !slices.ContainsFunc(running, func(r extension.Hook) bool { return x.hookRow(r) == row }) {
+		if !x.runs(h) {
 			row += ", does not run: not approved"
 		}
 		rows = append(rows, row)

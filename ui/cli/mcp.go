@@ -128,7 +128,7 @@ func (a *app) mcpConfig(servers []extension.Server) mcp.Config {
 	}
 	return mcp.Config{Servers: servers, State: state, Root: a.project.Root, Own: a.process.Environ, Environ: a.startEnviron(), Version: a.process.build().Version,
 		HTTP: a.models.http, Tokens: a.cfg.MCPLogins(), Metadata: a.cfg.MCPClientMetadata,
-		Notice: a.warn, Approved: a.extensions.approvedServer}
+		Notice: a.warn, Approved: a.extensions.allowed}
 }
 
 // listedServer is a line of `artoo mcp list --json`.

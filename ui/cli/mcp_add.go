@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,7 +163,7 @@ func (c *mcpCommand) importFrom(_ context.Context, words []string) error {
 	}
 	added := 0
 	for _, s := range servers {
-		if slices.ContainsFunc(c.app.cfg.MCPServers, func(old extension.Server) bool { return old.Name == s.Name }) {
+		if c.app.extensions.hasServer(s.Name) {
 			c.app.warn("server " + s.Name + ": a server of this name exists")
 			continue
 		}

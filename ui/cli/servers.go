@@ -1,59 +1,79 @@
 package cli
 
 import (
-	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"artoo/config"
-	"artoo/config/trust"
 	"artoo/provider/redact"
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/extension"
+	"artoo/tool/mcp"
 )
 
 // repositoryServers is the file in a repository's root that may name MCP servers.
 const repositoryServers = ".mcp.json"
 
-// hasServers reports whether a repository's file names servers, or cannot be read.
-func hasServers(data []byte) bool {
-	servers, notes, err := config.ParseMCP(data, extension.Origin{}, config.Paths{}, redact.Mask)
-	return data != nil && (err != nil || servers != nil || notes != nil)
-}
-
-// addRepositoryServers takes over the servers of a trusted repository, as far as the policy allows.
-// One of the user's with the same name stands in its place. A file that cannot be read is left out,
-// with a word.
-func (x *extensions) addRepositoryServers(data []byte) {
+// takeServers takes over the servers of a third party's file. One of the user's with the same name stands in its place.
+func (x *extensions) takeServers(data []byte, from extension.Origin) {
 	if slices.Contains(x.cfg.MCP, "none") {
 		return
 	}
-	servers, notes, err := config.ParseMCP(data, extension.Origin{Source: extension.SourceRepository, Root: x.project.Root,
-		Place: repositoryServers}, x.cfg.Paths, redact.Mask)
+	servers, notes, err := x.serversIn(data, from)
 	if err != nil {
 		notes = append(notes, err.Error())
 	}
 	for _, s := range servers {
-		s.Required = false
-		if slices.ContainsFunc(x.cfg.MCPServers, func(o extension.Server) bool { return o.Name == s.Name }) {
-			continue
+		if !x.hasServer(s.Name) {
+			x.cfg.MCPServers = append(x.cfg.MCPServers, s)
 		}
-		if err := x.cfg.Policy.CheckServer(s); err != nil {
-			notes = append(notes, err.Error())
-			continue
-		}
-		x.cfg.MCPServers = append(x.cfg.MCPServers, s)
+	}
+	supplier := from.Place
+	if from.Bundle != "" {
+		supplier = "bundle " + from.Bundle
 	}
 	for _, note := range notes {
-		x.warn(repositoryServers + ": " + note)
+		x.warn(supplier + ": " + note)
 	}
+}
+
+// serversIn are the servers of a third party's file, as far as the policy allows; those of a bundle are BUNDLE:NAME. The
+// user approves these, and no others start. Notes name those that are left out, and why; the error is of the whole file.
+func (x *extensions) serversIn(data []byte, from extension.Origin) (list []extension.Server, notes []string, err error) {
+	servers, notes, err := config.ParseMCP(data, from, x.cfg.Paths, redact.Mask)
+	for _, s := range servers {
+		if s.Required = false; from.Bundle != "" {
+			s.Name = from.Bundle + ":" + s.Name
+			if len(s.Command) > 0 && strings.ContainsRune(s.Command[0], '/') && !filepath.IsAbs(s.Command[0]) {
+				s.Command[0] = filepath.Join(from.Root, s.Command[0]) // never a program of the project
+			}
+		}
+		against := x.cfg.Policy.CheckServer(s)
+		if len(s.Name) > mcp.MaxServer {
+			against = fmt.Errorf("server %s: its name is over %d characters", s.Name, mcp.MaxServer)
+		}
+		if against != nil {
+			notes = append(notes, against.Error())
+			continue
+		}
+		list = append(list, s)
+	}
+	return list, notes, err
+}
+
+// hasServer reports whether a server of this name is set up.
+func (x *extensions) hasServer(name string) bool {
+	return slices.ContainsFunc(x.cfg.MCPServers, func(s extension.Server) bool { return s.Name == name })
 }
 
 // mcpServers are the servers in use: of the repository's those that are approved as they are, and no outsider.
 func (x *extensions) mcpServers() []extension.Server {
 	return slices.DeleteFunc(slices.Clone(x.cfg.MCPServers), func(s extension.Server) bool {
 		// The editor's are asked about when they start.
-		return s.Source == extension.SourceRepository && x.approvedServer(s) != nil || x.outsider(s)
+		return s.Source == extension.SourceRepository && x.allowed(s.Extension()) != nil || x.outsider(s)
 	})
 }
 
@@ -73,17 +93,6 @@ func (x *extensions) nameOutsiders() error {
 		default:
 			x.warn("server " + s.Name + " is not offered: " + why + "; " + cure + " in its table fixes that")
 		}
-	}
-	return nil
-}
-
-// approvedServer is an error if a server may not be started.
-func (x *extensions) approvedServer(s extension.Server) error {
-	if s.Source == extension.SourceEditor {
-		return x.approvedByUser(s)
-	}
-	if s.Source == extension.SourceRepository && !x.approved(trust.OfServer(x.project.Root, s)) {
-		return errors.New("it has changed since you approved it; artoo trust shows it")
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"artoo/config"
 	"artoo/config/trust"
 	"artoo/provider/cli"
+	"artoo/tool/extension"
 	"artoo/tool/text"
 	"artoo/ui"
 	"artoo/ui/sanitize"
@@ -116,14 +117,15 @@ func (x *extensions) applyTrust() error {
 			return err
 		}
 	}
-	for _, name := range foreignSettings() {
-		if data := x.repoSettings.Data(name); data != nil {
-			x.claudeHooks(data, name)
-			x.foreignRules(data, name)
+	for _, f := range x.repoSettings.Files {
+		from := extension.Origin{Source: extension.SourceRepository, Root: x.project.Root, Place: f.Name}
+		if f.Data != nil && f.Name == repositoryServers {
+			x.takeServers(f.Data, from)
 		}
-	}
-	if data := x.repoSettings.Data(repositoryServers); data != nil {
-		x.addRepositoryServers(data)
+		if f.Data != nil && slices.Contains(foreignSettings(), f.Name) {
+			x.takeHooks(f.Data, from)
+			x.foreignRules(f.Data, f.Name)
+		}
 	}
 	return nil
 }
@@ -136,8 +138,7 @@ func (x *extensions) matters() []trust.File {
 		had[f.Name] = true
 	}
 	for _, f := range x.repoSettings.Files {
-		servers := f.Name == repositoryServers && hasServers(f.Data)
-		if (isShared(f.Name) || restricts(f) || servers) && !had[f.Name] {
+		if (isShared(f.Name) || declares(f)) && !had[f.Name] {
 			obeyed = append(obeyed, f)
 		}
 	}
@@ -228,7 +229,7 @@ func (x *extensions) trustQuestion() screen.TrustQuestion {
 
 // obeys names the program that a file is for.
 func obeys(f trust.File) string {
-	if restricts(f) || f.Name == repositoryServers && hasServers(f.Data) {
+	if declares(f) {
 		return "artoo, " + cli.SettingsOf(strings.Split(f.Name, "/")[0])
 	}
 	for part := range strings.SplitSeq(f.Name, "/") {
@@ -381,24 +382,23 @@ func (c trustCommand) listTrust() error {
 	type kind struct {
 		Kind string `json:"kind"`
 	}
+	words := map[bool]string{true: "yes", false: "no"}
 	for _, answer := range answers.Settings {
-		word := map[bool]string{true: "yes", false: "no"}[answer.Trusted]
 		names := cmp.Or(text.UpTo(3, slices.Sorted(maps.Keys(answer.Files))), map[bool]string{true: "many files", false: "no settings"}[answer.Files == nil])
 		err := row(struct {
 			kind
 			trust.Answer
-		}{kind{"settings"}, answer}, word, answer.At, answer.Root, names)
+		}{kind{"settings"}, answer}, words[answer.Trusted], answer.At, answer.Root, names)
 		if err != nil {
 			return err
 		}
 	}
 	for _, e := range answers.Approvals {
 		e.Command = c.app.shown(e.Command)
-		word := map[bool]string{true: "yes", false: "no"}[e.Approved]
 		err := row(struct {
 			kind
 			trust.Approval
-		}{kind{"extension"}, e}, word, e.At, e.Root, e.What+": "+e.Command)
+		}{kind{"extension"}, e}, words[e.Approved], e.At, e.Root, e.What+": "+e.Command)
 		if err != nil {
 			return err
 		}
@@ -483,15 +483,15 @@ func (c trustCommand) askExtensions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var open []trust.Extension
+	var open []extension.Extension
 	for _, e := range c.app.extensions.supplied() {
 		if c.app.extensions.approved(e) {
-			c.app.screen.Note("approved as it is now: the " + e.Kind + " " + sanitize.Text(e.Name+": "+e.Command, sanitize.Line))
+			c.app.screen.Note("approved as it is now: the " + string(e.Kind) + " " + sanitize.Text(e.Name+": "+e.Command, sanitize.Line))
 			continue
 		}
 		open = append(open, e)
 	}
-	ask := func(list []trust.Extension) (yes bool, err error) {
+	ask := func(list []extension.Extension) (yes bool, err error) {
 		q := c.app.extensions.extensionsQuestion(list)
 		yes, err = c.app.confirm("trust", q, *c.yes, "artoo trust --yes, once you have looked",
 			func() (bool, error) { return ui.ConfirmOnTTY(ctx, c.app.screen, q) })
@@ -508,7 +508,7 @@ func (c trustCommand) askExtensions(ctx context.Context) error {
 		}
 	}
 	for _, e := range open {
-		if _, err := ask([]trust.Extension{e}); err != nil {
+		if _, err := ask([]extension.Extension{e}); err != nil {
 			return err
 		}
 	}
