@@ -116,7 +116,7 @@ type judged struct {
 type layerEffects struct {
 	permission.Judgement
 	changes confine.Changes
-	git     *gitEffects
+	git     gitEffects
 }
 
 // gitEffects are a line's changes to the repositories of a project, as git sees them.

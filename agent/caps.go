@@ -110,9 +110,9 @@ func effectsOf(access tool.Access) (list []effect, err error) {
 	return list, nil
 }
 
-// effectsOn are the changes of a layer that are to land.
-func effectsOn(changes []sandbox.Change, open func(path string) (*os.File, error)) (list []effect) {
-	for _, c := range changes {
+// landing are the effects of a layer: the changes that are to land, and the paths of new commits.
+func (e layerEffects) landing() (list []effect) {
+	for _, c := range e.Effects.Apply {
 		list = append(list, effect{path: c.Path, built: c.Output != "", read: func(ctx context.Context, t *tally, _ content) (content, error) {
 			if c.Kind == sandbox.Deleted {
 				return content{}, nil
@@ -122,8 +122,11 @@ func effectsOn(changes []sandbox.Change, open func(path string) (*os.File, error
 				now.mode = c.Mode
 				return now, err
 			}
-			return t.content(ctx, c.Mode, c.Size, c.Target, func() (io.ReadCloser, error) { return open(c.Path) })
+			return t.content(ctx, c.Mode, c.Size, c.Target, func() (io.ReadCloser, error) { return e.open(c.Path) })
 		}})
+	}
+	for path, does := range e.git.committed {
+		list = append(list, effect{path: path, commits: &does})
 	}
 	return list
 }
@@ -198,14 +201,6 @@ func (t *tally) at(ctx context.Context, path string) (content, error) {
 		}
 	}
 	return t.content(ctx, info.Mode(), info.Size(), target, func() (io.ReadCloser, error) { return os.Open(path) })
-}
-
-// effectsIn are the paths of a line's new commits.
-func effectsIn(git *gitEffects) (list []effect) {
-	for path, does := range git.committed {
-		list = append(list, effect{path: path, commits: &does})
-	}
-	return list
 }
 
 // admit reports whether changes may land: nil, or the cap that they would pass, which ends the turn. A passed cap stays

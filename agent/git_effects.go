@@ -22,23 +22,24 @@ import (
 )
 
 // has reports whether a row stands for the changes of a path.
-func (g *gitEffects) has(path string) bool {
+func (g gitEffects) has(path string) bool {
 	_, hidden := g.hidden[path]
 	return hidden || slices.ContainsFunc(g.dirs, func(dir string) bool { return names.Within(dir, path) })
 }
 
-func (g *gitEffects) touches() (paths []string) {
-	for _, v := range g.views {
+// Touches implements journal.Layer.
+func (e layerEffects) Touches() (paths []string) {
+	for _, v := range e.git.views {
 		paths = append(paths, v.Touches()...)
 	}
 	return paths
 }
 
-// replay makes the changes in the project's repositories. After a crash, an error, the journal
+// Replay makes the changes in the project's repositories. After a crash, an error, the journal
 // undoes them.
-func (g *gitEffects) replay(ctx context.Context) error {
+func (e layerEffects) Replay(ctx context.Context) error {
 	_, err := guard(func() (none struct{}, err error) {
-		for _, v := range g.views {
+		for _, v := range e.git.views {
 			if err := v.Replay(ctx); err != nil {
 				return none, err
 			}
@@ -48,10 +49,7 @@ func (g *gitEffects) replay(ctx context.Context) error {
 	return err
 }
 
-func (g *gitEffects) close() (err error) {
-	if g == nil {
-		return nil
-	}
+func (g gitEffects) close() (err error) {
 	for _, v := range g.views {
 		err = errors.Join(err, v.Close())
 	}
@@ -63,8 +61,8 @@ func (g *gitEffects) close() (err error) {
 
 // gitEffects looks at each repository that a line changed. A new repository has no view:
 // its files are judged one by one. The caller closes what it gets, after an error too.
-func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *gitEffects, err error) {
-	g = &gitEffects{committed: map[string]committed{}, hidden: map[string]repo.Version{}, before: map[string]sandbox.Before{}}
+func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g gitEffects, err error) {
+	g = gitEffects{committed: map[string]committed{}, hidden: map[string]repo.Version{}, before: map[string]sandbox.Before{}}
 	byDir := map[string][]sandbox.Change{}
 	byPath := map[string]sandbox.Change{}
 	for _, change := range changes.List() {
@@ -81,7 +79,7 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 	}
 	for dir, list := range byDir {
 		r := c.repository(dir)
-		view, effects, err := c.openRepository(ctx, r, g, list, changes, byPath)
+		view, effects, err := c.openRepository(ctx, r, &g, list, changes, byPath)
 		switch {
 		case errors.Is(err, repo.ErrNoRepository):
 			continue

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool/names"
 	"artoo/tool/repo"
@@ -81,42 +80,51 @@ func (g *gitEffects) hiddenAbove(top, path string, hidden func(path string) bool
 	return made
 }
 
-// versions are a line's changes, with git's versions of hidden files in place of those that the line left.
-type versions struct {
-	confine.Changes
-	hidden map[string]repo.Version
-}
-
-func (v versions) Stays() []string {
-	return slices.DeleteFunc(slices.Clone(v.Changes.Stays()), func(path string) bool { _, known := v.hidden[path]; return known })
-}
-
-func (v versions) Open(path string) (*os.File, error) {
-	if version, known := v.hidden[path]; known {
+// open opens the new content of a path: git's version of a hidden file, else the one on the layer.
+func (e layerEffects) open(path string) (*os.File, error) {
+	if version, known := e.git.hidden[path]; known {
 		return os.Open(version.File)
 	}
-	return v.Changes.Open(path)
+	return e.changes.Open(path)
 }
 
-func (v versions) Path(path string) string {
-	if _, known := v.hidden[path]; known {
+// Open is open, with a crash as an error, so that the journal reverts the step it began.
+func (e layerEffects) Open(path string) (*os.File, error) {
+	return guard(func() (*os.File, error) { return e.open(path) })
+}
+
+// Path implements journal.Layer.
+func (e layerEffects) Path(path string) string {
+	if _, known := e.git.hidden[path]; known {
 		return ""
 	}
-	return v.Changes.Path(path)
+	return e.changes.Path(path)
 }
 
-// brings names the hidden files that git changes, and has the journal hold them.
-func (s *session) brings(g *gitEffects) (said []string) {
-	for _, path := range slices.Sorted(maps.Keys(g.hidden)) {
-		version := g.hidden[path]
-		if version.Stays {
-			continue
-		}
-		if w := s.opt.Workspace; w != nil && w.unseen != nil {
+// stays are the paths that stay since the line could not see them, and of which git has no other version.
+func (e layerEffects) stays() []string {
+	return slices.DeleteFunc(slices.Clone(e.changes.Stays()), func(path string) bool { _, known := e.git.hidden[path]; return known })
+}
+
+// showBrought lets the journal hold the hidden files that git changes.
+func (s *session) showBrought(g gitEffects) {
+	w := s.opt.Workspace
+	if w == nil || w.unseen == nil {
+		return
+	}
+	for path, version := range g.hidden {
+		if !version.Stays {
 			w.unseen.brought.Store(path, true)
 		}
+	}
+}
+
+// brought names the hidden files that git changed.
+func (s *session) brought(g gitEffects) (said []string) {
+	for _, path := range slices.Sorted(maps.Keys(g.hidden)) {
+		version := g.hidden[path]
 		switch {
-		case version.Mode.IsDir():
+		case version.Stays, version.Mode.IsDir():
 		case version.File == "":
 			said = append(said, "git deleted "+s.namesOf([]string{path})[0])
 		default:

@@ -114,11 +114,11 @@ func (e *editedFiles) landChanges(ctx context.Context, k hook, changes confine.C
 	if len(mine) == 0 {
 		return left
 	}
-	err := c.tally.admit(ctx, effectsOn(mine, changes.Open))
+	layer := layerEffects{changes: changes}
+	layer.Effects.Apply = mine
+	err := c.tally.admit(ctx, layer.landing())
 	if err == nil {
-		e := layerEffects{changes: changes, git: &gitEffects{}}
-		e.Effects.Apply = mine
-		_, err = c.applyLayer(ctx, "hook "+k.String(), e)
+		_, err = c.applyLayer(ctx, "hook "+k.String(), layer)
 	}
 	if err != nil {
 		c.cb.notice(NoticeWarning, k.called()+": its change of the edited files was not applied: "+err.Error())

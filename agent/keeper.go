@@ -3,14 +3,12 @@ package agent
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"artoo/agent/confine"
 	"artoo/tool"
 	"artoo/tool/journal"
 	"artoo/tool/names"
@@ -165,13 +163,6 @@ func (k *keeper) noteMade(changes []journal.Change) {
 			k.made.add(path)
 		}
 	}
-}
-
-type layerSource struct{ confine.Changes }
-
-// Open returns a crash as an error, so that the journal takes back the step it began.
-func (s layerSource) Open(path string) (*os.File, error) {
-	return guard(func() (*os.File, error) { return s.Changes.Open(path) })
 }
 
 // madeFiles are the files that the session made and that still are as it left them.

@@ -74,7 +74,7 @@ func (c *calls) judgeLayer(ctx context.Context, r ran) judged {
 	}
 	var over error
 	if j.Verdict != permission.Refuse {
-		over = c.tally.admit(within, append(effectsOn(j.Effects.Apply, j.changes.Open), effectsIn(j.git)...))
+		over = c.tally.admit(within, j.landing())
 	}
 	switch {
 	case context.Cause(ctx) != nil:
@@ -98,9 +98,8 @@ func (c *calls) effects(ctx context.Context, policy *permission.Policy, d permis
 		}
 	}()
 	e.git, err = c.gitEffects(ctx, changes)
-	e.changes = versions{changes, e.git.hidden}
 	if err == nil || ctx.Err() != nil {
-		e.Judgement = policy.Judge(ctx, d, e.changes.List(), c.facts(ctx, e.git))
+		e.Judgement = policy.Judge(ctx, d, changes.List(), c.facts(ctx, e.git))
 	}
 	done = true
 	return e, err
@@ -147,7 +146,7 @@ func (c *calls) judging(d decided) *permission.Policy {
 	return &policy
 }
 
-func (c *calls) facts(ctx context.Context, git *gitEffects) permission.Facts {
+func (c *calls) facts(ctx context.Context, git gitEffects) permission.Facts {
 	made := func(change sandbox.Change) bool { return c.keeper.made.has(change.Path) }
 	facts := permission.Facts{Made: made, Git: git.rows, Repository: git.has}
 	if c.keeper.journal != nil {
@@ -200,7 +199,7 @@ func (c *calls) askEffects(ctx context.Context, j judged) (a agreed) {
 
 // diff is that of the changes which land, for the user to read.
 func (e layerEffects) diff(ctx context.Context, root string) string {
-	diff := diffOf(ctx, root, e.changes, slices.DeleteFunc(slices.Clone(e.Effects.Apply), func(change sandbox.Change) bool {
+	diff := diffOf(ctx, root, e, slices.DeleteFunc(slices.Clone(e.Effects.Apply), func(change sandbox.Change) bool {
 		return e.git.has(change.Path)
 	}))
 	for _, row := range e.git.rows {
@@ -236,13 +235,12 @@ func (c *calls) land(ctx context.Context, a agreed) ran {
 
 // apply lands the changes of a call, all or none, and reports whether they count.
 func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
-	if stays := a.changes.Stays(); len(stays) > 0 {
+	if stays := a.stays(); len(stays) > 0 {
 		c.warn(r, "not deleted, since commands cannot see it: "+text.UpTo(mostNamed, c.session.namesOf(stays)))
 	}
 	if a.Class == permission.Nothing {
 		return true
 	}
-	brought := c.session.brings(a.git)
 	what := "run " + cmp.Or(a.call.Access.Command, a.call.Access.Object)
 	report, err := c.applyLayer(ctx, what, a.layerEffects)
 	if err != nil {
@@ -264,7 +262,7 @@ func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
 		}
 	}
 	summary := a.Effects.Summary()
-	if len(brought) > 0 {
+	if brought := c.session.brought(a.git); len(brought) > 0 {
 		summary += "; hidden: " + text.UpTo(mostNamed, brought)
 	}
 	if gone := a.Effects.By[permission.Deleted]; len(gone) > 0 {
@@ -291,15 +289,16 @@ func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
 
 // applyLayer lands the changes of a layer, all or none, as a step of the journal; git's own by git itself.
 func (c *calls) applyLayer(ctx context.Context, what string, e layerEffects) (report journal.Report, err error) {
-	k, then := c.keeper, journal.Then{Paths: e.git.touches(), Do: e.git.replay}
+	k := c.keeper
 	if k.journal == nil {
 		return report, errors.New("undo journal unavailable; changes not applied")
 	}
-	if err := c.tally.land(ctx, append(effectsOn(e.Effects.Apply, e.changes.Open), effectsIn(e.git)...)); err != nil {
+	if err := c.tally.land(ctx, e.landing()); err != nil {
 		return report, err
 	}
 	defer c.tally.landed()
-	report, err = k.journal.ApplyLayer(ctx, c.session.turnNumber(), what, e.Effects.Apply, layerSource{e.changes}, then)
+	c.session.showBrought(e.git)
+	report, err = k.journal.ApplyLayer(ctx, c.session.turnNumber(), what, e.Effects.Apply, e)
 	if errors.Is(err, journal.ErrConflict) && len(report.Left) > 0 {
 		err = fmt.Errorf("%w: %s", err, strings.Join(journal.Named(report.Left), ", "))
 	}
@@ -357,7 +356,7 @@ const (
 )
 
 // diffOf is a unified diff of some of the changes; binary content is named by type and size.
-func diffOf(ctx context.Context, root string, changes confine.Changes, some []sandbox.Change) string {
+func diffOf(ctx context.Context, root string, e layerEffects, some []sandbox.Change) string {
 	name := func(path string) string {
 		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel)
@@ -380,7 +379,7 @@ func diffOf(ctx context.Context, root string, changes confine.Changes, some []sa
 			}
 			continue
 		}
-		text, err := diffOfOne(name(c.Path), changes, c)
+		text, err := diffOfOne(name(c.Path), e, c)
 		if err != nil {
 			text = fmt.Sprintf("%s cannot be shown: %v\n", name(c.Path), err)
 		}
@@ -394,7 +393,7 @@ func diffOf(ctx context.Context, root string, changes confine.Changes, some []sa
 
 func bytesOf(size int64) string { return text.Counted(int(size), "byte", "bytes") }
 
-func diffOfOne(name string, changes confine.Changes, c sandbox.Change) (string, error) {
+func diffOfOne(name string, e layerEffects, c sandbox.Change) (string, error) {
 	if c.Kind == sandbox.Mode || !c.Mode.IsRegular() { // A deleted file has the mode that it had.
 		return "", nil // The change is reported by name.
 	}
@@ -412,7 +411,7 @@ func diffOfOne(name string, changes confine.Changes, c sandbox.Change) (string, 
 		if c.Size > maxShown {
 			return fmt.Sprintf("%s: %s, new\n", name, bytesOf(c.Size)), nil
 		}
-		file, err := changes.Open(c.Path)
+		file, err := e.open(c.Path)
 		if err != nil {
 			return "", err
 		}

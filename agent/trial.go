@@ -93,30 +93,22 @@ func (t *Trials) Close() error { return t.parts.close() }
 // Over is the Trial of changes on layers on which another artoo worked: there they were judged and agreed to, one by
 // one.
 func (t *Trials) Over(changes *sandbox.Changes) *Trial {
-	e := permission.Effects{Apply: changes.Entries}
-	return &Trial{trials: t, Effects: e, done: layerEffects{changes: overChanges{changes}, git: new(gitEffects),
-		Judgement: permission.Judgement{Effects: e}}}
+	r := &Trial{trials: t, layerEffects: layerEffects{changes: changes}}
+	r.Effects.Apply = changes.Entries
+	return r
 }
-
-// overChanges are changes whose layers are given up elsewhere.
-type overChanges struct{ *sandbox.Changes }
-
-func (c overChanges) List() []sandbox.Change { return c.Entries }
-func (c overChanges) Stays() []string        { return c.Changes.Stays }
-func (overChanges) Discard(bool) error       { return nil }
 
 // Trial is a command that has ended on its layer. Close gives the layer up.
 type Trial struct {
 	Exit    shell.Exit
 	Limit   string   // the limit that ended it, in words; "" for none
 	Hidden  []string // what it could not see, once it has failed, each in words
-	Effects permission.Effects
 	Diff    string   // readable form of the changes
 	Never   []string // its changes that are never applied
 	Stopped error    // why its changes cannot be kept as they are; nil if they can
 
 	trials *Trials
-	done   layerEffects
+	layerEffects
 }
 
 // Run runs a command, whose Path is absolute, until it has ended. Its streams are files, or nil. The end of ctx ends
@@ -146,7 +138,7 @@ func (t *Trials) Run(ctx context.Context, cmd *exec.Cmd) (r *Trial, err error) {
 	if r.Exit != (shell.Exit{}) {
 		r.Hidden = c.session.hiddenFrom(confined, cmd.Dir, shell.Quote(cmd.Args...), "", true)
 	}
-	if r.done.changes, err = confined.Changes(ctx); err != nil {
+	if r.changes, err = confined.Changes(ctx); err != nil {
 		return nil, errors.Join(err, confined.Discard())
 	}
 	return r, nil
@@ -160,17 +152,16 @@ func signaled(exit shell.Exit, signal syscall.Signal) bool {
 // Judge looks at the changes of the command.
 func (r *Trial) Judge(ctx context.Context) (err error) {
 	c, policy := r.trials.calls, r.trials.calls.session.opt.Policy
-	if r.done, err = c.effects(ctx, policy, permission.Decision{Place: permission.PlaceLayer}, r.done.changes); err != nil {
+	if r.layerEffects, err = c.effects(ctx, policy, permission.Decision{Place: permission.PlaceLayer}, r.changes); err != nil {
 		return fmt.Errorf("the changes of .git cannot be read: %w", err)
 	}
-	r.Effects = r.done.Effects
 	for _, e := range r.Effects.By[permission.Never] {
 		r.Never = append(r.Never, e.String())
 	}
-	if r.done.Verdict == permission.Refuse && r.Changed() {
-		r.Stopped = errors.New(r.done.Reason())
+	if r.Verdict == permission.Refuse && r.Changed() {
+		r.Stopped = errors.New(r.Reason())
 	}
-	r.Diff = r.done.diff(ctx, policy.Root)
+	r.Diff = r.diff(ctx, policy.Root)
 	return context.Cause(ctx)
 }
 
@@ -181,8 +172,7 @@ func (r *Trial) Changed() bool { return len(r.Effects.Apply) > 0 || r.Effects.Gi
 // *Failure of KindConflict; Left of the report names it, and else build output and directories that stay as they are.
 func (r *Trial) Keep(ctx context.Context, what string) (journal.Report, error) {
 	c := r.trials.calls
-	c.session.brings(r.done.git)
-	report, err := c.applyLayer(ctx, what, r.done)
+	report, err := c.applyLayer(ctx, what, r.layerEffects)
 	if errors.Is(err, journal.ErrConflict) {
 		err = &Failure{Kind: KindConflict, What: "nothing was kept", Err: err, Hint: "the same command again"}
 	}
@@ -202,13 +192,13 @@ func (r *Trial) Patch(ctx context.Context, w io.Writer) (left []string, err erro
 		paths = append(paths, c.Path)
 	}
 	ignored := at.IgnoredSince(ctx, s.opt.Env.Environ, s.opt.Workspace.Began, paths)
-	contents := layerContents{root: at.Root, layer: r.done.changes, modes: map[string]bool{}}
+	contents := layerContents{root: at.Root, layer: r.layerEffects, modes: map[string]bool{}}
 	var list []patch.Change
 	for _, c := range r.Effects.Apply {
 		rel, err := filepath.Rel(at.Root, c.Path)
 		name := filepath.ToSlash(rel)
 		_, _, inGit := repository.SplitGit(name) // Git apply refuses such paths.
-		if err != nil || !filepath.IsLocal(rel) || inGit || r.done.git.has(c.Path) || ignored[c.Path] {
+		if err != nil || !filepath.IsLocal(rel) || inGit || r.git.has(c.Path) || ignored[c.Path] {
 			if !c.Mode.IsDir() {
 				left = append(left, name)
 			}
@@ -255,7 +245,7 @@ func objectHash(p repository.Project) func() hash.Hash {
 // slashes, of which only the mode changed.
 type layerContents struct {
 	root  string
-	layer confine.Changes
+	layer layerEffects
 	modes map[string]bool
 }
 
@@ -269,10 +259,10 @@ func (l layerContents) After(path string) (io.ReadCloser, error) {
 	if l.modes[path] {
 		return l.Before(path)
 	}
-	return l.layer.Open(filepath.Join(l.root, filepath.FromSlash(path)))
+	return l.layer.open(filepath.Join(l.root, filepath.FromSlash(path)))
 }
 
 // Close gives the layer up; with keepCaches, caches that the command wrote stay for the next one.
 func (r *Trial) Close(keepCaches bool) error {
-	return errors.Join(r.done.git.close(), r.done.changes.Discard(keepCaches))
+	return errors.Join(r.git.close(), r.changes.Discard(keepCaches))
 }

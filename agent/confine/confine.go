@@ -309,29 +309,7 @@ func (r *command) Changes(ctx context.Context) (Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &changes{Changes: found}, nil
-}
-
-type changes struct {
-	*sandbox.Changes
-	gone bool
-}
-
-func (c *changes) List() []sandbox.Change { return c.Entries }
-
-func (c *changes) Stays() []string { return c.Changes.Stays }
-
-// Discard throws the layer away; further calls do nothing.
-func (c *changes) Discard(keepCaches bool) error {
-	if c.gone {
-		return nil
-	}
-	c.gone = true
-	var err error
-	if keepCaches {
-		err = c.Changes.KeepCaches()
-	}
-	return errors.Join(err, c.Changes.Discard())
+	return found, nil
 }
 
 // Config lists the places that the commands of one session may reach. Paths are absolute.

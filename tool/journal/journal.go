@@ -456,8 +456,10 @@ type Change struct {
 	// From is the path that a created file had before, if it was renamed. In a plan
 	// the file, or a directory with all that it holds, is renamed back from there.
 	From string
-	// Kept says that the state before can be brought back; built, that it is build output, whose content is not kept.
-	Kept, built bool
+	// Kept says that the state before can be brought back.
+	Kept bool
+	// output is the directory of build output that the path belongs to, "" for none: its content is not kept.
+	output string
 }
 
 // Reason is why a path is not covered, or was left alone.
@@ -543,23 +545,18 @@ type Report struct {
 	Cannot []Lack
 }
 
-// Source is a throwaway layer whose changes are applied.
-type Source interface {
+// Layer is a throwaway layer whose changes are applied.
+type Layer interface {
 	// Open opens the new content of the file at an absolute path.
 	Open(path string) (*os.File, error)
 	// Path is where that content lies, absolute, if it may be renamed from there; "" has it
 	// copied. Nothing else may write to it.
 	Path(path string) string
-}
-
-// Then is a step that belongs to the application of a layer. The zero one does nothing.
-type Then struct {
-	// Paths are the files that Do may change, absolute or relative to the root: they are
-	// kept before.
-	Paths []string
-	// Do runs when the files of the layer are in their places. Its error takes back
-	// everything, the paths included; so does a kill before it has returned.
-	Do func(ctx context.Context) error
+	// Touches are the files that Replay may change, absolute or relative to the root: they are kept before.
+	Touches() []string
+	// Replay changes git's data when the files of the layer are in their places. Its error reverts everything, git's
+	// data included; so does a kill before it has returned.
+	Replay(ctx context.Context) error
 }
 
 // Session is one journal of a project.

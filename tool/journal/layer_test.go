@@ -48,13 +48,35 @@ func applyLayer(j *Journal, ctx context.Context, turn int, what string, list []l
 		change.Before.Moved = c.Moved
 		changes = append(changes, change)
 	}
-	return j.ApplyLayer(ctx, turn, what, changes, inProject{j, from}, then)
+	return j.ApplyLayer(ctx, turn, what, changes, inProject{j, from, then})
+}
+
+// Source has the new contents of a layer, by the names that the journal has for their paths.
+type Source interface {
+	Open(path string) (*os.File, error)
+	Path(path string) string
+}
+
+// Then is what follows the files of a layer: Do, which may change the files of Paths. The zero one does nothing.
+type Then struct {
+	Paths []string
+	Do    func(ctx context.Context) error
 }
 
 // inProject is a layer whose files are known by the names that the journal has for them.
 type inProject struct {
 	j *Journal
 	Source
+	then Then
+}
+
+func (s inProject) Touches() []string { return s.then.Paths }
+
+func (s inProject) Replay(ctx context.Context) error {
+	if s.then.Do == nil {
+		return nil
+	}
+	return s.then.Do(ctx)
 }
 
 func (s inProject) Open(path string) (*os.File, error) {

@@ -412,3 +412,20 @@ func (j *Journal) giveYours(q *quarantine, slot, path string) (yours string, err
 		}
 	}
 }
+
+// damaged is the error of a copy that holds something else than was written.
+func damaged(path string) error {
+	return fmt.Errorf("its copy is damaged: without %s the rest can be restored", path)
+}
+
+// openKept opens a kept content.
+func (j *Journal) openKept(s State) (*os.File, error) {
+	if !j.files.objects.has(s.Hash) {
+		if q, err := j.openQuarantine(false); err != nil {
+			return nil, err
+		} else if slot, _, ok := q.find(s); ok {
+			return q.open(slot)
+		}
+	}
+	return j.files.objects.open(s.Hash)
+}

@@ -28,12 +28,7 @@ func (j *Journal) Quarantine(turn int, what string, paths ...string) (Report, er
 	}
 	s := j.Begin(turn, what)
 	s.kind = kindQuarantine
-	report := Report{Step: s.ID}
-	report.Done, err = s.land(context.Background(), ops, func(more []Lack) error {
-		report.Left = append(left, more...)
-		return nil
-	}, Then{})
-	return report, err
+	return s.land(context.Background(), ops, Report{Left: left})
 }
 
 // goners are the changes that take the paths away.

@@ -29,7 +29,7 @@ type restore struct {
 	// ops are the changes to be made. One with From brings back the file that is at that path, or
 	// was; another one takes that away.
 	ops  []Change
-	from Source // It has the new contents of a layer that are not kept; else nil.
+	from Layer // It has new contents that are not kept; else nil.
 	// again says that a process was killed while it did this, so that the path may be between the states.
 	again bool
 	// returning are paths whose originals were moved out, to come back.

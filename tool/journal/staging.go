@@ -92,7 +92,7 @@ func (s *Step) stageNew(r *restore, q *quarantine, op *Change) error {
 	}
 	switch size := op.After.Size; {
 	case size > maxRead:
-	case size > s.j.cfg.MaxFile, op.built:
+	case size > s.j.cfg.MaxFile, op.output != "":
 		op.After.Hash, err = readHash(r.ctx, io.NewSectionReader(file, 0, size))
 	default:
 		data := make([]byte, size)

@@ -103,7 +103,7 @@ func BenchmarkLargeTree(b *testing.B) {
 			if line != ":" {
 				begun = ran
 			}
-			changes.Discard()
+			changes.Discard(false)
 		}
 		return time.Since(begun).Seconds() * 1e3
 	}

@@ -47,12 +47,7 @@ func TestUsersCachesAreKeptOnlyIfAsked(t *testing.T) {
 				if err != nil || len(changes.Entries) != 0 {
 					t.Fatalf("%d: on the layer is %+v, %v", i, changes, err)
 				}
-				if row.keep {
-					if err := changes.KeepCaches(); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if err := changes.Discard(); err != nil {
+				if err := changes.Discard(row.keep); err != nil {
 					t.Error(err)
 				}
 				if got := strings.ReplaceAll(out, "\n", ""); got != row.want {
@@ -125,12 +120,7 @@ func projectCaches(t *testing.T, memory bool) {
 		if got := strings.ReplaceAll(out, "\n", ""); got != row.want || changed != row.changed {
 			t.Errorf("%d: it printed %q, want %q, and changed %q, want %q", i, got, row.want, changed, row.changed)
 		}
-		if row.keep {
-			if err := changes.KeepCaches(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := changes.Discard(); err != nil {
+		if err := changes.Discard(row.keep); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,12 +16,21 @@ import (
 // in the layer, since nothing writes to it any more.
 type Changes struct {
 	Entries []Change // sorted by path, without the project's caches; a directory precedes its content
-	Stays   []string // absolute paths that the command could not see in directories that it removed
+	stays   []string
 	room    string   // the directory of the layer
 	roots   []string // the writable directories, each with a directory of the layer
-	keep    func() error
-	discard func() error
+	// layer is nil once it was given up, or where its owner gives it up.
+	layer interface {
+		keepCaches() error
+		Discard() error
+	}
 }
+
+// List returns the Entries.
+func (c *Changes) List() []Change { return c.Entries }
+
+// Stays lists absolute paths that the command could not see in directories that it removed.
+func (c *Changes) Stays() []string { return c.stays }
 
 // Open opens the new content of a regular file that Entries lists by this path.
 func (c *Changes) Open(path string) (*os.File, error) {
@@ -50,13 +60,19 @@ func (c *Changes) find(path string) (file string, mode fs.FileMode) {
 
 func upperName(root int) string { return "upper" + strconv.Itoa(root) }
 
-// KeepCaches keeps the files that the command left in caches: of the user's in artoo's own directories, of
-// the project's in Config.Kept. A file that another command has left there meanwhile stays if it is newer.
-// It is called after the layer's files have landed: caches stay only in directories that the project has.
-func (c *Changes) KeepCaches() error { return c.keep() }
-
-// Discard gives the layer up. Further calls do nothing.
-func (c *Changes) Discard() error { return c.discard() }
+// Discard gives the layer up. With keepCaches, the files that the command left in caches stay for the next one: of the
+// user's in artoo's own directories, of the project's in Config.Kept. A file that another command has left there
+// meanwhile stays if it is newer. Caches stay only in directories that the project has by now. Further calls do nothing.
+func (c *Changes) Discard(keepCaches bool) (err error) {
+	layer := c.layer
+	if c.layer = nil; layer == nil {
+		return nil
+	}
+	if keepCaches {
+		err = layer.keepCaches()
+	}
+	return errors.Join(err, layer.Discard())
+}
 
 // Kind is the kind of a change.
 type Kind string

@@ -46,7 +46,7 @@ func (p *Process) Wrote(ctx context.Context) bool {
 
 // changes reads the changes on the layer.
 func (p *Process) changes(ctx context.Context) (*Changes, error) {
-	c := &Changes{room: p.room, roots: p.line.Writable, keep: p.keepCaches, discard: p.Discard}
+	c := &Changes{room: p.room, roots: p.line.Writable, layer: p}
 	d := differ{ctx: ctx, changes: c, begun: p.begun, hidden: map[string]bool{}, above: map[string]bool{},
 		buffer: make([]byte, 64<<10), isCache: p.sandbox.isCache}
 	for _, path := range p.line.Denied {
@@ -284,7 +284,7 @@ func (d *differ) rest(below *os.File, path string, kept []string) error {
 			return err
 		}
 		if d.hidden[inner] {
-			d.changes.Stays = append(d.changes.Stays, inner)
+			d.changes.stays = append(d.changes.stays, inner)
 		}
 		if !before.Exists() {
 			continue // hidden, or someone else removed it

@@ -22,7 +22,7 @@ func TestOnlyWhatALayerChangedCanBeOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer changes.Discard()
+	defer changes.Discard(false)
 	path := changes.Entries[0].Path
 	for _, other := range []string{"", filepath.Dir(path), path + "/../f", path + "2"} {
 		if file, err := changes.Open(other); !errors.Is(err, fs.ErrInvalid) {
@@ -53,7 +53,7 @@ func TestWhatAReplacedDirectoryHeldIsListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer changes.Discard()
+	defer changes.Discard(false)
 	var got []string
 	for _, c := range changes.Entries {
 		rel, err := filepath.Rel(root, c.Path)
@@ -90,7 +90,7 @@ func TestWhatALineClosedCanBeMovedFromItsLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer changes.Discard()
+	defer changes.Discard(false)
 	for _, c := range changes.Entries {
 		var err error
 		if c.Mode.IsRegular() {
@@ -128,7 +128,7 @@ func TestWhatIsRemovedBelowWhileTheCommandRunsHasMoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer changes.Discard()
+	defer changes.Discard(false)
 	var got []string
 	for _, c := range changes.Entries {
 		if c.Before.Moved && !c.Before.Mode.IsDir() {
@@ -156,7 +156,7 @@ func TestWhatIsMadeInAHiddenPlaceIsListedAsHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer changes.Discard()
+	defer changes.Discard(false)
 	got := map[string]bool{}
 	for _, c := range changes.Entries {
 		got[c.Path[len(root)+1:]] = c.Hidden

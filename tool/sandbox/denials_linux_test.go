@@ -77,7 +77,7 @@ func TestDeniedFilesAreGoneFromALayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer changes.Discard()
+	defer changes.Discard(false)
 	var got []string
 	for _, c := range changes.Entries {
 		got = append(got, strings.TrimPrefix(c.Path, root)+" "+string(c.Kind))

@@ -410,7 +410,7 @@ func TestALayerCoversAGitDirectoryOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer changes.Discard()
+	defer changes.Discard(false)
 	var paths []string
 	for _, c := range changes.Entries {
 		paths = append(paths, c.Path)

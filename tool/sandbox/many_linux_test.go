@@ -30,7 +30,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 						}
 						if options.Layer {
 							changes, err := p.Changes(t.Context())
-							if err != nil || len(changes.Entries) != 0 || changes.Discard() != nil {
+							if err != nil || len(changes.Entries) != 0 || changes.Discard(false) != nil {
 								t.Errorf("%d changed %+v: %v", i, changes, err)
 							}
 						}

@@ -114,7 +114,7 @@ func (o *Over) Signal(signal os.Signal) { _ = o.process.Signal(signal) }
 // made, changed or removed there since the start has moved. Changes that the program makes meanwhile may be seen in
 // part. An error changes nothing.
 func (o *Over) Changes(ctx context.Context) (*Changes, error) {
-	c := &Changes{room: o.room.Path, roots: o.config.Dirs, keep: func() error { return nil }, discard: func() error { return nil }}
+	c := &Changes{room: o.room.Path, roots: o.config.Dirs}
 	d := differ{ctx: ctx, changes: c, begun: o.begun, hidden: map[string]bool{}, above: map[string]bool{}, buffer: make([]byte, 64<<10),
 		isCache: func(rel string) bool { return filepath.Base(rel) == gitDir }}
 	for i, root := range c.roots {

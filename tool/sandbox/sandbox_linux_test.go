@@ -285,7 +285,7 @@ func layerTells(t *testing.T, memory bool) {
 	if data, err := os.ReadFile(filepath.Join(root, "a")); err != nil || string(data) != "1" {
 		t.Errorf("the project's file holds %q: %v", data, err)
 	}
-	if err := changes.Discard(); err != nil {
+	if err := changes.Discard(false); err != nil {
 		t.Error(err)
 	}
 	left, err := filepath.Glob(filepath.Join(s.config.Temp, "layers", "*", "[0-9]*"))
