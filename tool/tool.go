@@ -4,23 +4,17 @@
 package tool
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"artoo/tool/names"
-	"artoo/tool/spelling"
 )
 
 // Tool is one thing the model can do. Use New to make one.
@@ -75,6 +69,7 @@ func New[In any](
 	plan func(ctx context.Context, env *Env, in In) (Access, error),
 	run func(ctx context.Context, env *Env, in In, out io.Writer) (Result, error),
 ) Tool {
+
 	t := Tool{Def: def}
 	t.schema = sync.OnceValue(func() *jsonschema.Schema {
 		schema, err := jsonschema.For[In](nil)
@@ -135,6 +130,7 @@ func FromSchema(
 	plan func(ctx context.Context, env *Env, input json.RawMessage) (Access, error),
 	run func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error),
 ) (Tool, error) {
+
 	t := FromConstant(def, string(schema), plan, run)
 	if _, err := t.resolved(); err != nil {
 		return Tool{}, err
@@ -149,6 +145,7 @@ func FromConstant(
 	plan func(ctx context.Context, env *Env, input json.RawMessage) (Access, error),
 	run func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error),
 ) Tool {
+
 	if plan == nil {
 		plan = func(context.Context, *Env, json.RawMessage) (Access, error) {
 			return Access{Kind: def.Kind, Verb: def.Name}, nil
@@ -223,19 +220,6 @@ func (t Tool) Valid() bool { return t.schema != nil }
 // concurrent use.
 func (t Tool) Schema() json.RawMessage { return t.written() }
 
-// withoutNull removes null from a field's types: a model leaves out fields that it does not set.
-func withoutNull(schema *jsonschema.Schema) {
-	if len(schema.Types) == 2 && schema.Types[0] == "null" {
-		schema.Type, schema.Types = schema.Types[1], nil
-	}
-	if schema.Items != nil {
-		withoutNull(schema.Items)
-	}
-	for _, property := range schema.Properties {
-		withoutNull(property)
-	}
-}
-
 // Check validates input against the schema. Slips that can mean only one thing
 // are let pass: null for optional properties, a number, truth value or list in
 // quotes, the names other programs have for a property. The error names each
@@ -286,470 +270,4 @@ func (t Tool) Plan(ctx context.Context, env *Env, input json.RawMessage) (Access
 // returns soon after ctx is done, leaving no process. Calls of KindRead and KindNone may run side by side.
 func (t Tool) Run(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error) {
 	return t.run(ctx, env, input, out)
-}
-
-// normalizeInput takes slips that models make and that can mean only one thing: null
-// for a property that may be left out, a number or truth value in quotes, a number
-// without them where a text belongs, a whole number written as 2.0, a list in quotes or
-// of one element without its brackets, names that other programs give a property. All
-// else stays as it is.
-func normalizeInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
-	input = bytes.TrimSpace(input)
-	if len(input) == 0 {
-		return input
-	}
-	switch {
-	case input[0] == '{' && schema.Type == "object":
-		return normalizeObject(schema, input)
-	case input[0] == '{' && schema.Type == "array" && schema.Items != nil && schema.Items.Type == "object":
-		return normalizeList(schema.Items, slices.Concat([]byte{'['}, input, []byte{']'}))
-	case input[0] == '[' && schema.Type == "array" && schema.Items != nil:
-		return normalizeList(schema.Items, input)
-	case input[0] == '"' && schema.Type != "string":
-		var quoted string
-		if err := json.Unmarshal(input, &quoted); err != nil {
-			return input
-		}
-		if inner := json.RawMessage(strings.TrimSpace(quoted)); isA(schema.Type, inner) ||
-			schema.Type == "array" && isA("object", inner) {
-			return normalizeInput(schema, inner)
-		}
-	case schema.Type == "integer":
-		return plainInteger(input)
-	case schema.Type == "string" && isA("number", input):
-		return Quoted(string(input))
-	}
-	return input
-}
-
-// normalizeCall is normalizeInput for the whole input of a call, with the tool's own rules.
-func normalizeCall(schema *jsonschema.Schema, own func(map[string]json.RawMessage) bool,
-	input json.RawMessage) json.RawMessage {
-	fixed := normalizeInput(schema, input)
-	var fields map[string]json.RawMessage
-	if own == nil || json.Unmarshal(fixed, &fields) != nil || fields == nil || !own(fields) {
-		return fixed
-	}
-	return normalizeInput(schema, again(fixed, fields, true))
-}
-
-// isA reports whether raw is JSON of a type that is not written in quotes.
-func isA(kind string, raw json.RawMessage) bool {
-	if len(raw) == 0 || !json.Valid(raw) {
-		return false
-	}
-	switch kind {
-	case "array":
-		return raw[0] == '['
-	case "object":
-		return raw[0] == '{'
-	case "boolean":
-		return raw[0] == 't' || raw[0] == 'f'
-	case "integer", "number":
-		return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
-	}
-	return false
-}
-
-func normalizeObject(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(input, &fields); err != nil {
-		return input
-	}
-	changed := rename(schema, fields)
-	for name, value := range fields {
-		property, ok := schema.Properties[name]
-		if !ok {
-			continue
-		}
-		var paths []string
-		if name == "path" && json.Unmarshal(value, &paths) == nil && len(paths) == 1 {
-			value = Quoted(paths[0])
-			fields[name], changed = value, true
-		}
-		if string(value) == "null" && !slices.Contains(schema.Required, name) {
-			delete(fields, name)
-			changed = true
-		} else if fixed := normalizeInput(property, value); !bytes.Equal(fixed, value) {
-			fields[name] = fixed
-			changed = true
-		}
-	}
-	return again(input, fields, changed)
-}
-
-func normalizeList(item *jsonschema.Schema, input json.RawMessage) json.RawMessage {
-	var values []json.RawMessage
-	if err := json.Unmarshal(input, &values); err != nil {
-		return input
-	}
-	for i, value := range values {
-		fixed := normalizeInput(item, value)
-		values[i] = fixed
-	}
-	return again(input, values, true)
-}
-
-// again writes v, which came from input, if it was changed.
-func again(input json.RawMessage, v any, changed bool) json.RawMessage {
-	if !changed {
-		return input
-	}
-	fixed, err := json.Marshal(v)
-	if err != nil {
-		return input
-	}
-	return fixed
-}
-
-// plainInteger writes 2.0 and 2e3 as Go reads integers.
-func plainInteger(number json.RawMessage) json.RawMessage {
-	if !bytes.ContainsAny(number, ".eE") || len(number) > 24 {
-		return number
-	}
-	f, _, err := big.ParseFloat(string(number), 10, 128, big.ToNearestEven)
-	if err != nil || !f.IsInt() {
-		return number
-	}
-	n, exact := f.Int64()
-	if exact != big.Exact {
-		return number
-	}
-	return fmt.Append(nil, n)
-}
-
-// misfits names the faults of a decoded JSON value that is named by at.
-func misfits(schema *jsonschema.Schema, at string, v any) []string {
-	if is := typeOf(v); schema.Type != "" && is != schema.Type &&
-		(is != "number" || schema.Type != "integer" || !wholeNumber(v)) {
-		if is == "number" {
-			return []string{fmt.Sprintf("%s must be %s, not %v", orInput(at), article(schema.Type), v)}
-		}
-		return []string{fmt.Sprintf("%s must be %s, not %s", orInput(at), article(schema.Type), article(is))}
-	}
-	var wrong []string
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if property, ok := schema.Properties[name]; ok {
-				wrong = append(wrong, misfits(property, join(at, name), v[name])...)
-			} else if schema.AdditionalProperties != nil {
-				wrong = append(wrong, fmt.Sprintf("there is no property %q%s", join(at, name), perhaps(schema, v, name)))
-			}
-		}
-		for _, name := range schema.Required {
-			if _, ok := v[name]; !ok {
-				wrong = append(wrong, fmt.Sprintf("%s is missing", join(at, name)))
-			}
-		}
-	case []any:
-		for i, item := range v {
-			if schema.Items != nil {
-				wrong = append(wrong, misfits(schema.Items, fmt.Sprintf("%s[%d]", at, i), item)...)
-			}
-		}
-	}
-	return wrong
-}
-
-// perhaps suggests the property that was meant: the missing one, else one that looks like it.
-func perhaps(schema *jsonschema.Schema, given map[string]any, name string) string {
-	const meant = " (did you mean %s?)"
-	var missing []string
-	for _, p := range schema.Required {
-		if _, ok := given[p]; !ok {
-			missing = append(missing, p)
-		}
-	}
-	unknown := 0
-	for n := range given {
-		if _, ok := schema.Properties[n]; !ok {
-			unknown++
-		}
-	}
-	if len(missing) == 1 && unknown == 1 {
-		return fmt.Sprintf(meant, missing[0]) // cmd is command, not cwd
-	}
-	folded := strings.ReplaceAll(names.Fold(name), "-", "_")
-	free := slices.DeleteFunc(slices.Clone(schema.PropertyOrder), func(p string) bool { _, ok := given[p]; return ok })
-	likely := func(p string) bool { return strings.HasSuffix(folded, "_"+p) || strings.HasPrefix(p, folded) } // file_path, old_str
-	near := spelling.Nearest(folded, free)
-	if at := slices.IndexFunc(free, likely); near == "" && at >= 0 {
-		near = free[at]
-	}
-	if near == "" {
-		return ""
-	}
-	return fmt.Sprintf(meant, near)
-}
-
-// properties lists a tool's properties for the end of an error.
-func properties(schema *jsonschema.Schema) string {
-	var words []string
-	for _, name := range schema.PropertyOrder {
-		property := schema.Properties[name]
-		if property == nil {
-			continue
-		}
-		word := name + " (" + property.Type
-		if slices.Contains(schema.Required, name) {
-			word += ", required"
-		}
-		words = append(words, word+")")
-	}
-	return strings.Join(words, ", ")
-}
-
-func join(at, name string) string {
-	if at == "" {
-		return name
-	}
-	return at + "." + name
-}
-
-func orInput(at string) string {
-	return cmp.Or(at, "the input")
-}
-
-func article(kind string) string {
-	switch kind {
-	case "null":
-		return kind
-	case "integer":
-		return "a whole number"
-	case "array", "object":
-		return "an " + kind
-	}
-	return "a " + kind
-}
-
-func typeOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case float64:
-		return "number"
-	case string:
-		return "string"
-	case []any:
-		return "array"
-	}
-	return "object"
-}
-
-// wholeNumber reports whether a number is one that an int64 holds exactly.
-func wholeNumber(v any) bool {
-	f, ok := v.(float64)
-	return ok && f == float64(int64(f)) && f > -1<<63 && f < 1<<63
-}
-
-// Quoted is text as JSON.
-func Quoted(text string) json.RawMessage {
-	raw, err := json.Marshal(text)
-	if err != nil { // a string can always be written
-		return json.RawMessage(`""`)
-	}
-	return raw
-}
-
-// otherNames are other names that models give a property, without case, underscores and hyphens.
-func otherNames(property string) []string {
-	return strings.Fields(map[string]string{
-		"path": "filepath file filename absolutepath targetfile dirpath directory dir folder notebookpath notebook targetnotebook " +
-			"relativepath searchpath targetdirectory searchdirectory directorypath relativeworkspacepath rootdir",
-		"cell_id":     "cell id",
-		"new_source":  "newcode newcellsource cellsource source newcontent content",
-		"edit_mode":   "edittype mode",
-		"content":     "contents filetext filecontent filecontents newcontent text code",
-		"agent":       "subagenttype agenttype subagent agentname agentid mode",
-		"command":     "cmd commandline shellcommand script",
-		"cwd":         "workdir workingdirectory workingdir dir directory dirpath",
-		"timeout":     "timeoutseconds timeoutsec timeouts timeoutsecs",
-		"pattern":     "regex regexp query search searchpattern glob globpattern searchterm",
-		"glob":        "include includes includepattern globpattern filepattern fileglob",
-		"type":        "filetype language",
-		"ignore_case": "i caseinsensitive",
-		"context":     "c contextlines linesofcontext a b aftercontext beforecontext linesafter linesbefore",
-		"query":       "q searchquery searchterm",
-		"url":         "uri link href address webpage website page urls",
-		"offset": "startindex startline linestart start fromline firstline startlineonebased offsetlines " +
-			"startlineoneindexed",
-		"limit":       "headlimit maxresults maxcount maxmatches numlines maxlines linecount",
-		"files_only":  "fileswithmatches filenamesonly l",
-		"old_string":  "oldstr oldtext old search find searchstring",
-		"new_string":  "newstr newtext new replace replacement replacestring",
-		"replace_all": "all replaceallmatches allowmultiple replaceeverywhere",
-		"edits":       "replacements changes",
-		"reason":      "justification",
-		"background":  "runinbackground isbackground inbackground async detach",
-		"id":          "bashid shellid sessionid taskid jobid processid pid backgroundid commandid terminalid",
-		"input":       "chars text stdin data patch patchtext diff",
-		"items":       "todos plan todolist",
-		"text":        "content step title",
-		"choices":     "options followup",
-		"prompt":      "message instruction instructions task request",
-	}[property])
-}
-
-// changesNothing reports whether a property of tools elsewhere makes no difference here.
-func changesNothing(name string, value json.RawMessage) bool {
-	if string(value) == "null" {
-		return true
-	}
-	said := strings.Trim(string(value), `"`)
-	switch foldProperty(name) {
-	case "description", "explanation", "reason", "reasoning", "thought", "thoughts", "title", "summary",
-		"justification", "purpose", "toolcallid", "callid", "taskprogress", "securityrisk", "requiresapproval",
-		"safetoautorun", "instruction", "instructions", "shouldreadentirefile", "yieldtimems", "maxoutputtokens",
-		"login", "prefixrule", "linecount", "activeform", "operation":
-		return true
-	case "runinbackground", "isbackground", "background", "async", "restart", "interactive",
-		"dangerouslydisablesandbox", "forkcontext", "dryrun", "recursive", "ignore", "tty", "isinput", "requiredpermissions",
-		"pages":
-		return said == "false" || said == "" || said == "[]"
-	case "outputmode":
-		return said == "content"
-	case "isregex", "isregexp", "casesensitive":
-		return said == "true"
-	case "literal", "literaltext", "fixedstrings", "withescalatedpermissions":
-		return said == "false"
-	case "sandboxpermissions":
-		return said == "use_default"
-	case "expectedreplacements":
-		return said == "1"
-	case "shell":
-		return said == "bash" || said == "sh"
-	case "n", "linenumbers", "showlinenumbers":
-		return said == "true"
-	case "encoding":
-		return strings.EqualFold(strings.ReplaceAll(said, "-", ""), "utf8")
-	case "createdirs", "createdirectories", "respectgitignore":
-		return said == "true"
-	}
-	return false
-}
-
-// foldProperty is a property's name without the differences between programs.
-func foldProperty(name string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
-}
-
-// meant is the property of the schema that another name can only mean, "" for none or several.
-func meant(schema *jsonschema.Schema, name string) string {
-	folded := foldProperty(name)
-	var found []string
-	for property := range schema.Properties {
-		if foldProperty(property) == folded {
-			return property
-		}
-		if slices.Contains(otherNames(property), folded) {
-			found = append(found, property)
-		}
-	}
-	if len(found) > 1 { // glob_pattern is glob rather than pattern
-		found = slices.DeleteFunc(found, func(p string) bool { return !strings.HasPrefix(folded, foldProperty(p)) })
-	}
-	if len(found) != 1 {
-		return ""
-	}
-	return found[0]
-}
-
-// rename gives the fields of an object the names of the schema, where they can
-// mean only one thing, and drops fields that change nothing. Two fields of one meaning
-// stay, to be refused, unless they say the same.
-func rename(schema *jsonschema.Schema, fields map[string]json.RawMessage) (changed bool) {
-	if schema.AdditionalProperties == nil {
-		return false
-	}
-	names := slices.Sorted(maps.Keys(fields))
-	wanted := map[string][]string{}
-	for _, name := range names {
-		if _, ok := schema.Properties[name]; ok {
-			wanted[name] = append(wanted[name], name)
-		} else if property := meant(schema, name); property != "" {
-			wanted[property] = append(wanted[property], name)
-		}
-	}
-	for property, given := range wanted {
-		same := !slices.ContainsFunc(given, func(n string) bool { return !bytes.Equal(fields[n], fields[given[0]]) })
-		if len(given) == 1 && given[0] == property || !same {
-			continue
-		}
-		value := fields[given[0]]
-		for _, name := range given {
-			delete(fields, name)
-		}
-		fields[property], changed = value, true
-	}
-	for _, name := range names {
-		if _, known := schema.Properties[name]; !known && fields[name] != nil && changesNothing(name, fields[name]) {
-			delete(fields, name)
-			changed = true
-		}
-	}
-	return changed
-}
-
-// calledElsewhere are the names that a tool has in other programs.
-func calledElsewhere(name string) []string {
-	return strings.Fields(map[string]string{
-		"read":            "readfile view viewfile openfile fileread cat readtextfile viewimage getfilecontents notebookread readnotebook",
-		"ls":              "list listdirectory listdir listfiles",
-		"glob":            "findfiles filesearch globtool globfilesearch findbyname searchforfiles find",
-		"grep":            "grepsearch searchfilecontent searchfiles ripgrep rg greptool searchtext textsearch grepfiles",
-		"write":           "writefile createfile createnewfile writetofile filewrite savefile",
-		"edit":            "editfile multiedit strreplace searchreplace replace replaceinfile replacestringinfile fileedit applydiff findandreplace",
-		"notebook_edit":   "notebookedit editnotebook editnotebookfile notebookeditcell",
-		"task":            "agent subagent spawnagent delegate dispatchagent newtask runsubagent",
-		"todo":            "todowrite todolist updateplan writetodos updatetodos updatetodolist managetodolist",
-		"ask_user":        "askuserquestion requestuserinput askfollowupquestion askquestion",
-		"enter_plan_mode": "enterplanmode",
-		"exit_plan_mode":  "exitplanmode exitplan presentplan",
-		"apply_patch":     "applypatch patch patchfile",
-		"bash": "shell sh runshellcommand executecommand runcommand runterminalcmd runinterminal terminal bashtool " +
-			"execcommand executebash exec shellcommand",
-		"web_fetch":  "fetch fetchurl urlfetch webfetchurl fetchwebpage fetchwebcontent readurl readurlcontent openurl browse",
-		"web_search": "googlewebsearch searchweb websearchtool bravewebsearch tavilysearch",
-		"shell":      "bashoutput taskoutput writestdin readbackgroundoutput getterminaloutput",
-	}[name])
-}
-
-// plainName is a tool's name without the differences between programs.
-func plainName(name string) string {
-	for _, prefix := range []string{"functions.", "default_api.", "default_api:", "tools.", "container."} {
-		name = strings.TrimPrefix(name, prefix)
-	}
-	return foldProperty(name)
-}
-
-// Instead names the alternative to a tool that artoo does not have; "" where none is known.
-func Instead(name string) string {
-	for words, instead := range map[string]string{
-		"deletefile removefile movefile renamefile copyfile createdirectory mkdir": "Use bash: rm, mv, cp, mkdir.",
-		"codebasesearch semanticsearch search searchcode":                          "Use grep for contents and glob for names.",
-		"readmanyfiles readfiles":                                                  "Use read, one call for each file; several calls in one reply are fine.",
-		"strreplaceeditor strreplacebasededittool texteditor insert":               "Use read, write or edit.",
-		"attemptcompletion finish submit done":                                     "When the task is done, answer without a call.",
-		"killshell killbash taskstop":                                              "Use shell with action kill.",
-		"think sequentialthinking":                                                 "Think without a call.",
-		"python ipython codeinterpreter":                                           "Use bash, for example python3 - <<'EOF'.",
-		"multitooluse.parallel batch":                                              "Write the calls one after another in one reply: those that only read run side by side.",
-		"savememory memory updatememory":                                           "Use edit on AGENTS.md, if the user wants it kept.",
-		"getdiagnostics readlints diagnostics":                                     "Use bash with the project's own compiler or linter.",
-		"insertcell overwritecellsource deletecell editcell":                       "Use read on the notebook, then notebook_edit.",
-		"runnotebookcell executecell runcell insertexecutecodecell":                "Use bash, for example jupyter nbconvert --to notebook --execute --inplace FILE.",
-		"waitagent wait closeagent sendinput resumeagent":                          "A call of task ends with the sub-agent's report: there is nothing to wait for.",
-		"gitstatus gitdiff gitlog gitcommit":                                       "Use bash with git.",
-		"askfollowupquestion askuser":                                              "Ask in your answer.",
-		"todoread readtodos gettodos":                                              "The plan is the list that you sent last: to change it, send it again with todo.",
-		"switchmode newtask createplan setmode":                                    "Go on without it.",
-	} {
-		if slices.Contains(strings.Fields(words), plainName(name)) {
-			return instead
-		}
-	}
-	return ""
 }

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -267,31 +264,6 @@ func (r *Reply) Unreadable(e *provider.Error, raw string, tools []provider.ToolS
 		Usage: e.Usage, RequestID: e.RequestID, Tries: 1}
 }
 
-// Nonsense is the error of a piece of a reply, or of a list, that cannot be read.
-func Nonsense(what string, err error) *provider.Error {
-	return &provider.Error{Kind: provider.KindProvider, Message: "cannot read " + what + ": " + err.Error(), Err: err}
-}
-
-// NoReply is the error of a document that is no reply: the server's own, if it reports one.
-func NoReply(what string, data []byte, err error) *provider.Error {
-	if e := Failure(data); e != nil {
-		return e
-	}
-	return &provider.Error{Kind: provider.KindProvider, Message: "the reply is not " + what + ": " + string(data), Err: err}
-}
-
-// Reported is the error in an event's field "error", or nil. It is never nil where surely is set.
-func Reported(field json.RawMessage, event string, surely bool) *provider.Error {
-	if !surely && !Present(field) {
-		return nil
-	}
-	e := Failure([]byte(event))
-	if e == nil && surely {
-		e = &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a message"}
-	}
-	return e
-}
-
 // Present reports whether a value was sent and is not null.
 func Present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
@@ -309,103 +281,6 @@ func Text(raw json.RawMessage) string {
 
 // MaxCalls is how many calls of one reply count: thousands come of a loop.
 const MaxCalls = 128
-
-// finish removes calls that are empty or beyond MaxCalls, and looks for signs of a lost call.
-func finish(done provider.Done) (_ provider.Done, notice string) {
-	calls := 0
-	parts := slices.DeleteFunc(slices.Clone(done.Message.Parts), func(p provider.Part) bool {
-		call, ok := p.(provider.ToolCall)
-		if !ok {
-			return false
-		}
-		if call.Name == "" && call.Raw == "" && string(call.Input) == "{}" {
-			return true
-		}
-		calls++
-		return calls > MaxCalls
-	})
-	if len(parts) < len(done.Message.Parts) {
-		done.Message.Parts = parts
-	}
-	if calls > MaxCalls {
-		notice = fmt.Sprintf("the reply makes %d calls: the first %d count, the others are left out", calls, MaxCalls)
-	}
-	if calls == 0 && done.Stop == provider.StopToolUse {
-		done.Stop = provider.StopComplete
-	}
-	if calls == 0 && done.Stop == provider.StopComplete {
-		done.Doubt, done.Unread = doubt(done)
-	}
-	return done, notice
-}
-
-// The reasons to doubt that an answer is the model's own text.
-const (
-	doubtOpenCall = "the answer ends inside a call that is written as text"
-	doubtTextCall = "the answer ends with a call that is written as text"
-	doubtUnseen   = "the server counts far more text than it sent"
-)
-
-// doubt says why an answer may be the rest of a lost call, or "", and whether the call stands in
-// the text.
-func doubt(done provider.Done) (why string, unread bool) {
-	text := strings.TrimSpace(done.Message.Text())
-	if text == "" {
-		return "", false // an empty reply is asked again anyway
-	}
-	if why := writesCall(text); why != "" {
-		return why, true
-	}
-	const many, least = 200, 8 // tokens; no answer has as many to the visible character
-	thought := slices.ContainsFunc(done.Message.Parts,
-		func(p provider.Part) bool { _, ok := p.(provider.Reasoning); return ok })
-	if u := done.Usage; !thought && u.Reasoning == 0 && u.Output >= many && utf8.RuneCountInString(text)*least < u.Output {
-		return doubtUnseen, false
-	}
-	return "", false
-}
-
-// textCalls are the forms of calls that models write as text. A closed one counts if it has one of the words in
-// holds; every closed one of a form without such words does.
-var textCalls = []struct {
-	opens, closes string
-	holds         []string
-}{
-	{"<tool_call>", "</tool_call>", []string{`name"`, "<function=", "<arg_key>"}},
-	{"<function=", "</function>", nil},
-	{"<function_calls>", "</function_calls>", []string{"name="}},
-	{"<invoke name=", "</invoke>", nil},
-	{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", nil},
-	{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", nil},
-	{"[TOOL_CALLS]", "", []string{"{"}},
-	{"<|python_tag|>", "", []string{"{", "("}},
-	{"<|channel|>commentary to=", "", []string{"{"}},
-}
-
-// writesCall says why a text ends with an unread call outside a code block, or "".
-func writesCall(text string) string {
-	for _, form := range textCalls {
-		at := strings.LastIndex(text, form.opens)
-		if at < 0 || strings.Count(text[:at], "```")%2 == 1 {
-			continue
-		}
-		if line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]; strings.TrimSpace(line) != "" {
-			continue
-		}
-		call, rest, closed := text[at:], "", true
-		if form.closes != "" {
-			call, rest, closed = strings.Cut(call, form.closes)
-		}
-		switch {
-		case !closed:
-			return doubtOpenCall
-		case strings.TrimSpace(rest) == "" && (form.holds == nil || slices.ContainsFunc(form.holds,
-			func(word string) bool { return strings.Contains(call[len(form.opens):], word) })):
-			return doubtTextCall
-		}
-	}
-	return ""
-}
 
 // NewCall makes a tool call of complete arguments. Nothing means none; a JSON string with an object
 // is decoded (Qwen). Other text is kept in Raw, as is an object with a duplicate key.
@@ -431,43 +306,6 @@ func NewCall(id, name, args string) provider.ToolCall {
 	return call
 }
 
-// toolName is a tool's name without the tokens of the model's format (read<|channel|>commentary).
-func toolName(name string) string {
-	if bare, _, leaked := strings.Cut(name, "<|"); leaked && strings.TrimSpace(bare) != "" {
-		name = strings.TrimSpace(bare)
-	}
-	return strings.ToValidUTF8(name[:min(len(name), maxName)], "_")
-}
-
-// several takes apart a call whose arguments are several objects: calls under one index.
-func several(call provider.ToolCall) []provider.ToolCall {
-	var calls []provider.ToolCall
-	dec := json.NewDecoder(strings.NewReader(call.Raw))
-	for call.Raw != "" {
-		var raw json.RawMessage
-		err := dec.Decode(&raw)
-		if err == io.EOF {
-			break
-		}
-		one := call
-		if one.Raw = ""; err == nil {
-			var ok bool
-			if one.Input, ok = Object(raw); ok {
-				calls = append(calls, one)
-				continue
-			}
-		}
-		return []provider.ToolCall{call}
-	}
-	if len(calls) < 2 {
-		return []provider.ToolCall{call}
-	}
-	return calls
-}
-
-// maxName is how much of a tool's name is kept, in bytes; no API has longer ones.
-const maxName = 128
-
 // Object returns raw as a compact, valid JSON object. ok is false, and it is empty, if it is none.
 func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
 	var b bytes.Buffer
@@ -475,148 +313,6 @@ func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
 		return json.RawMessage("{}"), false
 	}
 	return provider.CleanJSON(eachOnce(b.Bytes())), true
-}
-
-// UniqueIDs gives each call an ID that is not in use. New IDs depend only on the history.
-func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {
-	used := map[string]bool{}
-	for _, m := range history {
-		for _, p := range m.Parts {
-			if c, ok := p.(provider.ToolCall); ok {
-				used[c.ID] = true
-			}
-		}
-	}
-	n := len(used)
-	for i := range calls {
-		id := strings.ToValidUTF8(calls[i].ID, "_")
-		for id == "" || used[id] {
-			n++
-			id = "call_" + strconv.Itoa(n)
-		}
-		used[id] = true
-		calls[i].ID = id
-	}
-}
-
-// IDs maps the ids of other providers' calls to ids this one takes, and all if Exact is set.
-type IDs struct {
-	Exact int // ids are just so many letters and digits; 0 where they need not be
-
-	provider string // its ids need no change
-	model    string
-	limit    int // the longest id that is taken
-	to       map[string]string
-	used     map[string]bool
-}
-
-// IDsOf is ready for the history of a request to the provider of the given name.
-func IDsOf(name string, req provider.Request, limit int) IDs {
-	return IDs{provider: name, model: req.Model, limit: limit, to: map[string]string{}, used: map[string]bool{}}
-}
-
-// Own reports whether a message is a whole reply of this very model: its payloads may go back.
-func (m *IDs) Own(reply provider.Message) bool {
-	return reply.Provider == m.provider && reply.Model == m.model && !reply.Partial
-}
-
-// Call returns the id to send for a call. Calls must come in the order of the history.
-func (m *IDs) Call(id, from string) string {
-	if to, ok := m.to[id]; ok {
-		return to
-	}
-	to := id
-	switch {
-	case m.Exact > 0:
-		to = exactly(id, m.Exact, "")
-	case from != m.provider || id == "":
-		to = provider.Identifier(id, m.limit)
-	}
-	for n := 1; to == "" || m.used[to]; n++ {
-		if suffix := strconv.Itoa(n); m.Exact > 0 {
-			to = exactly(id, m.Exact, suffix)
-		} else {
-			to = provider.Identifier(id, m.limit-len(suffix)-1) + "_" + suffix
-		}
-	}
-	m.to[id], m.used[to] = to, true
-	return to
-}
-
-// exactly is an id of the given length that ends in suffix: the end of id differs most.
-func exactly(id string, length int, suffix string) string {
-	word := bytes.Repeat([]byte("0"), length)
-	for _, c := range []byte(id) {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
-			word = append(word, c)
-		}
-	}
-	return string(word[len(word)-length+len(suffix):]) + suffix
-}
-
-// Result returns the id to send for the result of the call with the given id.
-func (m *IDs) Result(id string) string {
-	if to, ok := m.to[id]; ok {
-		return to
-	}
-	return provider.Identifier(id, m.limit)
-}
-
-// LikelyTool is the tool whose arguments the text names most of, or "unknown".
-func LikelyTool(raw string, tools []provider.ToolSpec) string {
-	best, most := "unknown", -1
-	for _, t := range tools {
-		var s struct {
-			Properties map[string]json.RawMessage `json:"properties"`
-		}
-		if Decode(t.Schema, &s) != nil {
-			continue
-		}
-		n := 0
-		for name := range s.Properties {
-			if strings.Contains(raw, `"`+name+`"`) {
-				n++
-			}
-		}
-		if n > most {
-			best, most = t.Name, n
-		}
-	}
-	return best
-}
-
-// Tool is a function in the form of Chat Completions and Ollama.
-type Tool struct {
-	Type     string `json:"type"`
-	Function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters"`
-	} `json:"function"`
-}
-
-// NewTool is the tool with its schema in the form that the server takes.
-func NewTool(t provider.ToolSpec, schema json.RawMessage) Tool {
-	out := Tool{Type: "function"}
-	out.Function.Name, out.Function.Description, out.Function.Parameters = t.Name, t.Description, schema
-	return out
-}
-
-// eachOnce removes duplicate keys, which Google refuses; the last value counts.
-func eachOnce(raw json.RawMessage) json.RawMessage {
-	if _, twice := provider.DuplicateKey(raw); !twice {
-		return raw
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return raw
-	}
-	if clean, err := provider.Marshal(v); err == nil {
-		return clean
-	}
-	return raw
 }
 
 // Extent follows a JSON value piece by piece and knows when it has come to its end.
