@@ -176,7 +176,9 @@ func ExampleForProject_skills() {
 	a, err2 := agent.ForProject(dir, agent.ProjectOptions{Options: agent.Options{
 		Model:    agent.Model{Provider: model, Name: fake.Name, Defaults: provider.Options{Model: "m"}},
 		Sessions: agent.Sessions{Ephemeral: true},
-		Skills:   skill.New([]skill.Place{{Kind: skill.Skill, Dir: skills, Name: "skills"}}, nil),
+		Skills: skill.New([]skill.Place{
+			{Kind: extension.KindSkill, Dir: skills, Origin: extension.Origin{Place: "skills"}},
+		}, nil),
 	}})
 	if err := errors.Join(err, err2); err != nil {
 		panic(err)

@@ -11,6 +11,7 @@ import (
 
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/extension"
 	"artoo/tool/skill"
 	"artoo/tool/spelling"
 	"artoo/tool/text"
@@ -57,7 +58,7 @@ func skillTool(items []skill.Item) tool.Tool {
 
 // forModel are the skills that the model may load.
 func (s *session) forModel() []skill.Item {
-	return slices.DeleteFunc(s.opt.Skills.Items(skill.Skill), func(i skill.Item) bool { return i.NoModel })
+	return slices.DeleteFunc(s.opt.Skills.Items(extension.KindSkill), func(i skill.Item) bool { return i.NoModel })
 }
 
 // lookForSkills looks meanwhile for the skills and agents that the session offers. Commands are looked for when
@@ -71,8 +72,8 @@ func (s *session) lookForSkills() {
 		s.opt.Skills.Forget()
 	}
 	go guarded(func() { // A crash comes again where they are taken.
-		s.opt.Skills.Items(skill.Skill)
-		s.opt.Skills.Items(skill.Agent)
+		s.opt.Skills.Items(extension.KindSkill)
+		s.opt.Skills.Items(extension.KindAgent)
 	})
 }
 
@@ -93,7 +94,7 @@ func (s *session) takeSkills() {
 		return
 	}
 	var skipped, shadowed []string
-	for _, kind := range skill.Kinds() {
+	for _, kind := range extension.FileKinds() {
 		if !s.opt.Skills.Looked(kind) {
 			continue // No one has used a command.
 		}
@@ -272,7 +273,7 @@ func (t *turn) remindOf(text string) error {
 // loadedIn are the skills that the user or the model loaded in a history.
 func (s *session) loadedIn(history []provider.Message) (loaded []loadedSkill) {
 	load := func(name, text string, byModel bool) { // text is as it was sent, or "".
-		i, ok := s.opt.Skills.Find(skill.Skill, name)
+		i, ok := s.opt.Skills.Find(extension.KindSkill, name)
 		if !ok || byModel && i.NoModel || slices.ContainsFunc(loaded, func(l loadedSkill) bool { return l.name == i.Name }) {
 			return
 		}
@@ -348,7 +349,7 @@ func joined(texts ...string) string {
 // too, and the sandbox is made before any is loaded.
 func skillDirs(skills *skill.Library) func() []string {
 	return func() (dirs []string) {
-		for _, i := range skills.Items(skill.Skill) {
+		for _, i := range skills.Items(extension.KindSkill) {
 			dirs = append(dirs, i.Dir())
 		}
 		return dirs

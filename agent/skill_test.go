@@ -12,6 +12,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/extension"
 	"artoo/tool/skill"
 )
 
@@ -22,7 +23,8 @@ func skills(t *testing.T, name string, size int) *skill.Library {
 	must(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	text := "---\ndescription: helps\n---\nRead this first.\n" + strings.Repeat("A rule of it. ", size/14)
 	must(t, os.WriteFile(filepath.Join(dir, name, "SKILL.md"), []byte(text), 0o644))
-	return skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: "skills"}}, nil)
+	place := skill.Place{Kind: extension.KindSkill, Dir: dir, Origin: extension.Origin{Place: "skills"}}
+	return skill.New([]skill.Place{place}, nil)
 }
 
 // longTask calls skill, and then look until the history is trimmed several times.

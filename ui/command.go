@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/tool/extension"
 	"artoo/tool/skill"
 	"artoo/tool/spelling"
 	sizes "artoo/tool/text"
@@ -145,12 +146,12 @@ func findCommand(name string) (slashCommand, bool) {
 
 // Own are the skills and commands that a user can call, with the names that call them.
 func Own(library *skill.Library) (items []skill.Item) {
-	for _, i := range slices.Concat(library.Items(skill.Command), library.Items(skill.Skill)) {
+	for _, i := range slices.Concat(library.Items(extension.KindCommand), library.Items(extension.KindSkill)) {
 		if i.NoUser {
 			continue
 		}
 		if c, builtIn := findCommand(i.Name); builtIn && c.run != nil || slices.ContainsFunc(items, func(o skill.Item) bool { return o.Name == i.Name }) {
-			if i.Kind != skill.Skill {
+			if i.Kind != extension.KindSkill {
 				continue
 			}
 			i.Name = explicit + i.Name
@@ -186,7 +187,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 		}
 		t.screen.Trouble(fmt.Sprintf("unknown command /%s%s Nothing was sent. "+
 			"/help lists commands; start with a space to send it as text", oneLine(name), mean))
-		if wrong := t.opt.Agent.Skills().Skipped(skill.Command); wrong != nil {
+		if wrong := t.opt.Agent.Skills().Skipped(extension.KindCommand); wrong != nil {
 			t.screen.Note("skipped: " + oneLine(sizes.UpTo(3, wrong)))
 		}
 		return nil
@@ -339,7 +340,7 @@ func runSkills(_ context.Context, t *Terminal, _ string) error {
 		}
 		rows = append(rows, []string{"/" + oneLine(i.Name), use, tokens, oneLine(i.Source())})
 	}
-	for _, i := range library.Items(skill.Skill) {
+	for _, i := range library.Items(extension.KindSkill) {
 		if i.NoUser {
 			rows = append(rows, []string{oneLine(i.Name), "skill, used by the model only", "", oneLine(i.Source())})
 		}
@@ -348,7 +349,7 @@ func runSkills(_ context.Context, t *Terminal, _ string) error {
 		t.screen.Note("no skills or commands; artoo help skills says where they go")
 	}
 	t.columns(rows)
-	for _, kind := range skill.Kinds() {
+	for _, kind := range extension.FileKinds() {
 		for _, line := range library.Skipped(kind) {
 			t.screen.Note("skipped: " + oneLine(line))
 		}

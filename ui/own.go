@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/tool/extension"
 	"artoo/tool/skill"
 	"artoo/ui/prompt"
 )
@@ -37,10 +38,10 @@ func CommandName(line string) (name, args string, ok bool) {
 // FindOwn finds the skill or command that a user calls by a name: a command before a skill.
 func FindOwn(library *skill.Library, name string) (skill.Item, bool) {
 	name, only := strings.CutPrefix(name, explicit)
-	if i, ok := library.Find(skill.Command, name); ok && !only {
+	if i, ok := library.Find(extension.KindCommand, name); ok && !only {
 		return i, true
 	}
-	i, ok := library.Find(skill.Skill, name)
+	i, ok := library.Find(extension.KindSkill, name)
 	return i, ok && !i.NoUser
 }
 
@@ -79,7 +80,7 @@ func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Messag
 			inserted = append(inserted, prompt.Span{From: from, To: b.Len()})
 		}
 	}
-	if in.Item.Kind == skill.Skill {
+	if in.Item.Kind == extension.KindSkill {
 		said, err := a.LoadSkill(in.Item, b.String())
 		if err != nil {
 			return m, nil, nil, in.failed(err)
@@ -90,7 +91,7 @@ func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Messag
 	e := accessOf(a, false).expand(ctx, b.String(), inserted)
 	said := provider.Text{Text: fmt.Sprintf("[The user's command /%s stands for:]\n%s", in.Item.Name, strings.TrimSpace(e.Text))}
 	name := in.Item.Agent
-	if own := in.Item.Place.Prefix + name; name != "" && a.HasSubAgent(own) { // A bundle's command means the bundle's agent.
+	if own := in.Item.Place.Full(name); name != "" && a.HasSubAgent(own) { // A bundle's command means the bundle's agent.
 		name = own
 	}
 	switch {

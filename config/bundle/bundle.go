@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"artoo/tool/extension"
+	"artoo/tool/skill"
 	"artoo/tool/text"
 )
 
@@ -34,20 +35,13 @@ type Record struct {
 // Bundle is a bundle with its content.
 type Bundle struct {
 	Record
-	Root  string // the absolute directory of the copy
-	Files []File // sorted by name
-	// Skills, Commands and Agents are the places of each kind.
-	Skills, Commands, Agents []Place
+	Root   string        // the absolute directory of the copy
+	Files  []File        // sorted by name
+	Places []skill.Place // of its skills, commands and agents
 	// Servers are objects with mcpServers, in the form of .mcp.json; Hooks those with hooks, in the
 	// form of Claude Code's hooks.json.
 	Servers, Hooks []Part
 	Unused         []string // the parts that artoo does not use, in words
-}
-
-// Place is a directory of a bundle that holds files of one kind, or one file.
-type Place struct {
-	Dir  string // absolute
-	Only string // the one file below Dir that counts, with slashes; "" for all
 }
 
 // Part is a piece of JSON of a bundle.
@@ -150,34 +144,29 @@ func (b *Bundle) read() error {
 	if !ValidName(m.Name) {
 		return wrong(at, fmt.Sprintf("%q cannot be a bundle's name", m.Name), "lower-case letters, digits and single hyphens, at most 64; not mcp or skill", nil)
 	}
-	b.Name, b.Version, b.About, b.Unused = m.Name, m.Version, m.Description, nil
-	for _, dirs := range []struct {
-		usual string
-		more  json.RawMessage
-		into  *[]Place
-	}{{"skills", m.Skills, &b.Skills}, {"commands", m.Commands, &b.Commands}, {"agents", m.Agents, &b.Agents}} {
-		names, inline, err := paths(dirs.more)
+	b.Name, b.Version, b.About, b.Unused, b.Places = m.Name, m.Version, m.Description, nil, nil
+	named := map[extension.Kind]json.RawMessage{extension.KindSkill: m.Skills, extension.KindCommand: m.Commands,
+		extension.KindAgent: m.Agents}
+	for _, kind := range extension.FileKinds() {
+		names, inline, err := paths(named[kind])
 		if err != nil {
-			return wrong(at, dirs.usual+": "+err.Error(), "report it to the author of the bundle", err)
+			return wrong(at, kind.Dir()+": "+err.Error(), "report it to the author of the bundle", err)
 		}
 		if inline != nil {
-			b.Unused = append(b.Unused, dirs.usual+" within the manifest")
+			b.Unused = append(b.Unused, kind.Dir()+" within the manifest")
 		}
-		*dirs.into = nil
-		all := append([]string{dirs.usual}, names...)
+		all := append([]string{kind.Dir()}, names...)
 		if m.Strict != nil && !*m.Strict && names != nil { // The entry of a marketplace is all that counts.
 			all = append([]string{""}, names...)
 		}
 		for i, name := range all {
-			if name == "" {
+			if name == "" || slices.Contains(all[:i], name) {
 				continue
 			}
-			place, ok := b.place(dirs.usual, name)
-			switch {
-			case ok && !slices.Contains(*dirs.into, place):
-				*dirs.into = append(*dirs.into, place)
-			case !ok && i > 0:
-				b.Unused = append(b.Unused, dirs.usual+" of "+name+": none are there")
+			if dir, only, ok := b.find(kind, name); ok {
+				b.add(kind, dir, only)
+			} else if i > 0 {
+				b.Unused = append(b.Unused, kind.Dir()+" of "+name+": none are there")
 			}
 		}
 	}
@@ -214,7 +203,7 @@ func (b *Bundle) read() error {
 			b.Unused = append(b.Unused, "the extension's own rules in "+f.Name)
 		}
 		if rel, ok := strings.CutPrefix(f.Name, "commands/"); ok && at == GeminiManifest && path.Ext(rel) == ".toml" {
-			b.Commands = append(b.Commands, Place{Dir: filepath.Join(b.Root, "commands"), Only: rel})
+			b.add(extension.KindCommand, filepath.Join(b.Root, "commands"), rel)
 		}
 	}
 	return nil
@@ -226,22 +215,31 @@ func ValidName(name string) bool {
 		name[0] != '-' && name[len(name)-1] != '-' && !strings.Contains(name, "--")
 }
 
-// place is where a path of the bundle leads: to a directory, to a Markdown file, or to the own
+// find is where a path of the bundle leads: to a directory, to a Markdown file in it, or to the own
 // directory of a skill. ok is false where there are no files of the kind.
-func (b *Bundle) place(kind, name string) (p Place, ok bool) {
+func (b *Bundle) find(kind extension.Kind, name string) (dir, only string, ok bool) {
 	full, end := filepath.Join(b.Root, filepath.FromSlash(name)), ".md"
-	if kind == "skills" {
+	if kind == extension.KindSkill {
 		end = "/SKILL.md"
 	}
 	switch {
-	case kind == "skills" && b.file(path.Join(name, end)) != nil:
-		return Place{filepath.Dir(full), filepath.Base(full) + end}, true
-	case kind != "skills" && strings.HasSuffix(name, end) && b.file(name) != nil:
-		return Place{filepath.Dir(full), filepath.Base(full)}, true
+	case kind == extension.KindSkill && b.file(path.Join(name, end)) != nil:
+		return filepath.Dir(full), filepath.Base(full) + end, true
+	case kind != extension.KindSkill && strings.HasSuffix(name, end) && b.file(name) != nil:
+		return filepath.Dir(full), filepath.Base(full), true
 	}
-	return Place{Dir: full}, slices.ContainsFunc(b.Files, func(f File) bool {
+	return full, "", slices.ContainsFunc(b.Files, func(f File) bool {
 		return (name == "." || strings.HasPrefix(f.Name, name+"/")) && strings.HasSuffix(f.Name, end)
 	})
+}
+
+// add adds a place.
+func (b *Bundle) add(kind extension.Kind, dir, only string) {
+	name := "bundle " + b.Name
+	if rel, err := filepath.Rel(b.Root, dir); err == nil {
+		name += ": " + filepath.ToSlash(rel)
+	}
+	b.Places = append(b.Places, skill.Place{Kind: kind, Dir: dir, Only: only, Origin: b.Origin(name)})
 }
 
 // parts reads the pieces of JSON under a key: of the usual file, of those that the manifest names,

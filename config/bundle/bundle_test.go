@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"artoo/tool/extension"
 	"artoo/tool/needs"
 )
 
@@ -87,7 +88,12 @@ func TestBundlesAreRead(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || len(b.Skills) != c.skills || len(b.Commands) != c.commands || len(b.Servers) != c.servers || len(b.Hooks) != c.hooks ||
+			found := map[extension.Kind]int{}
+			for _, p := range b.Places {
+				found[p.Kind]++
+			}
+			if err != nil || found[extension.KindSkill] != c.skills || found[extension.KindCommand] != c.commands ||
+				len(b.Servers) != c.servers || len(b.Hooks) != c.hooks ||
 				!strings.Contains(strings.Join(b.Unused, "; "), c.unused) {
 				t.Errorf("%v: %+v", err, b)
 			}

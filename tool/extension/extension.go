@@ -1,5 +1,5 @@
-// Package extension has the types of extensions as settings, bundles, editors and repositories
-// supply them: MCP servers and hooks. It starts nothing.
+// Package extension has the kinds of extensions and their origins, and the types of those that settings, bundles,
+// editors and repositories declare as data: MCP servers and hooks. It starts nothing.
 package extension
 
 import (
@@ -34,14 +34,29 @@ type Origin struct {
 	Place  string // Messages name it: "config.toml line 7", ".mcp.json"
 }
 
+// Full is the name of an extension for all that use it: BUNDLE:NAME in a bundle.
+func (o Origin) Full(name string) string {
+	return strings.TrimPrefix(o.Bundle+":"+name, ":")
+}
+
 // Kind is the purpose of an extension.
 type Kind string
 
 // The kinds.
 const (
-	KindServer Kind = "server"
-	KindHook   Kind = "hook"
+	KindServer  Kind = "server"
+	KindHook    Kind = "hook"
+	KindSkill   Kind = "skill"
+	KindCommand Kind = "command"
+	KindAgent   Kind = "agent"
 )
+
+// FileKinds are those with a file each: NAME/SKILL.md of a skill, DIR/NAME.md of a command, which /DIR:NAME calls, and
+// NAME.md of an agent.
+func FileKinds() []Kind { return []Kind{KindSkill, KindCommand, KindAgent} }
+
+// Dir is the name of a directory of extensions of the kind.
+func (k Kind) Dir() string { return string(k) + "s" }
 
 // Extension is a server or a hook as questions show it and approvals cover it.
 type Extension struct {
@@ -64,7 +79,7 @@ type Extension struct {
 	Files []string
 }
 
-// Server is an MCP server: a command or an address.
+// Server is an MCP server: a command or an address. Its JSON is part of stored approvals.
 type Server struct {
 	Name string // [a-z0-9_-]{1,24}, in a bundle BUNDLE:NAME
 	Origin
@@ -161,7 +176,7 @@ func (e Event) Blocking() bool { return slices.Contains([]Event{BeforeTool, OnMe
 // OfTool reports whether the event is about the call of a tool.
 func (e Event) OfTool() bool { return e == BeforeTool || e == OnQuestion || e == AfterTool }
 
-// Hook is a command that runs at an event.
+// Hook is a command that runs at an event. Its JSON is part of stored approvals.
 type Hook struct {
 	Origin
 	On    Event

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"artoo/tool/extension"
 	"artoo/tool/skill"
 )
 
@@ -16,8 +17,8 @@ func BenchmarkThirtySkills(b *testing.B) {
 	}
 	dir := tree(b, files)
 	for b.Loop() {
-		l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: "skills"}}, nil)
-		if skill.Catalogue(l.Items(skill.Skill), 1300, "query finds them") == "" {
+		l := library(extension.KindSkill, dir, "skills")
+		if skill.Catalogue(l.Items(extension.KindSkill), 1300, "query finds them") == "" {
 			b.Fatal("no catalogue")
 		}
 	}

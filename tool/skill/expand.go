@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"artoo/tool/extension"
 )
 
 // Part is a stretch of an expanded command.
@@ -33,16 +35,17 @@ func Expand(body, args string, lines bool) ([]Part, error) {
 // a line, !{LINE} and @{PATH} in their place. Lines in a skill's blocks of code are examples, and arguments
 // that no placeholder takes do not follow it.
 func (i Item) Expand(body, args string) ([]Part, error) {
-	return expander{lines: true, gemini: path.Ext(i.rel) == geminiExt, dirs: i.dirs(), quoted: i.Kind == Skill, follow: i.Kind != Skill}.expand(body, args)
+	isSkill := i.Kind == extension.KindSkill
+	return expander{lines: true, gemini: path.Ext(i.rel) == geminiExt, dirs: i.dirs(), quoted: isSkill, follow: !isSkill}.expand(body, args)
 }
 
 // dirs are the directories that texts of an item can name as ${NAME} or $NAME.
 func (i Item) dirs() map[string]string {
 	dirs := map[string]string{}
-	if i.Place.Root != "" {
+	if i.Place.Bundle != "" {
 		dirs["CLAUDE_PLUGIN_ROOT"], dirs["extensionPath"] = i.Place.Root, i.Place.Root
 	}
-	if i.Kind == Skill {
+	if i.Kind == extension.KindSkill {
 		dirs["CLAUDE_SKILL_DIR"] = i.Dir()
 		if real, err := filepath.EvalSymlinks(i.Dir()); err == nil {
 			dirs["CLAUDE_SKILL_DIR"] = real // The sandbox shows it there.

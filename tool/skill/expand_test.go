@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
 
+	"artoo/tool/extension"
 	"artoo/tool/skill"
 )
 
@@ -123,7 +124,8 @@ func TestACommandNamesTheDirectoryOfItsBundle(t *testing.T) {
 		"other forms":      {"/b", "$CLAUDE_PLUGIN_ROOT ${CLAUDE_PLUGIN_ROOT:-.}/x $CLAUDE_PLUGIN_ROOTS", "", "/b /b/x $CLAUDE_PLUGIN_ROOTS"},
 		"no bundle":        {"", "${CLAUDE_PLUGIN_ROOT} !`ls ${extensionPath}`", "", "${CLAUDE_PLUGIN_ROOT} «ls ${extensionPath}»"},
 	} {
-		parts, err := skill.Item{Place: skill.Place{Root: c.root}}.Expand(c.body, c.args)
+		bundle := skill.Place{Origin: extension.Origin{Bundle: c.root, Root: c.root}}
+		parts, err := skill.Item{Place: bundle}.Expand(c.body, c.args)
 		if diff := cmp.Diff(c.want, flat(parts)); diff != "" || err != nil {
 			t.Error(name, err, diff)
 		}
@@ -133,7 +135,7 @@ func TestACommandNamesTheDirectoryOfItsBundle(t *testing.T) {
 // A skill that is called as a command runs its lines, except for examples in blocks of code.
 func TestASkillIsExpandedAsACommand(t *testing.T) {
 	t.Parallel()
-	i := skill.Item{Kind: skill.Skill, File: "/s/pdf/SKILL.md"}
+	i := skill.Item{Kind: extension.KindSkill, File: "/s/pdf/SKILL.md"}
 	parts, err := i.Expand("Fill $0: !`ls ${CLAUDE_SKILL_DIR}`\n````md\n```\n!`id`\n```\n````\n!`date`", "form now")
 	if diff := cmp.Diff("Fill ‹form›: «ls /s/pdf»\n````md\n```\n!`id`\n```\n````\n«date»", flat(parts)); diff != "" || err != nil {
 		t.Error(err, diff)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"artoo/tool/extension"
 )
 
 // Library finds the items of its places when they are first asked for. Its methods are safe for
@@ -12,13 +14,13 @@ type Library struct {
 	mu     sync.Mutex
 	places []Place
 	hidden []string
-	found  map[Kind][]Item // the kinds that were looked for have entries
-	shadow map[Kind][]string
-	wrong  map[Kind][]string
+	found  map[extension.Kind][]Item // the kinds that were looked for have entries
+	shadow map[extension.Kind][]string
+	wrong  map[extension.Kind][]string
 }
 
 // New makes a library of places, of which the first one that has a name wins. Names in hidden are
-// left out, except in places that are fixed.
+// left out, except those of the policy.
 func New(places []Place, hidden []string) *Library {
 	l := &Library{}
 	l.Change(places, hidden)
@@ -30,7 +32,8 @@ func (l *Library) Change(places []Place, hidden []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.places, l.hidden = places, hidden
-	l.found, l.shadow, l.wrong = map[Kind][]Item{}, map[Kind][]string{}, map[Kind][]string{}
+	l.found = map[extension.Kind][]Item{}
+	l.shadow, l.wrong = map[extension.Kind][]string{}, map[extension.Kind][]string{}
 }
 
 // Forget has everything looked for again when it is next asked for.
@@ -41,7 +44,7 @@ func (l *Library) Forget() {
 }
 
 // Looked reports whether the items of a kind were looked for.
-func (l *Library) Looked(kind Kind) bool {
+func (l *Library) Looked(kind extension.Kind) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, looked := l.found[kind]
@@ -49,7 +52,7 @@ func (l *Library) Looked(kind Kind) bool {
 }
 
 // Items are those of a kind, sorted by name. A nil library has none.
-func (l *Library) Items(kind Kind) []Item {
+func (l *Library) Items(kind extension.Kind) []Item {
 	if l == nil {
 		return nil
 	}
@@ -60,7 +63,7 @@ func (l *Library) Items(kind Kind) []Item {
 }
 
 // Find is the item of a kind and name.
-func (l *Library) Find(kind Kind, name string) (Item, bool) {
+func (l *Library) Find(kind extension.Kind, name string) (Item, bool) {
 	items := l.Items(kind)
 	i := slices.IndexFunc(items, func(i Item) bool { return i.Name == name })
 	if i < 0 {
@@ -70,7 +73,7 @@ func (l *Library) Find(kind Kind, name string) (Item, bool) {
 }
 
 // Skipped says of a kind which files cannot be used, and why, a line each.
-func (l *Library) Skipped(kind Kind) []string {
+func (l *Library) Skipped(kind extension.Kind) []string {
 	l.Items(kind)
 	if l == nil {
 		return nil
@@ -81,7 +84,7 @@ func (l *Library) Skipped(kind Kind) []string {
 }
 
 // Shadowed says of a kind which files another one hides, and what restricts nothing in one, a line each.
-func (l *Library) Shadowed(kind Kind) []string {
+func (l *Library) Shadowed(kind extension.Kind) []string {
 	l.Items(kind)
 	if l == nil {
 		return nil
@@ -92,7 +95,7 @@ func (l *Library) Shadowed(kind Kind) []string {
 }
 
 // look finds the items of a kind, unless they were found. l.mu is held.
-func (l *Library) look(kind Kind) {
+func (l *Library) look(kind extension.Kind) {
 	if _, done := l.found[kind]; done {
 		return
 	}
@@ -110,7 +113,7 @@ func (l *Library) look(kind Kind) {
 				l.wrong[kind] = append(l.wrong[kind], err.Error())
 				continue
 			}
-			if slices.Contains(l.hidden, i.Name) && !p.Fixed {
+			if slices.Contains(l.hidden, i.Name) && p.Source != extension.SourcePolicy {
 				continue
 			}
 			if first, there := by[i.Name]; there {

@@ -18,45 +18,29 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"artoo/tool/extension"
 	"artoo/tool/files"
 	"artoo/tool/frontmatter"
 	"artoo/tool/text"
 )
 
-// Kind is the purpose of a file.
-type Kind string
-
-// The kinds.
-const (
-	Skill   Kind = "skill"   // NAME/SKILL.md
-	Command Kind = "command" // DIR/NAME.md, called /DIR:NAME
-	Agent   Kind = "agent"   // NAME.md
-)
-
-// Kinds are all of them.
-func Kinds() []Kind { return []Kind{Skill, Command, Agent} }
-
 // Place is a directory that holds files of one kind.
 type Place struct {
-	Kind Kind
-	Dir  string // absolute
-	Name string // Messages name it, such as ~/.agents/skills
+	Kind extension.Kind
+	// Origin has the name of the directory for messages, such as ~/.agents/skills. Items of the policy cannot be hidden;
+	// those of a bundle can name its root.
+	extension.Origin
+	Dir string // absolute
 	// Taken has the contents of the files by their paths below Dir, with slashes, as they were
 	// trusted. nil reads Dir, and follows its links.
 	Taken map[string][]byte
 	// Only is the one file that counts, a path below Dir with slashes; "" for all.
 	Only string
-	// Fixed means that no name of this place can be hidden.
-	Fixed bool
-	// Prefix stands before each name, as "BUNDLE:" does; may be "".
-	Prefix string
-	// Root is the directory of the bundle, which its texts can name; "" for other places.
-	Root string
 }
 
 // Item is a skill, a command or an agent. Its texts are unsanitised and of one line.
 type Item struct {
-	Kind        Kind
+	Kind        extension.Kind
 	Name        string
 	Description string   // "" where a command has none
 	Hint        string   // a command's arguments, for people; may be ""
@@ -77,7 +61,7 @@ type Item struct {
 func (i Item) Dir() string { return filepath.Dir(i.File) }
 
 // Source names the file for messages.
-func (i Item) Source() string { return path.Join(i.Place.Name, i.rel) }
+func (i Item) Source() string { return path.Join(i.Place.Place, i.rel) }
 
 // Body is the text below the front matter, read now unless it was trusted before. It is for Expand.
 func (i Item) Body() (string, error) {
@@ -301,11 +285,11 @@ func (p Place) list() (rels []string, notices []string) {
 		w.dir("", 0)
 		rels, tooDeep = w.rels, w.tooDeep
 		if w.dirs > mostDirs {
-			notices = append(notices, fmt.Sprintf("%s: more than %s directories; the rest is left out", p.Name, text.Grouped(mostDirs)))
+			notices = append(notices, fmt.Sprintf("%s: more than %s directories; the rest is left out", p.Place, text.Grouped(mostDirs)))
 		}
 	}
 	slices.Sort(rels)
-	if p.Kind == Skill { // Files in a skill's directory belong to it.
+	if p.Kind == extension.KindSkill { // Files in a skill's directory belong to it.
 		rels = slices.DeleteFunc(rels, func(rel string) bool {
 			return slices.ContainsFunc(rels, func(other string) bool {
 				return other != rel && strings.HasPrefix(rel, strings.TrimSuffix(other, file)) && other != file
@@ -321,10 +305,10 @@ func (p Place) list() (rels []string, notices []string) {
 		return deep
 	})
 	if tooDeep != "" {
-		notices = append(notices, fmt.Sprintf("%s: more than %d directories deep, so left out", path.Join(p.Name, tooDeep), mostDepth))
+		notices = append(notices, fmt.Sprintf("%s: more than %d directories deep, so left out", path.Join(p.Place, tooDeep), mostDepth))
 	}
 	if len(rels) > mostItems {
-		notices = append(notices, fmt.Sprintf("%s: %s; only the first %d are read", p.Name,
+		notices = append(notices, fmt.Sprintf("%s: %s; only the first %d are read", p.Place,
 			text.Count(len(rels), "file"), mostItems))
 		rels = rels[:mostItems]
 	}
@@ -336,7 +320,7 @@ func (p Place) fits(rel string) bool {
 	if slices.ContainsFunc(parts, skipped) {
 		return false
 	}
-	if p.Kind == Skill {
+	if p.Kind == extension.KindSkill {
 		return len(parts) > 1 && parts[len(parts)-1] == file
 	}
 	return strings.HasSuffix(rel, ".md") && !strings.HasPrefix(parts[len(parts)-1], ".")
@@ -356,7 +340,7 @@ func (w *walk) dir(rel string, depth int) {
 		return
 	}
 	at := filepath.Join(w.place.Dir, filepath.FromSlash(rel))
-	if w.place.Kind == Skill && rel != "" {
+	if w.place.Kind == extension.KindSkill && rel != "" {
 		if _, err := os.Lstat(filepath.Join(at, file)); err == nil { // The directory is not read then: it costs four times as much.
 			w.rels = append(w.rels, path.Join(rel, file))
 			return
@@ -379,7 +363,7 @@ func (w *walk) dir(rel string, depth int) {
 			w.dir(at, depth+1)
 		case isDir:
 			w.tooDeep = cmp.Or(w.tooDeep, at)
-		case !isDir && w.place.Kind != Skill && w.place.fits(at):
+		case !isDir && w.place.Kind != extension.KindSkill && w.place.fits(at):
 			w.rels = append(w.rels, at)
 		}
 	}
@@ -407,14 +391,14 @@ func (p Place) item(rel string, buf []byte) (Item, error) {
 		i.Model = ""
 	}
 	switch p.Kind {
-	case Skill:
+	case extension.KindSkill:
 		i.Name = path.Base(path.Dir(rel))
 		if name := line(head["name"]); validName(name) {
 			i.Name = name
 		}
-	case Command:
+	case extension.KindCommand:
 		i.Name = strings.ReplaceAll(strings.TrimSuffix(rel, path.Ext(rel)), "/", ":")
-	case Agent:
+	case extension.KindAgent:
 		i.Name = strings.TrimSuffix(path.Base(rel), ".md")
 		if name := line(head["name"]); validName(name) {
 			i.Name = name
@@ -424,7 +408,8 @@ func (p Place) item(rel string, buf []byte) (Item, error) {
 	}
 	for _, key := range append([]string{"tools"}, foreignKeys...) {
 		_, table := head[key].(frontmatter.Table)
-		obeyed := key == "tools" || p.Kind == Agent && strings.HasPrefix(key, "disallowed") || key == "context" && i.Agent != ""
+		obeyed := key == "tools" || key == "context" && i.Agent != "" ||
+			p.Kind == extension.KindAgent && strings.HasPrefix(key, "disallowed")
 		if table || head[key] != nil && !obeyed {
 			i.Unused = append(i.Unused, key)
 		}
@@ -432,10 +417,10 @@ func (p Place) item(rel string, buf []byte) (Item, error) {
 	switch {
 	case !validName(i.Name):
 		return i, fmt.Errorf("%s: its name can have ASCII letters, digits, and . _ : - only", i.Source())
-	case i.Description == "" && p.Kind != Command:
+	case i.Description == "" && p.Kind != extension.KindCommand:
 		return i, fmt.Errorf("%s: it has no description", i.Source())
 	}
-	i.Name = p.Prefix + i.Name
+	i.Name = p.Full(i.Name)
 	return i, nil
 }
 

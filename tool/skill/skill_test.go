@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"artoo/tool/extension"
 	"artoo/tool/skill"
 )
 
@@ -35,6 +36,11 @@ func head(name, description string) string {
 	return "---\nname: " + name + "\ndescription: " + description + "\n---\n# " + name + "\n"
 }
 
+// library has the files of one place.
+func library(kind extension.Kind, dir, name string) *skill.Library {
+	return skill.New([]skill.Place{{Kind: kind, Dir: dir, Origin: extension.Origin{Place: name}}}, nil)
+}
+
 func named(items []skill.Item) (names []string) {
 	for _, i := range items {
 		names = append(names, i.Name+": "+i.Description)
@@ -46,12 +52,15 @@ func TestTheNearestSkillWins(t *testing.T) {
 	t.Parallel()
 	near := tree(t, map[string]string{"pdf/SKILL.md": head("pdf", "near"), "group/x/SKILL.md": head("x", "in a group")})
 	far := tree(t, map[string]string{"pdf/SKILL.md": head("pdf", "far"), "hidden/SKILL.md": head("hidden", "h")})
-	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: near, Name: ".artoo/skills"},
-		{Kind: skill.Skill, Dir: far, Name: "~/.agents/skills"}}, []string{"hidden"})
-	if diff := cmp.Diff([]string{"pdf: near", "x: in a group"}, named(l.Items(skill.Skill))); diff != "" {
+	l := skill.New([]skill.Place{
+		{Kind: extension.KindSkill, Dir: near, Origin: extension.Origin{Place: ".artoo/skills"}},
+		{Kind: extension.KindSkill, Dir: far, Origin: extension.Origin{Place: "~/.agents/skills"}},
+	}, []string{"hidden"})
+	if diff := cmp.Diff([]string{"pdf: near", "x: in a group"}, named(l.Items(extension.KindSkill))); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"~/.agents/skills/pdf/SKILL.md is hidden by .artoo/skills/pdf/SKILL.md"}, l.Shadowed(skill.Skill)); diff != "" {
+	hidden := []string{"~/.agents/skills/pdf/SKILL.md is hidden by .artoo/skills/pdf/SKILL.md"}
+	if diff := cmp.Diff(hidden, l.Shadowed(extension.KindSkill)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -74,9 +83,9 @@ func TestParsingIsLenient(t *testing.T) {
 		"1/2/3/4/5/6/7/deep/SKILL.md": head("deep", "too deep"),
 		"SKILL.md":                    head("root", "the place itself is no skill"),
 	})
-	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: "skills"}}, nil)
+	l := library(extension.KindSkill, dir, "skills")
 	var names []string
-	for _, i := range l.Items(skill.Skill) {
+	for _, i := range l.Items(extension.KindSkill) {
 		names = append(names, i.Name)
 		if i.NoModel != (i.Name == "folder") || i.Description == "" {
 			t.Errorf("%+v", i)
@@ -91,7 +100,7 @@ func TestParsingIsLenient(t *testing.T) {
 		"skills/broken/SKILL.md line 3: the value of description is not valid YAML",
 		"skills/huge/SKILL.md: longer than 256.0 KB", "skills/none/SKILL.md: it has no description",
 	}
-	if diff := cmp.Diff(want, l.Skipped(skill.Skill)); diff != "" {
+	if diff := cmp.Diff(want, l.Skipped(extension.KindSkill)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -115,17 +124,19 @@ func TestCommandsAndAgents(t *testing.T) {
 		"git/.hidden.md":  "no command",
 		"agents/check.md": "---\nname: check\ndescription: Looks\ntools: Read, Grep\nmodel: inherit\n---\nYou look.\n",
 	})
-	l := skill.New([]skill.Place{{Kind: skill.Command, Dir: dir, Name: "commands", Prefix: "b:"},
-		{Kind: skill.Agent, Dir: filepath.Join(dir, "agents"), Name: "agents"}}, nil)
-	if diff := cmp.Diff([]string{"b:agents:check: Looks", "b:fix: Fix it", "b:git:commit: ", "b:wide: From PowerShell"}, named(l.Items(skill.Command))); diff != "" {
+	bundled := extension.Origin{Place: "commands", Bundle: "b"}
+	l := skill.New([]skill.Place{{Kind: extension.KindCommand, Dir: dir, Origin: bundled},
+		{Kind: extension.KindAgent, Dir: filepath.Join(dir, "agents"), Origin: extension.Origin{Place: "agents"}}}, nil)
+	commands := []string{"b:agents:check: Looks", "b:fix: Fix it", "b:git:commit: ", "b:wide: From PowerShell"}
+	if diff := cmp.Diff(commands, named(l.Items(extension.KindCommand))); diff != "" {
 		t.Error(diff)
 	}
-	fix, _ := l.Find(skill.Command, "b:fix")
+	fix, _ := l.Find(extension.KindCommand, "b:fix")
 	body, err := fix.Body()
 	if fix.Hint != "[issue] [priority]" || fix.Model != "sonnet" || fix.Agent != "review" || body != "Fix $1." || err != nil {
 		t.Errorf("%+v, %q, %v", fix, body, err)
 	}
-	check, _ := l.Find(skill.Agent, "check")
+	check, _ := l.Find(extension.KindAgent, "check")
 	if diff := cmp.Diff([]string{"Read", "Grep"}, check.Tools); diff != "" || check.Model != "" {
 		t.Error(diff, check.Model)
 	}
@@ -135,13 +146,15 @@ func TestCommandsAndAgents(t *testing.T) {
 func TestTakenFilesAreNotReadAgain(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"pdf/SKILL.md": head("pdf", "changed since"), "new/SKILL.md": head("new", "is new")})
-	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: ".agents/skills", Taken: map[string][]byte{
+	from := extension.Origin{Source: extension.SourceRepository, Place: ".agents/skills"}
+	l := skill.New([]skill.Place{{Kind: extension.KindSkill, Dir: dir, Origin: from, Taken: map[string][]byte{
 		"pdf/SKILL.md": []byte(head("pdf", "trusted")), "pdf/scripts/a.py": nil, "pdf/b.txt": nil, "pdf/1/2/3/4/5/6/SKILL.md": nil,
 		"1/2/3/4/5/6/7/deep/SKILL.md": []byte(head("deep", "too deep"))}}}, nil)
-	if diff := cmp.Diff([]string{".agents/skills/1/2/3/4/5/6: more than 5 directories deep, so left out"}, l.Skipped(skill.Skill)); diff != "" {
+	deep := []string{".agents/skills/1/2/3/4/5/6: more than 5 directories deep, so left out"}
+	if diff := cmp.Diff(deep, l.Skipped(extension.KindSkill)); diff != "" {
 		t.Error(diff)
 	}
-	items := l.Items(skill.Skill)
+	items := l.Items(extension.KindSkill)
 	if diff := cmp.Diff([]string{"pdf: trusted"}, named(items)); diff != "" {
 		t.Fatal(diff)
 	}
@@ -157,8 +170,8 @@ func TestFilesOfASkill(t *testing.T) {
 	for n := range 60 {
 		all[fmt.Sprintf("pdf/scripts/%02d.py", n)] = ""
 	}
-	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: tree(t, all), Name: "skills"}}, nil)
-	files, more := l.Items(skill.Skill)[0].Files(50)
+	l := library(extension.KindSkill, tree(t, all), "skills")
+	files, more := l.Items(extension.KindSkill)[0].Files(50)
 	if len(files) != 50 || !more || files[0] != "scripts/00.py" {
 		t.Error(len(files), more, files)
 	}
@@ -171,8 +184,8 @@ func TestFilesOfALinkedSkill(t *testing.T) {
 	if err := os.Symlink(filepath.Join(kept, "pdf"), filepath.Join(dir, "pdf")); err != nil {
 		t.Fatal(err)
 	}
-	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: "skills"}}, nil)
-	files, _ := l.Items(skill.Skill)[0].Files(50)
+	l := library(extension.KindSkill, dir, "skills")
+	files, _ := l.Items(extension.KindSkill)[0].Files(50)
 	if diff := cmp.Diff([]string{"scripts/x.py"}, files); diff != "" {
 		t.Error(diff)
 	}
@@ -184,11 +197,12 @@ func TestMoreThan500FilesAreNamed(t *testing.T) {
 	for n := range 501 {
 		all[fmt.Sprintf("%03d.md", n)] = "x"
 	}
-	l := skill.New([]skill.Place{{Kind: skill.Command, Dir: tree(t, all), Name: "commands"}}, nil)
-	if n := len(l.Items(skill.Command)); n != 500 {
+	l := library(extension.KindCommand, tree(t, all), "commands")
+	if n := len(l.Items(extension.KindCommand)); n != 500 {
 		t.Error(n)
 	}
-	if diff := cmp.Diff([]string{"commands: 501 files; only the first 500 are read"}, l.Skipped(skill.Command)); diff != "" {
+	many := []string{"commands: 501 files; only the first 500 are read"}
+	if diff := cmp.Diff(many, l.Skipped(extension.KindCommand)); diff != "" {
 		t.Error(diff)
 	}
 }

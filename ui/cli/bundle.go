@@ -342,14 +342,9 @@ func (x *extensions) bundleLines(b bundle.Bundle) (lines []string) {
 			add(h.Extension())
 		}
 	}
-	for _, kind := range []struct {
-		name   string
-		places []bundle.Place
-	}{{"skills", b.Skills}, {"commands", b.Commands}, {"agents", b.Agents}} {
-		for _, p := range kind.places {
-			if rel, err := filepath.Rel(b.Root, filepath.Join(p.Dir, p.Only)); err == nil {
-				lines = append(lines, kind.name+": "+git.Quote(filepath.ToSlash(rel)))
-			}
+	for _, p := range b.Places {
+		if rel, err := filepath.Rel(b.Root, filepath.Join(p.Dir, p.Only)); err == nil {
+			lines = append(lines, p.Kind.Dir()+": "+git.Quote(filepath.ToSlash(rel)))
 		}
 	}
 	for _, unused := range append(notes, b.Unused...) {

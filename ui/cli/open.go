@@ -14,10 +14,10 @@ import (
 	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/extension"
 	"artoo/tool/lsp"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
-	"artoo/tool/skill"
 	"artoo/tool/tempdir"
 	"artoo/tool/web"
 )
@@ -267,7 +267,7 @@ func namesOf(tools []tool.Tool) (names []string) {
 func (a *app) subAgents(all []string) ([]agent.SubAgent, error) {
 	var list []agent.SubAgent
 	for _, t := range a.cfg.Agents {
-		if i, ok := a.extensions.skills.Find(skill.Agent, t.Name); ok && i.Place.Fixed {
+		if i, ok := a.extensions.skills.Find(extension.KindAgent, t.Name); ok && i.Place.Source == extension.SourcePolicy {
 			a.warn(fmt.Sprintf("%s: agents.%s is left out: the policy has an agent of this name, %s", t.Origin, t.Name, i.Source()))
 			continue
 		}

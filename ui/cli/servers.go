@@ -45,11 +45,10 @@ func (x *extensions) takeServers(data []byte, from extension.Origin) {
 func (x *extensions) serversIn(data []byte, from extension.Origin) (list []extension.Server, notes []string, err error) {
 	servers, notes, err := config.ParseMCP(data, from, x.cfg.Paths, redact.Mask)
 	for _, s := range servers {
-		if s.Required = false; from.Bundle != "" {
-			s.Name = from.Bundle + ":" + s.Name
-			if len(s.Command) > 0 && strings.ContainsRune(s.Command[0], '/') && !filepath.IsAbs(s.Command[0]) {
-				s.Command[0] = filepath.Join(from.Root, s.Command[0]) // never a program of the project
-			}
+		s.Required, s.Name = false, from.Full(s.Name)
+		relative := len(s.Command) > 0 && strings.ContainsRune(s.Command[0], '/') && !filepath.IsAbs(s.Command[0])
+		if relative && from.Bundle != "" {
+			s.Command[0] = filepath.Join(from.Root, s.Command[0]) // never a program of the project
 		}
 		against := x.cfg.Policy.CheckServer(s)
 		if len(s.Name) > mcp.MaxServer {

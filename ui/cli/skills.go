@@ -11,8 +11,8 @@ import (
 	"artoo/agent/instructions"
 	"artoo/agent/permission"
 	"artoo/config"
-	"artoo/config/bundle"
 	"artoo/provider"
+	"artoo/tool/extension"
 	"artoo/tool/names"
 	"artoo/tool/skill"
 	"artoo/tool/text"
@@ -31,7 +31,7 @@ func sharedNames() []string { return repositoryDirs()[:2] }
 func splitShared(name string) (dir, rel string, ok bool) {
 	parts := strings.Split(name, "/")
 	at := slices.IndexFunc(parts, func(part string) bool { return slices.Contains(repositoryDirs(), part) })
-	if at < 0 || at+2 >= len(parts) || !slices.ContainsFunc(skill.Kinds(), func(k skill.Kind) bool { return string(k)+"s" == parts[at+1] }) {
+	if at < 0 || at+2 >= len(parts) || !slices.ContainsFunc(extension.FileKinds(), func(k extension.Kind) bool { return k.Dir() == parts[at+1] }) {
 		return "", "", false
 	}
 	return strings.Join(parts[:at+2], "/"), strings.Join(parts[at+2:], "/"), true
@@ -70,49 +70,35 @@ func (x *extensions) pathRules() (rules []instructions.Rule) {
 // the policy, which no one hides or replaces, then the nearest first. A repository's are as the user
 // trusted them.
 func (x *extensions) skillPlaces() (places []skill.Place, hidden []string) {
-	add := func(dir, name string) {
-		for _, k := range skill.Kinds() {
-			places = append(places, skill.Place{Kind: k, Dir: filepath.Join(dir, string(k)+"s"), Name: path.Join(name, string(k)+"s")})
+	add := func(dir, name, skills string, source extension.Source) {
+		for kind, below := range map[extension.Kind]string{extension.KindSkill: skills,
+			extension.KindCommand: extension.KindCommand.Dir(), extension.KindAgent: extension.KindAgent.Dir()} {
+			places = append(places, skill.Place{Kind: kind, Dir: filepath.Join(dir, below),
+				Origin: extension.Origin{Source: source, Place: path.Join(name, below)}})
 		}
 	}
 	home := x.process.Environ.Home()
-	addDir := func(dir, name string, fixed bool) {
-		for kind, below := range map[skill.Kind]string{skill.Skill: "", skill.Command: "commands", skill.Agent: "agents"} {
-			places = append(places, skill.Place{Kind: kind, Dir: filepath.Join(dir, below), Name: path.Join(name, below), Fixed: fixed})
-		}
-	}
 	for _, dir := range x.cfg.Policy.Skills {
-		addDir(dir, dir, true)
+		add(dir, dir, "", extension.SourcePolicy)
 	}
 	if x.repoSettings.trusted() {
 		places = append(places, x.repositoryPlaces()...)
 	}
 	if dir, err := x.cfg.Paths.ConfigDir(); err == nil {
-		add(dir, homeName(dir, home))
+		add(dir, homeName(dir, home), extension.KindSkill.Dir(), extension.SourceUser)
 	}
 	if home != "" {
-		add(filepath.Join(home, ".agents"), "~/.agents")
+		add(filepath.Join(home, ".agents"), "~/.agents", extension.KindSkill.Dir(), extension.SourceUser)
 	}
 	for _, dir := range x.cfg.SkillDirs {
 		if name, hides := strings.CutPrefix(dir, "-"); hides {
 			hidden = append(hidden, name)
 			continue
 		}
-		addDir(x.abs(names.InHome(dir, home)), dir, false)
+		add(x.abs(names.InHome(dir, home)), dir, "", extension.SourceUser)
 	}
 	for _, b := range x.bundles() {
-		for _, of := range []struct {
-			kind   skill.Kind
-			places []bundle.Place
-		}{{skill.Skill, b.Skills}, {skill.Command, b.Commands}, {skill.Agent, b.Agents}} {
-			for _, p := range of.places {
-				name := "bundle " + b.Name
-				if rel, err := filepath.Rel(b.Root, p.Dir); err == nil {
-					name += ": " + filepath.ToSlash(rel)
-				}
-				places = append(places, skill.Place{Kind: of.kind, Dir: p.Dir, Only: p.Only, Name: name, Prefix: b.Name + ":", Root: b.Root})
-			}
-		}
+		places = append(places, b.Places...)
 	}
 	return places, hidden
 }
@@ -136,11 +122,11 @@ func (x *extensions) repositoryPlaces() (places []skill.Place) {
 	}
 	for at := filepath.ToSlash(rel); ; at = path.Dir(at) {
 		for _, name := range repositoryDirs() {
-			for _, k := range skill.Kinds() {
-				dir := path.Join(at, name, string(k)+"s")
+			for _, k := range extension.FileKinds() {
+				dir := path.Join(at, name, k.Dir())
 				if files := taken[dir]; files != nil {
-					places = append(places, skill.Place{Kind: k, Dir: filepath.Join(x.project.Root, filepath.FromSlash(dir)),
-						Name: dir, Taken: files})
+					places = append(places, skill.Place{Kind: k, Dir: filepath.Join(x.project.Root, filepath.FromSlash(dir)), Taken: files,
+						Origin: extension.Origin{Source: extension.SourceRepository, Root: x.project.Root, Place: dir}})
 				}
 			}
 		}
@@ -155,8 +141,8 @@ func (x *extensions) repositoryPlaces() (places []skill.Place) {
 // does not get is said in one line.
 func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
 	var missing []string
-	for _, i := range a.extensions.skills.Items(skill.Agent) {
-		if !i.Place.Fixed && slices.ContainsFunc(a.cfg.Agents, func(t config.AgentTable) bool { return t.Name == i.Name }) {
+	for _, i := range a.extensions.skills.Items(extension.KindAgent) {
+		if i.Place.Source != extension.SourcePolicy && slices.ContainsFunc(a.cfg.Agents, func(t config.AgentTable) bool { return t.Name == i.Name }) {
 			continue
 		}
 		body, err := i.Text()
@@ -245,7 +231,7 @@ func (x *extensions) invocation(prompt string) (in ui.Invocation, ok bool, err e
 	if line := x.ignored(); line != "" {
 		x.warn(line)
 	}
-	for _, line := range slices.Concat(x.skills.Skipped(skill.Command), x.skills.Skipped(skill.Skill)) {
+	for _, line := range slices.Concat(x.skills.Skipped(extension.KindCommand), x.skills.Skipped(extension.KindSkill)) {
 		x.warn("skipped: " + line)
 	}
 	hint := text
@@ -298,7 +284,7 @@ func (i invoker) SendMessage(ctx context.Context, text string, cb agent.Callback
 
 // skippedSkills says which files of skills, commands and agents are left out, and why.
 func (x *extensions) skippedSkills() (lines []string) {
-	for _, k := range skill.Kinds() {
+	for _, k := range extension.FileKinds() {
 		lines = slices.Concat(lines, x.skills.Skipped(k), x.skills.Shadowed(k))
 	}
 	return lines
