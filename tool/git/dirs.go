@@ -116,10 +116,8 @@ func namesHead(path string) bool {
 	if to, err := os.Readlink(path); err == nil {
 		return strings.HasPrefix(filepath.ToSlash(to), "refs/")
 	}
-	text, err := ReadSome(path)
-	if err != nil {
-		return false
-	}
+	// A file that cannot be read names none.
+	text, _ := ReadSome(path)
 	text = strings.TrimRight(text, "\r\n")
 	if ref, ok := strings.CutPrefix(text, "ref:"); ok {
 		return strings.HasPrefix(strings.TrimLeft(ref, " \t"), "refs/")

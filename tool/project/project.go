@@ -445,6 +445,9 @@ func (p Project) workTreeRuns(top string, depth int) error {
 	if _, _, err := git.Dirs(top, p.GitDirs...); err != nil {
 		return &LookupError{err} // git would show files from elsewhere
 	}
+	if _, err := p.Environ.LookPath("git"); err == nil && git.WithoutModules(dir) {
+		return nil
+	}
 	var found error
 	err = git.EachIndexed(p.Environ, top, func(name string, module bool) error {
 		if !module {
@@ -467,10 +470,7 @@ func (p Project) workTreeRuns(top string, depth int) error {
 
 // GitDir is the directory of the work tree's own git files, absolute; "" without git.
 func (p Project) GitDir() string {
-	dir, _, err := git.Dirs(p.Root, p.GitDirs...)
-	if err != nil {
-		return ""
-	}
+	dir, _, _ := git.Dirs(p.Root, p.GitDirs...)
 	return dir
 }
 
@@ -523,10 +523,8 @@ func ownedByUser(path string, vars environ.Vars) bool {
 		return false
 	}
 	user := os.Geteuid()
-	if user == 0 {
-		if id, err := strconv.ParseUint(vars.Get("SUDO_UID"), 10, 32); err == nil && uint32(id) == stat.Uid {
-			return true
-		}
+	if id, err := strconv.ParseUint(vars.Get("SUDO_UID"), 10, 32); user == 0 && err == nil && uint32(id) == stat.Uid {
+		return true
 	}
 	return uint64(stat.Uid) == uint64(user)
 }
@@ -535,10 +533,8 @@ func ownedByUser(path string, vars environ.Vars) bool {
 // shows that: it lies in the directory that work trees share, or has a place in a bare repository. "" when it does not.
 func (p Project) OthersRun(path string) string {
 	path = filepath.Clean(path)
-	if p.Common != "" {
-		if _, ok := names.Relative(p.Common, path); ok {
-			return "it writes into git's directory " + p.Common
-		}
+	if _, ok := names.Relative(p.Common, path); ok && p.Common != "" {
+		return "it writes into git's directory " + p.Common
 	}
 	for at := path; at != p.Root; {
 		end := strings.LastIndexByte(at, filepath.Separator)

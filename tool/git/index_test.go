@@ -1,0 +1,30 @@
+package git_test
+
+import (
+	"strings"
+	"testing"
+
+	"artoo/tool/git"
+	"artoo/tool/git/gittest"
+	"artoo/tool/needs"
+)
+
+// A commit of another repository is found in each form of index, and none where there is none.
+func TestRepositoriesWithinAreFoundInEachFormOfIndex(t *testing.T) {
+	t.Parallel()
+	needs.Git(t)
+	for _, form := range [][]string{{"--index-version", "2"}, {"--index-version", "4"}, {"--split-index"}} {
+		root := t.TempDir()
+		gittest.Repo(t, root)
+		write(t, root, "a/b", "x")
+		gittest.Git(t, root, "add", ".")
+		if !git.WithoutModules(root + "/.git") {
+			t.Errorf("%v: one is found that is not there", form)
+		}
+		gittest.Git(t, root, "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",c/d")
+		gittest.Git(t, root, append([]string{"update-index"}, form...)...)
+		if git.WithoutModules(root + "/.git") {
+			t.Errorf("%v: none is found", form)
+		}
+	}
+}
