@@ -19,6 +19,7 @@ import (
 	"artoo/tool/environ"
 	"artoo/tool/needs"
 	"artoo/tool/proxy"
+	"artoo/tool/sweep"
 )
 
 // home makes a home directory with these files, and an empty directory, and returns the variables of its user.
@@ -103,10 +104,10 @@ const (
 	publicMaven  = "repo.maven.apache.org repo1.maven.org plugins.gradle.org plugins-artifacts.gradle.org"
 )
 
-func TestWhereAUsersPackagesComeFrom(t *testing.T) {
+func TestWhereAnyUsersPackagesComeFrom(t *testing.T) {
 	t.Parallel()
 	needs.Programs(t, "npm", "go")
-	for _, e := range examples(t, "places.txt") {
+	for _, e := range sweep.Of(t, 20, examples(t, "places.txt")) {
 		t.Run(e.set+"/"+strings.ReplaceAll(e.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			own, home, empty := home(t, e.files)
@@ -237,9 +238,9 @@ func TestAHostIsOneThatDNSCanHave(t *testing.T) {
 }
 
 // Each program asks a host that Of says, and no other. The server here answers nothing.
-func TestProgramsAskTheHostsThatOfSays(t *testing.T) {
+func TestAnyProgramAsksTheHostsThatOfSays(t *testing.T) {
 	t.Parallel()
-	for _, e := range examples(t, "programs.txt") {
+	for _, e := range sweep.Of(t, 3, examples(t, "programs.txt")) {
 		command := strings.Fields(e.says["command"][0])
 		t.Run(command[0], func(t *testing.T) {
 			t.Parallel()

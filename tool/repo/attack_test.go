@@ -157,7 +157,7 @@ var attacks = []struct{ name, before, line, want, check string }{
 // not there afterwards.
 func TestAnyAttack(t *testing.T) {
 	t.Parallel()
-	for _, n := range sweep.Cases(t, 24, len(attacks)) {
+	for _, n := range sweep.Cases(t, 12, len(attacks)) {
 		c := attacks[n]
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

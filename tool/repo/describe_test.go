@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -53,6 +54,8 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
 	t.Parallel()
 	needs.Git(t)
+	first := t.TempDir()
+	gitLines(t, first, "git init -q -b main .; echo 1 > a; git add a; git commit -qm first")
 	for _, c := range []struct{ name, before, lines, want string }{
 		{"a commit", "", "echo 2 > a; git commit -qam 'second one'", "refs/heads/main: HASH first → HASH second one"},
 		{"staged", "", "echo 2 > a; echo 1 > b; git add a b", "staged: a|staged: b"},
@@ -65,10 +68,10 @@ func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
 			"in/.git: HEAD: none → main|in/.git: refs/heads/main: new, HASH inner"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before, after := t.TempDir(), filepath.Join(t.TempDir(), "after")
-			gitLines(t, before, "git init -q -b main .; echo 1 > a; git add a; git commit -qm first;"+c.before)
-			gitLines(t, before, "cp -a . "+after)
-			gitLines(t, after, c.lines)
+			dir := t.TempDir()
+			before, after := filepath.Join(dir, "before"), filepath.Join(dir, "after")
+			gitLines(t, dir, "cp -a "+first+" before; cd before; "+cmp.Or(c.before, ":"))
+			gitLines(t, dir, "cp -a before after; cd after; "+c.lines)
 			was, is := filesBelow(t, before), filesBelow(t, after)
 			for _, done := range []bool{false, true} {
 				// The files of root are in their old state, or already in the new one.

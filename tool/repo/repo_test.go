@@ -437,7 +437,7 @@ func TestAnyUsualLine(t *testing.T) {
 			"content: commit HEAD|content: head HEAD"},
 		{"another version of the index", first, "git update-index --index-version 4; echo 2 > a; git add a", "bookkeeping: staged a"},
 	}
-	for _, n := range sweep.Cases(t, 16, 2*len(lines)) {
+	for _, n := range sweep.Cases(t, 8, 2*len(lines)) {
 		c, format := lines[n/2], []string{"sha1", "sha256"}[n%2]
 		t.Run(c.name+" "+format, func(t *testing.T) {
 			t.Parallel()

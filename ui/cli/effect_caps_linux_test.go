@@ -134,7 +134,7 @@ func TestNothingOverAnyCapLands(t *testing.T) {
 				t.Errorf("only %d ways", len(ways))
 			}
 			try := tryCaps(t, c.args)
-			for _, i := range sweep.Cases(t, 4, len(ways)) {
+			for _, i := range sweep.Cases(t, 2, len(ways)) {
 				try(ways[i].calls)
 			}
 		})

@@ -205,10 +205,10 @@ func (f *fleet) adds(codes []int) int {
 	return again
 }
 
-func TestATaskOfAFleetRetriesByExitCode(t *testing.T) {
+func TestAnyTaskOfAFleetRetriesByExitCode(t *testing.T) {
 	t.Parallel()
 	all := faults()
-	for _, test := range []struct {
+	for _, test := range sweep.Of(t, 3, []struct {
 		name  string
 		fails []fault
 		code  int
@@ -220,7 +220,7 @@ func TestATaskOfAFleetRetriesByExitCode(t *testing.T) {
 		{"refused later", []fault{all[5], all[4]}, 9, 2},
 		{"a network that stays away", []fault{all[3], all[5], all[3], all[3]}, 4, 3},
 		{"an overloaded server", slices.Repeat([]fault{all[0]}, 6), 5, 5},
-	} {
+	}) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 1, func(n int) (bad fault) {
@@ -307,7 +307,7 @@ func TestAStoppedTaskLeavesASession(t *testing.T) {
 // Programs in one home, begun at once, forty at most: each has its session, and the ledger their sum.
 func TestAnyNumberOfRunsShareAStateDirectory(t *testing.T) {
 	t.Parallel()
-	runs := len(sweep.Cases(t, 12, 40))
+	runs := len(sweep.Cases(t, 6, 40))
 	f := newFleet(t, 1, func(int) fault { return fault{1, providertest.Anthropic(providertest.Text("Seen."))} })
 	var group sync.WaitGroup
 	for range runs {

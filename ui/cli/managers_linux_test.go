@@ -59,7 +59,7 @@ var managers = []manager{
 		lands:   "node_modules/good/index.js node_modules/native/addon.so node_modules/evil/built bun.lock"},
 	{name: "pip", program: "python3", set: "@pypi", fill: (*packages).pypi,
 		home:  fileTree{".config/pip/pip.conf": "[global]\nindex-url = URL/simple/\n"},
-		setup: "python3 -m venv .venv",
+		setup: venv,
 		line:  ".venv/bin/pip install good native evil",
 		lands: ".venv/lib/python3*/site-packages/native/addon.so .venv/lib/python3*/site-packages/evil/built"},
 	{name: "go", program: "go", set: "@go", fill: (*packages).golang,
@@ -108,6 +108,13 @@ var managers = []manager{
 			"</dependency></dependencies></project>"},
 		line: "mvn --batch-mode example.evil:evil-maven-plugin:1.0.0:strike", lands: "target/built"},
 }
+
+// venv is a line that makes an environment of Python with pip: with that of the machine, where it has one, since to
+// install another takes 3 s.
+const venv = "python3 -m venv --without-pip --system-site-packages .venv; " +
+	"if .venv/bin/python -c 'import pip' 2>/dev/null; then printf '%s\n' \"#!$PWD/.venv/bin/python\" 'import sys' " +
+	"'from pip._internal.cli.main import main' 'sys.exit(main())' >.venv/bin/pip; chmod +x .venv/bin/pip; " +
+	"else rm -r .venv; python3 -m venv .venv; fi"
 
 // attack is a program that tries all ways out of the sandbox, and reports for each what came of it, "" if nothing did.
 const attack = `
@@ -188,7 +195,7 @@ func TestAnyPackageManagerInstallsInTheSandbox(t *testing.T) {
 	t.Parallel()
 	needs.Git(t)
 	needs.Programs(t, "python3", "cc")
-	for _, m := range sweep.Of(t, 3, managers) {
+	for _, m := range sweep.Of(t, 2, managers) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			needs.Program(t, m.program)

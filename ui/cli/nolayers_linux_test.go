@@ -23,7 +23,7 @@ func TestAnyLineOnMachinesWithoutLayers(t *testing.T) {
 	artoo := buildProgram(t, moduleDir)
 	origin := projectFrom(t, `echo hello > notes.txt; printf 'all:\n\techo made > notes.txt\n' > Makefile`)
 	const landlock, none, lost = "landlock", "none", "lost"
-	for _, row := range sweep.Of(t, 8, []struct {
+	for _, row := range sweep.Of(t, 4, []struct {
 		place, line string
 		options     string // of artoo; trust and on are not: the project is trusted to run its programs, ARTOO_SANDBOX=on
 		project     string // a shell line that changes the project beforehand

@@ -91,7 +91,7 @@ func TestAnySchemaOnAllWires(t *testing.T) {
 			}}
 			srv := httptest.NewServer(describing(&modelServer{Handler: h}, true, t.TempDir()))
 			defer srv.Close()
-			for _, i := range sweep.Cases(t, 4, len(thirtySchemas)) {
+			for _, i := range sweep.Cases(t, 2, len(thirtySchemas)) {
 				s := thirtySchemas[i]
 				say := func(text string) []item { return []item{providertest.Text(text)} }
 				stopped := func(text, word string) []item { return append(say(text), providertest.Stop(word)) }

@@ -88,7 +88,7 @@ func TestMarkdownOfAnyKind(t *testing.T) {
 		"open fence":                  "```go\n" + strings.Repeat("line\n", sweep.Less(50_000)),
 	}
 	names := slices.Sorted(maps.Keys(kinds))
-	for _, i := range sweep.Cases(t, 5, len(names)) {
+	for _, i := range sweep.Cases(t, 3, len(names)) {
 		name, src := names[i], kinds[names[i]]
 		want := bareWords(src)
 		for _, opt := range []MarkdownOptions{{Color: true, Links: true}, {Width: wide(1)}, {Width: wide(10)},
