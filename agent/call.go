@@ -15,7 +15,6 @@ import (
 	"artoo/tool"
 	"artoo/tool/files"
 	"artoo/tool/repo"
-	"artoo/tool/sandbox"
 )
 
 // A call is a chain of values. Each stage makes its own value of the one before, in the order in which they stand here:
@@ -124,10 +123,9 @@ type gitEffects struct {
 	views     []*repo.View
 	dirs      []string // the git directories that the views stand for, absolute
 	rows      []permission.GitRow
-	committed map[string]committed      // The key is the absolute path of a file of new commits.
-	temp      string                    // holds the views; "" for none
-	hidden    map[string]repo.Version   // what git makes of hidden files, by absolute paths
-	before    map[string]sandbox.Before // those of the project
+	committed map[string]committed    // The key is the absolute path of a file of new commits.
+	temp      string                  // holds the views; "" for none
+	hidden    map[string]repo.Version // what git makes of hidden files, by absolute paths
 }
 
 // committed is the effect of new commits on a path.

@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"artoo/agent/confine"
 	"artoo/agent/permission"
@@ -21,70 +26,43 @@ import (
 	"artoo/tool/text"
 )
 
-// has reports whether a row stands for the changes of a path.
-func (g gitEffects) has(path string) bool {
-	_, hidden := g.hidden[path]
-	return hidden || slices.ContainsFunc(g.dirs, func(dir string) bool { return names.Within(dir, path) })
-}
-
-// Touches implements journal.Layer.
-func (e layerEffects) Touches() (paths []string) {
-	for _, v := range e.git.views {
-		paths = append(paths, v.Touches()...)
-	}
-	return paths
-}
-
-// Replay makes the changes in the project's repositories. After a crash, an error, the journal
-// undoes them.
-func (e layerEffects) Replay(ctx context.Context) error {
-	_, err := guard(func() (none struct{}, err error) {
-		for _, v := range e.git.views {
-			if err := v.Replay(ctx); err != nil {
-				return none, err
-			}
-		}
-		return none, nil
-	})
-	return err
-}
-
-func (g gitEffects) close() (err error) {
-	for _, v := range g.views {
-		err = errors.Join(err, v.Close())
-	}
-	if g.temp != "" {
-		err = errors.Join(err, os.RemoveAll(g.temp))
-	}
-	return err
+// gitReader reads what a line did to the repositories of a project.
+type gitReader struct {
+	gitEffects
+	session *session
+	changes confine.Changes
+	byPath  map[string]sandbox.Change
+	// before are hidden files of the project, by absolute paths; denied is nil until it was asked for.
+	before map[string]sandbox.Before
+	denied []string
 }
 
 // gitEffects looks at each repository that a line changed. A new repository has no view:
 // its files are judged one by one. The caller closes what it gets, after an error too.
-func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g gitEffects, err error) {
-	g = gitEffects{committed: map[string]committed{}, hidden: map[string]repo.Version{}, before: map[string]sandbox.Before{}}
+func (s *session) gitEffects(ctx context.Context, changes confine.Changes) (_ gitEffects, err error) {
+	g := gitReader{session: s, changes: changes, byPath: map[string]sandbox.Change{}, before: map[string]sandbox.Before{},
+		gitEffects: gitEffects{committed: map[string]committed{}, hidden: map[string]repo.Version{}}}
 	byDir := map[string][]sandbox.Change{}
-	byPath := map[string]sandbox.Change{}
 	for _, change := range changes.List() {
-		byPath[change.Path] = change
-		if dir := c.gitDirOf(change); dir != "" {
+		g.byPath[change.Path] = change
+		if dir := s.gitDirOf(change); dir != "" {
 			byDir[dir] = append(byDir[dir], change)
 		}
 	}
 	if len(byDir) == 0 {
-		return g, nil
+		return g.gitEffects, nil
 	}
-	if g.temp, err = os.MkdirTemp(c.session.own().TempDir(), "artoo-git-"); err != nil {
-		return g, err
+	if g.temp, err = os.MkdirTemp(s.own().TempDir(), "artoo-git-"); err != nil {
+		return g.gitEffects, err
 	}
 	for dir, list := range byDir {
-		r := c.repository(dir)
-		view, effects, err := c.openRepository(ctx, r, &g, list, changes, byPath)
+		r := s.repository(dir)
+		view, effects, err := g.open(ctx, r, list)
 		switch {
 		case errors.Is(err, repo.ErrNoRepository):
 			continue
 		case ctx.Err() != nil:
-			return g, ctx.Err()
+			return g.gitEffects, ctx.Err()
 		case err != nil: // The line's other changes do not depend on it.
 			g.rows = append(g.rows, permission.GitRow{Class: permission.Forbidden,
 				Text: text.FirstLine(err.Error()), Object: "git's data"})
@@ -93,18 +71,18 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g gitE
 			if !view.Removed() {
 				list = nil
 			}
-			g.note(c.session.opt.Policy.Root, r.WorkTree, effects, list)
-			g.bring(r.WorkTree, effects.Hidden, c.session.isHidden(), c.session.opt.Policy.IsGuarded, c.session.namesOf)
+			g.note(r.WorkTree, effects, list)
+			g.bring(r.WorkTree, effects.Hidden)
 		}
 		g.dirs = append(g.dirs, dir)
 	}
-	return g, nil
+	return g.gitEffects, nil
 }
 
 // repository is the one whose data a directory holds. It has no git directory where the project's has none.
-func (c *calls) repository(dir string) repo.Repository {
-	r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Own: c.session.own(), Environ: c.session.opt.Env.Environ}
-	if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && dir == w.Project.Common {
+func (s *session) repository(dir string) repo.Repository {
+	r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Own: s.own(), Environ: s.opt.Env.Environ}
+	if w := s.opt.Workspace; w != nil && w.Project.Common != "" && dir == w.Project.Common {
 		r.WorkTree, r.GitDir = w.Project.Root, w.Project.GitDir()
 	}
 	if top := git.ModuleWorkTree(dir); top != "" {
@@ -113,32 +91,31 @@ func (c *calls) repository(dir string) repo.Repository {
 	return r
 }
 
-// openRepository opens a repository that is its work tree's own, and judges the changes of its data.
-func (c *calls) openRepository(ctx context.Context, r repo.Repository, g *gitEffects, list []sandbox.Change, changes confine.Changes,
-	byPath map[string]sandbox.Change) (*repo.View, repo.Effects, error) {
+// open opens a repository that is its work tree's own, and judges the changes of its data.
+func (g *gitReader) open(ctx context.Context, r repo.Repository, list []sandbox.Change) (*repo.View, repo.Effects, error) {
 	if r.GitDir == "" {
 		return nil, repo.Effects{}, repo.ErrNoRepository
 	}
 	var admitted []string
-	if w := c.session.opt.Workspace; w != nil {
+	if w := g.session.opt.Workspace; w != nil {
 		admitted = w.Project.GitDirs
 	}
 	_, _, err := git.Dirs(r.WorkTree, admitted...)
 	if _, foreign := errors.AsType[*git.ForeignError](err); foreign {
 		return nil, repo.Effects{}, err // git itself may find no repository, or read one that artoo does not see
 	}
-	view, err := repo.Open(ctx, r, g.temp, gitChanges(list), func(path string) (io.ReadCloser, error) { return changes.Open(path) })
+	view, err := repo.Open(ctx, r, g.temp, gitChanges(list), func(path string) (io.ReadCloser, error) { return g.changes.Open(path) })
 	if err != nil {
 		return nil, repo.Effects{}, err
 	}
-	effects, err := view.Effects(ctx, c.workTree(ctx, r.WorkTree, byPath, changes, g))
+	effects, err := view.Effects(ctx, &lineTree{gitReader: g, ctx: ctx, top: r.WorkTree})
 	return view, effects, err
 }
 
 // note adds the rows of a repository. Those of a removed one stand for its files.
-func (g *gitEffects) note(root, top string, effects repo.Effects, removed []sandbox.Change) {
+func (g *gitReader) note(top string, effects repo.Effects, removed []sandbox.Change) {
 	in := "" // the project's own repository needs no name
-	if rel, err := filepath.Rel(root, top); err == nil && rel != "." {
+	if rel, err := filepath.Rel(g.session.opt.Policy.Root, top); err == nil && rel != "." {
 		in = "in " + filepath.ToSlash(rel) + ": "
 	}
 	moved := map[string]bool{} // refs whose new commits show where they are now
@@ -167,7 +144,7 @@ func (g *gitEffects) note(root, top string, effects repo.Effects, removed []sand
 }
 
 // commit notes the paths of a new commit.
-func (g *gitEffects) commit(top string, row repo.Row) {
+func (g *gitReader) commit(top string, row repo.Row) {
 	for i, name := range row.Files {
 		path := filepath.Join(top, filepath.FromSlash(name))
 		does := g.committed[path]
@@ -179,22 +156,62 @@ func (g *gitEffects) commit(top string, row repo.Row) {
 	}
 }
 
+// bring notes what git makes of hidden files in the work tree at top, with a row for each that it changes.
+func (g *gitReader) bring(top string, found map[string]repo.Version) {
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		version, path := found[name], filepath.Join(top, filepath.FromSlash(name))
+		if g.hidden[path] = version; version.Stays {
+			continue
+		}
+		before := g.before[path]
+		change := sandbox.Change{Path: path, Dir: top, Kind: sandbox.Modified, Mode: version.Mode, Before: before}
+		class, does := permission.Content, "git would write another version of it"
+		switch {
+		case version.File == "":
+			change.Kind, change.Mode, does = sandbox.Deleted, before.Mode, "git deletes it"
+		case !before.Exists():
+			change.Kind = sandbox.Created
+		default: // A file for its owner alone stays so.
+			change.Mode = before.Mode&^0o111 | version.Mode&0o111&(before.Mode>>2)
+		}
+		if info, err := os.Stat(version.File); err == nil {
+			change.Size = info.Size()
+		}
+		if change.Kind != sandbox.Deleted && g.session.opt.Policy.IsGuarded(path) {
+			class = permission.Guarded
+		}
+		changes, name := append(g.hiddenAbove(top, path), change), g.session.namesOf([]string{path})[0]
+		g.rows = append(g.rows, permission.GitRow{Class: class,
+			Text: name + ", which is hidden here: " + does, Object: name, Files: changes})
+	}
+}
+
+// hiddenAbove makes the hidden directories above a hidden file that are missing.
+func (g *gitReader) hiddenAbove(top, path string) (made []sandbox.Change) {
+	for dir := filepath.Dir(path); dir != top && g.hides(dir); dir = filepath.Dir(dir) {
+		if _, known := g.hidden[dir]; known {
+			continue
+		}
+		g.hidden[dir] = repo.Version{Stays: true}
+		if !names.Exists(dir) {
+			g.hidden[dir] = repo.Version{Mode: fs.ModeDir}
+			made = slices.Insert(made, 0, sandbox.Change{Path: dir, Dir: top, Kind: sandbox.Created, Mode: fs.ModeDir | 0o755})
+		}
+	}
+	return made
+}
+
 func gitChanges(list []sandbox.Change) (changes []repo.Change) {
 	for _, c := range list {
-		gone := c.Kind == sandbox.Deleted
-		change := repo.Change{Path: c.Path, Gone: gone}
-		if !gone {
-			change.Mode = c.Mode
-		}
-		changes = append(changes, change)
+		changes = append(changes, repo.Change{Path: c.Path, Mode: c.Mode, Gone: c.Kind == sandbox.Deleted})
 	}
 	return changes
 }
 
 // gitDirOf is the git directory that a path lies in, "" for none.
-func (c *calls) gitDirOf(change sandbox.Change) string {
-	path, at := change.Path, cmp.Or(change.Dir, c.session.opt.Policy.Root)
-	if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && names.Within(w.Project.Common, path) {
+func (s *session) gitDirOf(change sandbox.Change) string {
+	path, at := change.Path, cmp.Or(change.Dir, s.opt.Policy.Root)
+	if w := s.opt.Workspace; w != nil && w.Project.Common != "" && names.Within(w.Project.Common, path) {
 		return w.Project.Common
 	}
 	rel, err := filepath.Rel(at, path)
@@ -232,68 +249,108 @@ func moduleOf(dir, path string) string {
 	return dir
 }
 
-// workTree is a repository's work tree as it will be once the line's files have landed.
-func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes confine.Changes, g *gitEffects) repo.WorkTree {
-	var ignored []string
-	asked, isHidden, files := false, c.session.isHidden(), c.session.opt.Env.Files
-	var left []string
-	for path, change := range byPath {
+// lineTree is a repository's work tree as it will be once the line's files have landed.
+type lineTree struct {
+	*gitReader
+	ctx context.Context
+	top string
+	// ignored is nil until git was asked.
+	ignored []string
+}
+
+func (l *lineTree) abs(name string) string { return filepath.Join(l.top, filepath.FromSlash(name)) }
+
+// Open implements repo.WorkTree.
+func (l *lineTree) Open(name string) (io.ReadCloser, fs.FileMode, error) {
+	path := l.abs(name)
+	if change, changed := l.byPath[path]; changed {
+		switch {
+		case change.Kind == sandbox.Deleted:
+			return nil, 0, fs.ErrNotExist
+		case change.Mode&fs.ModeSymlink != 0:
+			return io.NopCloser(strings.NewReader(change.Target)), change.Mode, nil
+		case change.Kind != sandbox.Mode && change.Mode.IsRegular():
+			file, err := l.changes.Open(path)
+			return file, change.Mode, err
+		}
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(path)
+		return io.NopCloser(strings.NewReader(to)), info.Mode(), err
+	case !info.Mode().IsRegular():
+		return nil, 0, fmt.Errorf("%s is not a regular file", path) // a FIFO would not open
+	}
+	file, err := os.Open(path)
+	return file, info.Mode(), err
+}
+
+// Guarded implements repo.WorkTree.
+func (l *lineTree) Guarded(name string) bool { return l.session.opt.Policy.IsGuarded(l.abs(name)) }
+
+// Ignored implements repo.WorkTree.
+func (l *lineTree) Ignored(name string) bool {
+	w := l.session.opt.Workspace
+	if w == nil || l.top != w.Project.Root {
+		return false
+	}
+	if l.ignored == nil {
+		list, err := w.Project.Ignored(l.ctx, l.session.opt.Env.Environ)
+		if l.ignored = append([]string{}, list...); err != nil {
+			l.ignored = []string{""} // Unknown counts as ignored, so the user is asked.
+		}
+	}
+	return slices.ContainsFunc(l.ignored, func(rule string) bool {
+		return rule == "" || rule == name || strings.HasSuffix(rule, "/") && strings.HasPrefix(name, rule)
+	})
+}
+
+// Hidden implements repo.WorkTree.
+func (l *lineTree) Hidden(name string) bool { return l.hides(l.abs(name)) }
+
+// hides reports whether commands cannot see an absolute path of the project, or could not if it were there.
+func (g *gitReader) hides(path string) bool {
+	files := g.session.opt.Env.Files
+	if files == nil {
+		return false
+	}
+	if g.denied == nil {
+		list, err := g.session.opt.Policy.World.Denied()
+		if g.denied = append([]string{}, list...); err != nil {
+			g.denied = []string{g.session.opt.Policy.Root} // Each path may be one, so none lands.
+		}
+	}
+	return files.Hides(path) || slices.ContainsFunc(g.denied, func(at string) bool { return names.Within(at, path) })
+}
+
+// Left implements repo.WorkTree.
+func (l *lineTree) Left() (left []string) {
+	files := l.session.opt.Env.Files
+	for path, change := range l.byPath {
 		hidden := change.Hidden || files != nil && files.HidesName(path)
-		if name, err := filepath.Rel(top, path); hidden && err == nil && change.Kind != sandbox.Deleted && filepath.IsLocal(name) {
+		if name, err := filepath.Rel(l.top, path); hidden && err == nil && change.Kind != sandbox.Deleted && filepath.IsLocal(name) {
 			left = append(left, filepath.ToSlash(name))
 		}
 	}
-	return repo.WorkTree{
-		Left: left,
-		Project: func(name string) (io.ReadCloser, fs.FileMode, error) {
-			return g.openHidden(filepath.Join(top, filepath.FromSlash(name)))
-		},
-		Hidden: func(name string) bool { return isHidden(filepath.Join(top, filepath.FromSlash(name))) },
-		Open: func(name string) (io.ReadCloser, fs.FileMode, error) {
-			path := filepath.Join(top, filepath.FromSlash(name))
-			if change, changed := byPath[path]; changed {
-				switch {
-				case change.Kind == sandbox.Deleted:
-					return nil, 0, fs.ErrNotExist
-				case change.Mode&fs.ModeSymlink != 0:
-					return io.NopCloser(strings.NewReader(change.Target)), change.Mode, nil
-				case change.Kind != sandbox.Mode && change.Mode.IsRegular():
-					file, err := changes.Open(path)
-					return file, change.Mode, err
-				}
-			}
-			info, err := os.Lstat(path)
-			if err != nil {
-				return nil, 0, err
-			}
-			switch {
-			case info.Mode()&fs.ModeSymlink != 0:
-				to, err := os.Readlink(path)
-				return io.NopCloser(strings.NewReader(to)), info.Mode(), err
-			case !info.Mode().IsRegular():
-				return nil, 0, fmt.Errorf("%s is not a regular file", path) // a FIFO would not open
-			}
-			file, err := os.Open(path)
-			return file, info.Mode(), err
-		},
-		Guarded: func(name string) bool {
-			return c.session.opt.Policy.IsGuarded(filepath.Join(top, filepath.FromSlash(name)))
-		},
-		Ignored: func(name string) bool {
-			w := c.session.opt.Workspace
-			if w == nil || top != w.Project.Root {
-				return false
-			}
-			if !asked {
-				asked = true
-				var err error
-				if ignored, err = w.Project.Ignored(ctx, c.session.opt.Env.Environ); err != nil {
-					ignored = []string{""} // Unknown counts as ignored, so the user is asked.
-				}
-			}
-			return slices.ContainsFunc(ignored, func(rule string) bool {
-				return rule == "" || rule == name || strings.HasSuffix(rule, "/") && strings.HasPrefix(name, rule)
-			})
-		},
+	return left
+}
+
+// Project implements repo.WorkTree. It notes what the hidden file is before the landing.
+func (l *lineTree) Project(name string) (io.ReadCloser, fs.FileMode, error) {
+	path := l.abs(name)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, 0, err
 	}
+	var st unix.Stat_t
+	info, err := f.Stat()
+	if err = cmp.Or(err, unix.Fstat(int(f.Fd()), &st)); err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	l.before[path] = sandbox.Before{Mode: info.Mode(), Size: info.Size(), Inode: st.Ino, Changed: time.Unix(st.Ctim.Unix())}
+	return f, info.Mode(), nil
 }

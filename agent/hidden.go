@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"artoo/agent/confine"
 	"artoo/tool/builtin"
@@ -30,24 +29,6 @@ func (s *session) hiddenTracked() []string {
 		return nil
 	}
 	return w.unseen.Tracked(hidden, []string{w.Project.Root})
-}
-
-// isHidden reports whether commands cannot see an absolute path of the project, or could not if it were there.
-func (s *session) isHidden() func(path string) bool {
-	files := s.opt.Env.Files
-	if files == nil {
-		return func(string) bool { return false }
-	}
-	hidden := sync.OnceValue(func() []string {
-		list, err := s.opt.Policy.World.Denied()
-		if err != nil {
-			return []string{s.opt.Policy.Root} // Each path may be one, so none lands.
-		}
-		return list
-	})
-	return func(path string) bool {
-		return files.Hides(path) || slices.ContainsFunc(hidden(), func(at string) bool { return names.Within(at, path) })
-	}
 }
 
 // hiddenFrom names files that a command in dir could not see: those of other places in its line; where it

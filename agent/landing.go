@@ -97,7 +97,7 @@ func (c *calls) effects(ctx context.Context, policy *permission.Policy, d permis
 			c.giveBack(e, false)
 		}
 	}()
-	e.git, err = c.gitEffects(ctx, changes)
+	e.git, err = c.session.gitEffects(ctx, changes)
 	if err == nil || ctx.Err() != nil {
 		e.Judgement = policy.Judge(ctx, d, changes.List(), c.facts(ctx, e.git))
 	}

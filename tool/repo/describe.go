@@ -40,7 +40,7 @@ func Describe(ctx context.Context, vars environ.Vars, root string, changes []Cha
 		v.load(ctx, "")
 		var e Effects
 		if v.err == nil {
-			e, v.err = v.Effects(ctx, WorkTree{})
+			e, v.err = v.Effects(ctx, noTree{})
 		}
 		said := len(rows)
 		for _, row := range slices.Concat(e.Loss, e.Guarded, e.Content, e.Bookkeeping) {

@@ -55,9 +55,6 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 	return j.e, v.err
 }
 
-// is answers no where a fact about paths is not known.
-func is(fact func(path string) bool, path string) bool { return fact != nil && fact(path) }
-
 // judgeFiles sorts the changes that no ref, index or setting explains.
 func (j *judge) judgeFiles(context.Context) {
 	for _, c := range j.v.special {
@@ -98,7 +95,7 @@ func (j *judge) commitRows(ctx context.Context, tips []string, owner map[string]
 		for _, f := range c.files {
 			if row.Files = append(row.Files, f.path); f.gone() {
 				row.Gone = append(row.Gone, f.path)
-			} else if is(j.w.Guarded, f.path) {
+			} else if j.w.Guarded(f.path) {
 				j.guarded, j.owners = append(j.guarded, f), append(j.owners, "commit "+short(c.id)+" "+c.subject)
 			}
 			same = same && j.holds(ctx, f)

@@ -24,11 +24,12 @@ type Version struct {
 func (j *judge) judgeHidden(ctx context.Context) {
 	for _, c := range j.order {
 		for _, f := range c.files {
-			j.hidden[f.path] = j.hidden[f.path] || is(j.w.Hidden, f.path)
+			j.hidden[f.path] = j.hidden[f.path] || j.w.Hidden(f.path)
 		}
 	}
 	maps.DeleteFunc(j.hidden, func(_ string, hidden bool) bool { return !hidden })
-	if len(j.hidden)+len(j.w.Left) == 0 {
+	left := j.w.Left()
+	if len(j.hidden)+len(left) == 0 {
 		return
 	}
 	if j.index.before == nil { // The line left the index as it was.
@@ -36,13 +37,14 @@ func (j *judge) judgeHidden(ctx context.Context) {
 		j.index.before, _ = j.v.listIndex(ctx, indexBefore)
 		j.index.after = j.index.before
 	}
-	for _, name := range j.w.Left {
+	for _, name := range left {
 		if j.index.before[name] != (indexed{}) || j.index.after[name] != (indexed{}) {
 			j.hidden[name] = true
 		}
 	}
 	paths := slices.Sorted(maps.Keys(j.hidden))
-	h := hiddenJudge{judge: j, known: j.v.history(ctx, paths...), now: commitOf(j.v.refs.headNow, j.v.refs.after)}
+	h := hiddenJudge{judge: j, left: left, known: j.v.history(ctx, paths...),
+		now: commitOf(j.v.refs.headNow, j.v.refs.after)}
 	h.tree, h.treeNow = j.v.tree(ctx, commitOf(j.v.refs.head, j.v.refs.before), paths), j.v.tree(ctx, h.now, paths)
 	for _, path := range paths {
 		if why := h.path(ctx, path); why != "" {
@@ -56,6 +58,7 @@ func (j *judge) judgeHidden(ctx context.Context) {
 // hiddenJudge judges paths.
 type hiddenJudge struct {
 	*judge
+	left          []string
 	now           string              // the commit of HEAD
 	tree, treeNow map[string]indexed  // HEAD had them before, and has them.
 	known         map[string][]change // what the commits before did at the paths
@@ -75,7 +78,7 @@ func (h *hiddenJudge) path(ctx context.Context, path string) (why string) {
 			}
 		}
 	}
-	left := slices.Contains(h.w.Left, path)
+	left := slices.Contains(h.left, path)
 	var found stored // the file that the line left there
 	if left {
 		found = h.stored(ctx, path)

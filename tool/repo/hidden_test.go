@@ -1,8 +1,6 @@
 package repo_test
 
 import (
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,14 +87,10 @@ func TestGitKeepsTrackedFilesThatAnyLineCannotSee(t *testing.T) {
 func (b *bench) landHidden() string {
 	b.t.Helper()
 	w := b.workTree()
-	w.Hidden = func(path string) bool { return filepath.Base(path) == ".env" }
-	w.Project = func(path string) (io.ReadCloser, fs.FileMode, error) {
-		f, err := os.Open(filepath.Join(b.top, path))
-		return f, 0o644, err
-	}
+	w.hides = ".env"
 	for _, name := range []string{".env", "d/.env", "n/.env", "z/.env"} {
 		if _, err := os.Lstat(filepath.Join(b.layer, name)); err == nil {
-			w.Left = append(w.Left, name)
+			w.left = append(w.left, name)
 		}
 	}
 	view := b.view(b.changes())

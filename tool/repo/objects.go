@@ -276,7 +276,7 @@ func (j *judge) store(ctx context.Context, path string,
 // holds reports whether the work tree will hold a file as a commit or an index has it. Where nothing is known of the
 // work tree, it does.
 func (j *judge) holds(ctx context.Context, f file) bool {
-	if j.w.Open == nil {
+	if _, nothing := j.w.(noTree); nothing {
 		return true
 	}
 	s := j.stored(ctx, f.path)

@@ -23,7 +23,7 @@ import (
 // Change is one path below a git directory that the line changed.
 type Change struct {
 	Path string      // It is absolute and spelled as in Repository.
-	Mode fs.FileMode // It is 0 when the path is gone.
+	Mode fs.FileMode // It does not count when the path is gone.
 	Gone bool
 }
 
@@ -37,22 +37,29 @@ type Repository struct {
 	Environ  []string     // Git gets them.
 }
 
-// WorkTree is the work tree as it will be after landing, and the facts about its
-// paths, which have slashes and are relative to its top.
-type WorkTree struct {
+// WorkTree is the work tree as it will be after landing. Its paths have slashes and are relative to its top.
+type WorkTree interface {
 	// Open opens a file, or the target of a symbolic link as text. An error that is
 	// fs.ErrNotExist says that there is nothing.
-	Open func(path string) (io.ReadCloser, fs.FileMode, error)
-	// Guarded reports whether others run the file. Nil guards nothing.
-	Guarded func(path string) bool
-	// Ignored reports whether the project's rules ignore the path. Nil ignores nothing.
-	Ignored func(path string) bool
-	// Hidden reports whether the line could not see the file. Nil hides nothing.
-	Hidden func(path string) bool
+	Open(path string) (io.ReadCloser, fs.FileMode, error)
+	// Guarded reports whether others run the file.
+	Guarded(path string) bool
+	// Ignored reports whether the project's rules ignore the path.
+	Ignored(path string) bool
+	// Hidden reports whether the line could not see the file.
+	Hidden(path string) bool
 	// Left are the hidden paths at which the line left a file, which Open opens. Project opens the project's own.
-	Left    []string
-	Project func(path string) (io.ReadCloser, fs.FileMode, error)
+	Left() []string
+	Project(path string) (io.ReadCloser, fs.FileMode, error)
 }
+
+// noTree is a work tree of which nothing is known.
+type noTree struct{ WorkTree }
+
+func (noTree) Guarded(string) bool { return false }
+func (noTree) Ignored(string) bool { return false }
+func (noTree) Hidden(string) bool  { return false }
+func (noTree) Left() []string      { return nil }
 
 var (
 	// ErrNoRepository is Open's error where the project holds no repository yet: the

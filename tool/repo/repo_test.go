@@ -213,21 +213,37 @@ func (b *bench) open(path string) (io.ReadCloser, error) {
 	return os.Open(filepath.Join(b.layer, rel))
 }
 
-func (b *bench) workTree() repo.WorkTree {
-	return repo.WorkTree{Guarded: b.guarded, Ignored: b.ignored,
-		Open: func(path string) (io.ReadCloser, fs.FileMode, error) {
-			path = filepath.Join(b.layer, filepath.FromSlash(path))
-			info, err := os.Lstat(path)
-			if err != nil {
-				return nil, 0, err
-			}
-			if info.Mode()&fs.ModeSymlink != 0 {
-				target, err := os.Readlink(path)
-				return io.NopCloser(strings.NewReader(target)), info.Mode(), err
-			}
-			f, err := os.Open(path)
-			return f, info.Mode(), err
-		}}
+func (b *bench) workTree() layerTree { return layerTree{bench: b} }
+
+// layerTree is the work tree below a directory of the layer. Files of the name hides are hidden.
+type layerTree struct {
+	*bench
+	below, hides string
+	left         []string
+}
+
+func (l layerTree) Open(path string) (io.ReadCloser, fs.FileMode, error) {
+	path = filepath.Join(l.layer, l.below, filepath.FromSlash(path))
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(path)
+		return io.NopCloser(strings.NewReader(target)), info.Mode(), err
+	}
+	f, err := os.Open(path)
+	return f, info.Mode(), err
+}
+
+func (l layerTree) Guarded(path string) bool { return l.guarded != nil && l.guarded(path) }
+func (l layerTree) Ignored(path string) bool { return l.ignored != nil && l.ignored(path) }
+func (l layerTree) Hidden(path string) bool  { return filepath.Base(path) == l.hides }
+func (l layerTree) Left() []string           { return l.left }
+
+func (l layerTree) Project(path string) (io.ReadCloser, fs.FileMode, error) {
+	f, err := os.Open(filepath.Join(l.top, path))
+	return f, 0o644, err
 }
 
 func (b *bench) effects() (*repo.View, repo.Effects) {

@@ -3,8 +3,6 @@ package repo_test
 import (
 	"context"
 	"errors"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,14 +22,12 @@ func TestLinkedWorkTree(t *testing.T) {
 	linked := main
 	linked.WorkTree = filepath.Join(b.top, ".gitlinked")
 	linked.GitDir = filepath.Join(b.top, ".git", "worktrees", "linked")
-	w := b.workTree()
-	open := w.Open
 	view, err := repo.Open(t.Context(), linked, b.dir, b.changes(), b.open)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	e, err := view.Effects(t.Context(), repo.WorkTree{Open: func(path string) (io.ReadCloser, fs.FileMode, error) { return open(".gitlinked/" + path) }})
+	e, err := view.Effects(t.Context(), layerTree{bench: b, below: ".gitlinked"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +67,7 @@ func TestSubmodule(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	w := b.workTree()
-	open := w.Open
-	w.Open = func(path string) (io.ReadCloser, fs.FileMode, error) { return open("sub/" + path) }
-	if e, err = view.Effects(t.Context(), w); err != nil {
+	if e, err = view.Effects(t.Context(), layerTree{bench: b, below: "sub"}); err != nil {
 		t.Fatal(err)
 	}
 	saysWords(t, e, "content: commit refs/heads/main|content: ref moved refs/heads/main")

@@ -32,14 +32,14 @@ func (j *judge) judgeIndex(ctx context.Context) {
 	for _, path := range changed {
 		now := after[path]
 		// On the layer a hidden path was marked, and in the project it stays as it was.
-		if hidden := is(j.w.Hidden, path); hidden && now.entries != "" {
+		if hidden := j.w.Hidden(path); hidden && now.entries != "" {
 			now.skip, now.assume = before[path].skip, before[path].assume
 			after[path] = now
 		}
 		if before[path] == now {
 			continue
 		}
-		paths, j.hidden[path] = append(paths, path), is(j.w.Hidden, path)
+		paths, j.hidden[path] = append(paths, path), j.w.Hidden(path)
 		for line := range strings.Lines(now.entries) {
 			ids = append(ids, strings.Fields(line)[1])
 		}
@@ -83,7 +83,7 @@ func (j *judge) staged(ctx context.Context, path string) {
 		return
 	}
 	mode, id, plain := now.plain()
-	if plain && is(j.w.Guarded, path) {
+	if plain && j.w.Guarded(path) {
 		j.guarded, j.owners = append(j.guarded, file{mode, id, path}), append(j.owners, "the index")
 	}
 	_, _, wasPlain := was.plain()
@@ -104,7 +104,7 @@ func (j *judge) staged(ctx context.Context, path string) {
 	default:
 		as = j.holds(ctx, file{mode, id, path})
 		switch {
-		case was.entries == "" && s.tree[path].entries == "" && is(j.w.Ignored, path):
+		case was.entries == "" && s.tree[path].entries == "" && j.w.Ignored(path):
 			row.Text, as = row.Text+" (ignored)", false
 		case !as:
 			row.Text += " (differs from the file)"
