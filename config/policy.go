@@ -33,13 +33,13 @@ type Policy struct {
 	Hosts     []string // model servers, MCP servers and the web tools may be there; nil for all
 	Servers   []string // globs of addresses and command lines of MCP servers; nil for all
 	HooksOnly bool     // Hooks of others do not run.
-	Hooks     []extension.Hook
 	NoBundles bool
 	NoTrust   bool     // No project is trusted.
 	Skills    []string // directories, absolute
 
 	rules  []RuleText
 	mcp    []extension.Server
+	hooks  []extension.Hook
 	bounds Settings          // the highest caps, and the least sandbox; zero for none
 	at     map[string]string // where each key stands, by key
 }
@@ -112,13 +112,13 @@ func (p *Policy) CheckServer(s extension.Server) error {
 	return p.forbidden("servers", why, hint)
 }
 
-// LeavesOut says in a line that hooks do not run because only those of the policy do, "" where all
-// run.
+// LeavesOut says in a line that hooks do not run because only those of the policy do, which are the first of them; ""
+// where all run.
 func (p *Policy) LeavesOut(hooks []extension.Hook) string {
-	if !p.HooksOnly || len(hooks) == 0 {
+	if !p.HooksOnly || len(hooks) == len(p.hooks) {
 		return ""
 	}
-	return p.At("hooks_only") + ": only the hooks of the policy run, not that of " + hooks[0].Place
+	return p.At("hooks_only") + ": only the hooks of the policy run, not that of " + hooks[len(p.hooks)].Place
 }
 
 // CheckTrust is an error if no project may be trusted.
@@ -338,7 +338,7 @@ func (p *Policy) read(d *document) error {
 		}
 	}
 	if v, there := t.get("hooks"); there {
-		p.Hooks = d.hooks(v, extension.Origin{Source: extension.SourcePolicy})
+		p.hooks = d.hooks(v, extension.Origin{Source: extension.SourcePolicy})
 	}
 	p.HooksOnly, p.NoBundles = t.truth("hooks_only"), t.truth("no_bundles")
 	p.NoTrust = oneOf(t, "trust", []string{"never"}) != ""
@@ -377,6 +377,7 @@ func (t *table) truth(key string) bool {
 // applyPolicy bounds the settings of all other sources.
 func (l loader) applyPolicy() error {
 	p := &l.cfg.Policy
+	l.cfg.Hooks = slices.Concat(p.hooks, l.cfg.Hooks)
 	if p.Modes != nil && l.cfg.Approval != "plan" && !slices.Contains(p.Modes, l.cfg.Approval) {
 		if l.cfg.IsSet("approval") {
 			return p.forbidden("modes", "approval "+l.cfg.Approval+" of "+l.cfg.Origin("approval")+" is not allowed",

@@ -252,14 +252,9 @@ func (b Settings) Data(name string) []byte {
 	return b.Files[at].Data
 }
 
-// For are the files under one of these names, in whatever directory.
-func (b Settings) For(names ...string) (files []File) {
-	for _, f := range b.Files {
-		if slices.ContainsFunc(strings.Split(f.Name, "/"), func(part string) bool { return slices.Contains(names, part) }) {
-			files = append(files, f)
-		}
-	}
-	return files
+// Under reports whether the file has one of these names, or lies in a directory that has, wherever that is.
+func (f File) Under(names []string) bool {
+	return slices.ContainsFunc(strings.Split(f.Name, "/"), func(part string) bool { return slices.Contains(names, part) })
 }
 
 // Sums are the sums by name.

@@ -14,9 +14,13 @@ type Library struct {
 	mu     sync.Mutex
 	places []Place
 	hidden []string
-	found  map[extension.Kind][]Item // the kinds that were looked for have entries
-	shadow map[extension.Kind][]string
-	wrong  map[extension.Kind][]string
+	found  map[extension.Kind]found // the kinds that were looked for have entries
+}
+
+// found is the outcome of a search for one kind, with the items sorted by name. It never changes.
+type found struct {
+	items             []Item
+	skipped, shadowed []string
 }
 
 // New makes a library of places, of which the first one that has a name wins. Names in hidden are
@@ -31,9 +35,7 @@ func New(places []Place, hidden []string) *Library {
 func (l *Library) Change(places []Place, hidden []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.places, l.hidden = places, hidden
-	l.found = map[extension.Kind][]Item{}
-	l.shadow, l.wrong = map[extension.Kind][]string{}, map[extension.Kind][]string{}
+	l.places, l.hidden, l.found = places, hidden, map[extension.Kind]found{}
 }
 
 // Forget has everything looked for again when it is next asked for.
@@ -52,19 +54,11 @@ func (l *Library) Looked(kind extension.Kind) bool {
 }
 
 // Items are those of a kind, sorted by name. A nil library has none.
-func (l *Library) Items(kind extension.Kind) []Item {
-	if l == nil {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.look(kind)
-	return slices.Clone(l.found[kind])
-}
+func (l *Library) Items(kind extension.Kind) []Item { return slices.Clone(l.look(kind).items) }
 
 // Find is the item of a kind and name.
 func (l *Library) Find(kind extension.Kind, name string) (Item, bool) {
-	items := l.Items(kind)
+	items := l.look(kind).items
 	i := slices.IndexFunc(items, func(i Item) bool { return i.Name == name })
 	if i < 0 {
 		return Item{}, false
@@ -73,62 +67,52 @@ func (l *Library) Find(kind extension.Kind, name string) (Item, bool) {
 }
 
 // Skipped says of a kind which files cannot be used, and why, a line each.
-func (l *Library) Skipped(kind extension.Kind) []string {
-	l.Items(kind)
-	if l == nil {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.wrong[kind]
-}
+func (l *Library) Skipped(kind extension.Kind) []string { return l.look(kind).skipped }
 
 // Shadowed says of a kind which files another one hides, and what restricts nothing in one, a line each.
-func (l *Library) Shadowed(kind extension.Kind) []string {
-	l.Items(kind)
+func (l *Library) Shadowed(kind extension.Kind) []string { return l.look(kind).shadowed }
+
+// look finds the items of a kind, unless they were found.
+func (l *Library) look(kind extension.Kind) (f found) {
 	if l == nil {
-		return nil
+		return f
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.shadow[kind]
-}
-
-// look finds the items of a kind, unless they were found. l.mu is held.
-func (l *Library) look(kind extension.Kind) {
-	if _, done := l.found[kind]; done {
-		return
+	if f, done := l.found[kind]; done {
+		return f
 	}
 	buf := make([]byte, headBytes)
-	items, by := []Item{}, map[string]int{} // The values are indexes of items.
+	by := map[string]int{} // The values are indexes of items.
 	for _, p := range l.places {
 		if p.Kind != kind {
 			continue
 		}
 		rels, notices := p.list()
-		l.wrong[kind] = append(l.wrong[kind], notices...)
+		f.skipped = append(f.skipped, notices...)
 		for _, rel := range rels {
 			i, err := p.item(rel, buf)
 			if err != nil {
-				l.wrong[kind] = append(l.wrong[kind], err.Error())
+				f.skipped = append(f.skipped, err.Error())
 				continue
 			}
 			if slices.Contains(l.hidden, i.Name) && p.Source != extension.SourcePolicy {
 				continue
 			}
 			if first, there := by[i.Name]; there {
-				if items[first].File != i.File { // a directory may be named twice
-					l.shadow[kind] = append(l.shadow[kind], i.Source()+" is hidden by "+items[first].Source())
+				if f.items[first].File != i.File { // a directory may be named twice
+					f.shadowed = append(f.shadowed, i.Source()+" is hidden by "+f.items[first].Source())
 				}
 				continue
 			}
 			if len(i.Unused) > 0 {
-				l.shadow[kind] = append(l.shadow[kind], i.Source()+": ignored here, so it restricts nothing: "+strings.Join(i.Unused, ", "))
+				f.shadowed = append(f.shadowed, i.Source()+": ignored here, so it restricts nothing: "+strings.Join(i.Unused, ", "))
 			}
-			by[i.Name] = len(items)
-			items = append(items, i)
+			by[i.Name] = len(f.items)
+			f.items = append(f.items, i)
 		}
 	}
-	slices.SortStableFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
-	l.found[kind] = items
+	slices.SortStableFunc(f.items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
+	l.found[kind] = f
+	return f
 }

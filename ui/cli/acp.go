@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -158,11 +157,7 @@ func (x *extensions) approvedByUser(e extension.Extension) error {
 	if !yes {
 		return errors.New("you did not approve it")
 	}
-	store, err := x.trustStore()
-	if err == nil {
-		err = x.storeFailure(store, store.Approve(x.project.Root, e, true, time.Now().UTC()))
-	}
-	return err
+	return x.storeAnswer(e, true)
 }
 
 // editorSession is one session of an editor's; it implements acp.Program.

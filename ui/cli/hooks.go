@@ -25,13 +25,8 @@ import (
 // hooks are the hooks of a session: those of the policy come first, and those of the repository
 // last, as far as they are approved.
 func (x *extensions) hooks() agent.Hooks {
-	list := slices.DeleteFunc(x.allHooks(), func(h extension.Hook) bool { return !x.runs(h) })
+	list := slices.DeleteFunc(slices.Clone(x.cfg.Hooks), func(h extension.Hook) bool { return !x.runs(h) })
 	return agent.Hooks{List: list, Environ: x.ownEnviron(), Approved: x.allowed}
-}
-
-// allHooks are the hooks that are set up, also those that do not run.
-func (x *extensions) allHooks() []extension.Hook {
-	return slices.Concat(x.cfg.Policy.Hooks, x.cfg.Hooks)
 }
 
 func (x *extensions) runs(h extension.Hook) bool {
@@ -152,6 +147,15 @@ func (x *extensions) noteAnswer(e extension.Extension, yes bool) {
 	x.repoSettings.approvals = append(x.repoSettings.approvals, trust.Approval{Root: x.project.Root, Sum: e.Sum, Approved: yes})
 }
 
+// storeAnswer stores the user's answer about an extension of the repository or the editor.
+func (x *extensions) storeAnswer(e extension.Extension, yes bool) error {
+	store, err := x.trustStore()
+	if err == nil {
+		err = x.storeFailure(store, store.Approve(x.project.Root, e, yes, time.Now().UTC()))
+	}
+	return err
+}
+
 // unapproved names the servers and hooks of a trusted repository that are left out, or is "".
 func (x *extensions) unapproved() string {
 	var names []string
@@ -168,8 +172,7 @@ func (x *extensions) unapproved() string {
 
 // askExtension is the question about the servers and hooks without an answer, nil for none.
 func (a *app) askExtension() *ui.Trust {
-	store, err := a.extensions.trustStore()
-	if err != nil {
+	if _, err := a.extensions.trustStore(); err != nil {
 		return nil
 	}
 	open := slices.DeleteFunc(a.extensions.supplied(), func(e extension.Extension) bool { return a.extensions.answerTo(e) != nil })
@@ -178,7 +181,7 @@ func (a *app) askExtension() *ui.Trust {
 	}
 	return &ui.Trust{Question: a.extensions.extensionsQuestion(open), Answered: func(yes bool) (*ui.Trust, error) {
 		for _, e := range open {
-			if err := a.extensions.storeFailure(store, store.Approve(a.project.Root, e, yes, time.Now().UTC())); err != nil {
+			if err := a.extensions.storeAnswer(e, yes); err != nil {
 				return nil, err
 			}
 			a.extensions.noteAnswer(e, yes)
@@ -230,7 +233,7 @@ func (x *extensions) extensionQuestion(e extension.Extension) screen.ExtensionQu
 // Hooks implements ui.Program.
 func (p program) Hooks() (rows []string) {
 	x := p.app.extensions
-	for _, h := range x.allHooks() {
+	for _, h := range x.cfg.Hooks {
 		row := x.hookRow(h)
 		if !x.runs(h) {
 			row += ", does not run: not approved"

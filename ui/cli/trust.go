@@ -131,18 +131,13 @@ func (x *extensions) applyTrust() error {
 }
 
 // matters are the files that artoo, or the coding CLI that answers, would obey.
-func (x *extensions) matters() []trust.File {
-	obeyed := x.repoSettings.For(slices.Concat(sharedNames(), cli.Settings(x.choice.Provider))...)
-	had := make(map[string]bool, len(obeyed)) // Skills may have thousands of files.
-	for _, f := range obeyed {
-		had[f.Name] = true
-	}
+func (x *extensions) matters() (obeyed []trust.File) {
+	names := slices.Concat(sharedNames(), cli.Settings(x.choice.Provider))
 	for _, f := range x.repoSettings.Files {
-		if (isShared(f.Name) || declares(f)) && !had[f.Name] {
+		if f.Under(names) || isShared(f.Name) || declares(f) {
 			obeyed = append(obeyed, f)
 		}
 	}
-	slices.SortStableFunc(obeyed, func(a, b trust.File) int { return strings.Compare(a.Name, b.Name) })
 	return obeyed
 }
 
@@ -479,10 +474,6 @@ func (c trustCommand) askToTrust(ctx context.Context) error {
 // askExtensions asks about the servers and hooks that are not approved as they are: as a whole, and after a no
 // about each.
 func (c trustCommand) askExtensions(ctx context.Context) error {
-	store, err := c.app.extensions.trustStore()
-	if err != nil {
-		return err
-	}
 	var open []extension.Extension
 	for _, e := range c.app.extensions.supplied() {
 		if c.app.extensions.approved(e) {
@@ -497,7 +488,7 @@ func (c trustCommand) askExtensions(ctx context.Context) error {
 			func() (bool, error) { return ui.ConfirmOnTTY(ctx, c.app.screen, q) })
 		for _, e := range list {
 			if err == nil {
-				err = c.app.extensions.storeFailure(store, store.Approve(c.app.project.Root, e, yes, time.Now().UTC()))
+				err = c.app.extensions.storeAnswer(e, yes)
 			}
 		}
 		return yes, err
