@@ -114,7 +114,7 @@ func (a answersWhere) Ask(ctx context.Context, q agent.Question) (agent.Answer, 
 func TestAReplyEditsAFileAnyNumberOfTimes(t *testing.T) {
 	t.Parallel()
 	modes := []permission.Mode{permission.ModeAuto, permission.ModeEdits, permission.ModeAsk, permission.ModePlan}
-	for _, seed := range sweep.Cases(t, 40, 200) {
+	for _, seed := range sweep.Cases(t, 20, 200) {
 		before := map[string]string{"f.txt": "first\nsecond\nthird\n", "n.ipynb": notebookOf("line 0")}
 		r := &replyOfEdits{Rand: rand.New(rand.NewPCG(uint64(seed), 41)), mode: modes[seed%len(modes)],
 			files: map[string]string{"f.txt": before["f.txt"], "n.ipynb": before["n.ipynb"]}}

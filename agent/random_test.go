@@ -149,7 +149,7 @@ func (c *storyteller) Ask(ctx context.Context, q agent.Question) (agent.Answer, 
 // one result, and the next request is in order.
 func TestAnyTurnsLeaveAGoodHistory(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	for _, seed := range sweep.Cases(t, 40, 150) {
+	for _, seed := range sweep.Cases(t, 20, 150) {
 		s := &story{Rand: rand.New(rand.NewPCG(uint64(seed), 1))}
 		p := &fake.Provider{Then: func(provider.Request) fake.Step { return s.step() }}
 		a := newAgent(p, s.tools()...)

@@ -25,7 +25,7 @@ import (
 // moment, and the next request is the one that was sent then.
 func TestAnySessionGoesBackToBeforeAMessage(t *testing.T) {
 	t.Parallel()
-	for _, seed := range sweep.Cases(t, 12, 50) {
+	for _, seed := range sweep.Cases(t, 6, 50) {
 		random := rand.New(rand.NewPCG(uint64(seed), 1))
 		turns := 1 + random.IntN(5)
 		var steps []fake.Step

@@ -37,7 +37,7 @@ func TestTheRightsAreWhatHappensInAnySituation(t *testing.T) {
 		}
 	}
 	names := slices.Sorted(maps.Keys(all))
-	for _, i := range sweep.Cases(t, 16, len(names)) {
+	for _, i := range sweep.Cases(t, 8, len(names)) {
 		t.Run(names[i], all[names[i]].compare)
 	}
 }

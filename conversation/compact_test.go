@@ -490,7 +490,7 @@ func (s *script) compact(op int) {
 // session sends the same, also where only its live part is read.
 func TestAnyCompaction(t *testing.T) {
 	t.Parallel()
-	seeds := append(sweep.Cases(t, 16, 60), 2965, 5289) // and a trim within two compactions that are both undone
+	seeds := append(sweep.Cases(t, 8, 60), 2965, 5289) // and a trim within two compactions that are both undone
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(seed), 13))

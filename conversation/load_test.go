@@ -34,7 +34,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 	all := messages(full)
 	most := 0
-	for _, cut := range append(sweep.Cases(t, 400, len(whole)), len(whole)) {
+	for _, cut := range append(sweep.Cases(t, 200, len(whole)), len(whole)) {
 		l, err := Store{}.load(strings.NewReader(whole[:cut]), true, 0)
 		must(t, err)
 		got := messages(l)

@@ -112,7 +112,7 @@ func TestWhereAnyLineRunsInEachMode(t *testing.T) {
 	t.Parallel()
 	base := placesPolicy(t)
 	rows := placeRows(t)
-	for _, i := range sweep.Cases(t, 160, len(rows)) {
+	for _, i := range sweep.Cases(t, 80, len(rows)) {
 		r := rows[i]
 		for mode, want := range r.want {
 			d := r.policyFor(t, base, mode).Decide("bash", tool.Access{Kind: tool.KindRun, Command: r.line, Dir: base.Root})

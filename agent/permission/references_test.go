@@ -93,7 +93,7 @@ var namedFiles = map[string]string{
 
 func TestFilesThatAnyConfigurationOfGitNamesAreGuarded(t *testing.T) {
 	configs := slices.Sorted(maps.Keys(namedFiles))
-	for _, n := range sweep.Cases(t, 14, len(configs)) {
+	for _, n := range sweep.Cases(t, 7, len(configs)) {
 		config, guarded := configs[n], namedFiles[configs[n]]
 		for _, where := range []string{"own", "user's"} {
 			own, users := config, ""

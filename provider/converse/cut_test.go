@@ -16,7 +16,7 @@ func TestAReplyCutAtAnyByte(t *testing.T) {
 	}
 	whole := build()
 	terminal := len(whole.Body) - len(whole.Events(-1).Body) // the size of the last event, which has the usage
-	for _, n := range sweep.Cases(t, 100, len(whole.Body)) {
+	for _, n := range sweep.Cases(t, 50, len(whole.Body)) {
 		s := providertest.NewServer(t, build().Cut(n))
 		p := suite().New(providertest.Config{Name: "bench", URL: s.URL, HTTP: s.HTTP})
 		r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"},

@@ -56,7 +56,7 @@ func TestAnyRefusalEnds(t *testing.T) {
 	for _, s := range wires() {
 		t.Run(s.name, func(t *testing.T) {
 			all := refusalsOfAll()
-			for _, n := range sweep.Cases(t, 30, 4*len(all)) {
+			for _, n := range sweep.Cases(t, 15, 4*len(all)) {
 				words, status := all[n/4], []int{400, 404, 422, 500}[n%4]
 				sent := s.refused(t, func(int) (int, string) { return status, words })
 				same := 0

@@ -117,7 +117,7 @@ func checkTaken(t *testing.T, h []provider.Message) {
 func TestAnyHistoryIsTaken(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
-	for _, seed := range sweep.Cases(t, 120, 600) {
+	for _, seed := range sweep.Cases(t, 60, 600) {
 		random := rand.New(rand.NewSource(int64(seed)))
 		script := make([]byte, random.Intn(80))
 		random.Read(script)

@@ -79,7 +79,7 @@ func (r schemas) object(depth int) map[string]any {
 // request a refused one, whatever its schema says.
 func TestAnySchemaIsTaken(t *testing.T) {
 	t.Parallel()
-	for _, seed := range sweep.Cases(t, 80, 400) {
+	for _, seed := range sweep.Cases(t, 40, 400) {
 		r := schemas{rand.New(rand.NewSource(int64(seed)))}
 		schema, err := provider.Marshal(r.object(4))
 		if err != nil {

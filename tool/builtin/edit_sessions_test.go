@@ -91,7 +91,7 @@ func (s *editSession) checkSeen(now []string) {
 // TestAnySessionOfEditsAsAPatch has git apply the changes of many sessions.
 func TestAnySessionOfEditsAsAPatch(t *testing.T) {
 	t.Parallel()
-	sessions := sweep.Cases(t, 60, 200)
+	sessions := sweep.Cases(t, 30, 200)
 	before, changes := map[string]string{}, []gitpatch.Change{}
 	for _, i := range sessions {
 		s := editSession{Rand: rand.New(rand.NewPCG(uint64(i), 41)), knows: map[string]bool{}}

@@ -56,7 +56,7 @@ func TestAnyPipelineMeansTheSameToBashAndNamesItsFailedParts(t *testing.T) {
 	t.Parallel()
 	needs.Program(t, "bash")
 	s := commandShell{BashOptions: BashOptions{Path: shell.Find(nil)}}
-	for _, line := range sweep.Of(t, 10, slices.Sorted(maps.Keys(pipelines))) {
+	for _, line := range sweep.Of(t, 5, slices.Sorted(maps.Keys(pipelines))) {
 		env := treeEnv(t, nil)
 		plain := exec.Command(s.Path, s.args(line)...)
 		plain.Dir = env.Dir

@@ -308,7 +308,7 @@ func TestAnUndoEndsWithItsContext(t *testing.T) {
 // while layers change the same files.
 func TestNoEditOfTheUserIsLostWhileAnyLayerLands(t *testing.T) {
 	t.Parallel()
-	edits := sweep.Cases(t, 250, 1000)
+	edits := sweep.Cases(t, 120, 1000)
 	p := newProject(t, map[string]string{"a": "0\n", "d/b": "0\n", "other/b": "0\n"})
 	dir := upper(t.TempDir())
 	landed := 0

@@ -19,7 +19,7 @@ import (
 // somewhere.
 func TestUndoOfAnyScriptLosesNothing(t *testing.T) {
 	t.Parallel()
-	for _, seed := range sweep.Cases(t, 40, 200) {
+	for _, seed := range sweep.Cases(t, 20, 200) {
 		script(t, uint64(seed))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

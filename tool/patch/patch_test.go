@@ -224,7 +224,7 @@ func TestAnyTrees(t *testing.T) {
 func TestAnyChangesNearEachOther(t *testing.T) {
 	t.Parallel()
 	s := sides{tree{}, tree{}}
-	for _, i := range sweep.Cases(t, 500, 2000) {
+	for _, i := range sweep.Cases(t, 250, 2000) {
 		before, after := textsWithNearChanges(rand.New(rand.NewPCG(uint64(i), 41)))
 		path := fmt.Sprintf("%d/%d", i%100, i)
 		s.before[path], s.after[path] = file{0o644, before}, file{0o644, after}

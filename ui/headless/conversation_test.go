@@ -277,7 +277,7 @@ func unapproved(line string) bool {
 // without a yes nothing runs.
 func TestAnyScript(t *testing.T) {
 	t.Parallel()
-	for _, seed := range sweep.Cases(t, 100, 500) {
+	for _, seed := range sweep.Cases(t, 50, 500) {
 		r := rand.New(rand.NewPCG(uint64(seed), 26))
 		accepted, ended := 0, 0
 		h := newHall(t.Context(), func(e map[string]any) {
