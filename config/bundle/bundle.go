@@ -44,10 +44,10 @@ type Bundle struct {
 	Unused         []string // the parts that artoo does not use, in words
 }
 
-// Part is a piece of JSON of a bundle.
+// Part is a piece of JSON of a bundle, at a place such as "review: hooks/hooks.json".
 type Part struct {
-	Place string // Messages name it: "review: hooks/hooks.json"
-	Data  []byte
+	extension.Origin
+	Data []byte
 }
 
 // File is one file of a bundle.
@@ -57,8 +57,8 @@ type File struct {
 	Data []byte
 }
 
-// Origin is that of a piece of the bundle.
-func (b Bundle) Origin(place string) extension.Origin {
+// origin is that of a piece of the bundle.
+func (b *Bundle) origin(place string) extension.Origin {
 	return extension.Origin{Source: extension.SourceBundle, Bundle: b.Name, Root: b.Root, Place: place}
 }
 
@@ -181,7 +181,7 @@ func (b *Bundle) read() error {
 		b.Servers[i].Data = b.rooted(b.Servers[i].Data)
 	}
 	for _, part := range b.Hooks {
-		_, left, err := extension.ClaudeHooks(part.Data, b.Origin(part.Place))
+		_, left, err := extension.ClaudeHooks(part.Data, part.Origin)
 		if err != nil {
 			left = []string{err.Error()}
 		}
@@ -239,7 +239,7 @@ func (b *Bundle) add(kind extension.Kind, dir, only string) {
 	if rel, err := filepath.Rel(b.Root, dir); err == nil {
 		name += ": " + filepath.ToSlash(rel)
 	}
-	b.Places = append(b.Places, skill.Place{Kind: kind, Dir: dir, Only: only, Origin: b.Origin(name)})
+	b.Places = append(b.Places, skill.Place{Kind: kind, Dir: dir, Only: only, Origin: b.origin(name)})
 }
 
 // parts reads the pieces of JSON under a key: of the usual file, of those that the manifest names,
@@ -260,14 +260,14 @@ func (b *Bundle) parts(at, key, usual string, named json.RawMessage, into *[]Par
 		if !json.Valid(data) {
 			return wrong(name, "is not JSON", "report it to the author of the bundle", nil)
 		}
-		*into = append(*into, Part{b.Name + ": " + name, data})
+		*into = append(*into, Part{b.origin(b.Name + ": " + name), data})
 	}
 	if inline != nil {
 		whole, err := json.Marshal(map[string]json.RawMessage{key: inline})
 		if err != nil {
 			return wrong(at, key+": "+err.Error(), "", err)
 		}
-		*into = append(*into, Part{b.Name + ": " + at, whole})
+		*into = append(*into, Part{b.origin(b.Name + ": " + at), whole})
 	}
 	return nil
 }

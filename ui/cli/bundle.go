@@ -103,13 +103,13 @@ func (x *extensions) findBundles() (list []bundle.Bundle) {
 func (x *extensions) useBundles() {
 	for _, b := range x.bundles() {
 		for _, part := range b.Hooks {
-			x.takeHooks(part.Data, b.Origin(part.Place))
+			x.takeHooks(part.Data, part.Origin)
 		}
 		if data := b.Data(bundle.GeminiManifest); data != nil {
 			x.foreignRules(data, "bundle "+b.Name)
 		}
 		for _, part := range b.Servers {
-			x.takeServers(part.Data, b.Origin(part.Place))
+			x.takeServers(part.Data, part.Origin)
 		}
 	}
 }
@@ -326,7 +326,7 @@ func (x *extensions) bundleLines(b bundle.Bundle) (lines []string) {
 	}
 	var notes []string
 	for _, part := range b.Servers {
-		servers, wrong, err := x.serversIn(part.Data, b.Origin(part.Place))
+		servers, wrong, err := x.serversIn(part.Data, part.Origin)
 		if err != nil {
 			wrong = append(wrong, part.Place+": "+err.Error())
 		}
@@ -337,7 +337,7 @@ func (x *extensions) bundleLines(b bundle.Bundle) (lines []string) {
 	}
 	for _, part := range b.Hooks {
 		// A file that is left out, or a part of one, is among the unused parts.
-		hooks, _, _ := extension.ClaudeHooks(part.Data, b.Origin(part.Place))
+		hooks, _, _ := extension.ClaudeHooks(part.Data, part.Origin)
 		for _, h := range hooks {
 			add(h.Extension())
 		}
