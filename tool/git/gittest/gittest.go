@@ -38,10 +38,10 @@ func Repo(t testing.TB, dir string) {
 }
 
 // Git runs git in dir without the configuration of the user or the machine, and returns its output. A test that needs
-// more of git than a Repo is skipped where there is none.
+// more of git than a Repo is skipped where there is none. No commit starts git's housekeeping, a process of its own.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(needs.Git(t), args...)
+	cmd := exec.Command(needs.Git(t), append([]string{"-c", "maintenance.auto=false"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(git.SafeEnviron(os.Environ()),
 		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
