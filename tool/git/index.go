@@ -27,11 +27,11 @@ func EachIndexed(vars environ.Vars, top string, each func(name string, module bo
 
 // WithoutModules reports that the index in git's directory holds no commit of another repository. In each version of
 // its format an entry has its mode as four bytes. An extension "link" names another file with entries, as of a split
-// index.
+// index; "sdir" says that an entry may be a whole directory.
 func WithoutModules(dir string) bool {
 	index, err := ReadSome(filepath.Join(dir, "index"))
-	return err == nil && strings.HasPrefix(index, "DIRC") && !strings.Contains(index, "link\x00") &&
-		!strings.Contains(index, "\x00\x00\xe0\x00")
+	return err == nil && strings.HasPrefix(index, "DIRC") && !strings.Contains(index, "\x00\x00\xe0\x00") &&
+		!strings.Contains(index, "link\x00") && !strings.Contains(index, "sdir\x00")
 }
 
 // Indexes keeps the entries of indexes until they change. The zero value is ready; safe for concurrent use.

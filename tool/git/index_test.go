@@ -28,3 +28,13 @@ func TestRepositoriesWithinAreFoundInEachFormOfIndex(t *testing.T) {
 		}
 	}
 }
+
+// In a sparse index an entry may stand for a directory, of which only git can say what it holds.
+func TestASparseIndexMayHoldRepositories(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, root, "index", "DIRC\x00\x00\x00\x03\x00\x00\x00\x00sdir\x00\x00\x00\x00")
+	if git.WithoutModules(root) {
+		t.Error("none is found")
+	}
+}
