@@ -180,12 +180,11 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 		return Report{}, err
 	}
 	ops, report, err := j.layerOps(ctx, changes)
-	if err != nil {
-		return report, err
+	if err == nil {
+		s := j.Begin(turn, what)
+		s.kind, s.from = kindLayer, from
+		report, err = s.land(ctx, ops, report)
 	}
-	s := j.Begin(turn, what)
-	s.kind, s.from = kindLayer, from
-	report, err = s.land(ctx, ops, report)
 	if errors.Is(err, errUnsteady) {
 		err = errors.Join(ErrConflict, err)
 	}

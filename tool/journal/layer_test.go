@@ -380,3 +380,33 @@ func TestUndoByParts(t *testing.T) {
 	apply(1, false, "parts")
 	holds("broken=1\n")
 }
+
+// A file that the user replaces by a link, and back, while it is looked at is one of both, or is being written to;
+// nothing else is wrong with it.
+func TestAFileThatBecomesALinkIsReadAsOneOfBoth(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, map[string]string{"a": "0\n"})
+	over, saved := make(chan bool), make(chan error)
+	go func() {
+		for i := 0; ; i++ {
+			select {
+			case <-over:
+				saved <- nil
+				return
+			default:
+			}
+			if err := edit(p.path("a"), i*2, "x\n"); err != nil {
+				saved <- err
+				return
+			}
+		}
+	}()
+	for range 10_000 {
+		if _, err := p.Journal.look(t.Context(), "a", hashOnly); err != nil && !errors.Is(err, errUnsteady) {
+			t.Error(err)
+			break
+		}
+	}
+	close(over)
+	p.ok(<-saved)
+}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -110,8 +111,8 @@ func (r *restore) each(ops iter.Seq2[int, Change], which func(Change) bool, do f
 		if err == nil {
 			err = do(op)
 		}
-		if why, ok := errors.AsType[lackError](err); ok {
-			r.left[op.Path] = Lack{Path: op.Path, Why: why.Reason}
+		if why, ok := errors.AsType[lackError](err); ok || errors.Is(err, errUnsteady) {
+			r.left[op.Path] = Lack{Path: op.Path, Why: cmp.Or(why.Reason, ChangedSince)}
 		} else if err != nil {
 			r.left[op.Path] = Lack{Path: op.Path, Why: NotRestored, Err: err}
 		}
@@ -597,8 +598,7 @@ func (r *restore) moveBack(op Change) error {
 	return nil
 }
 
-// moved is where something lies by now that is renamed: the directory that holds it may
-// have been before.
+// moved is where something lies by now that is renamed: the directory that holds it may have been before.
 func (r *restore) moved(path string) string {
 	for dir, _ := split(path); len(r.sources) > 0 && dir != ""; dir, _ = split(dir) {
 		to := r.sources[dir]

@@ -311,13 +311,26 @@ func (p *place) sync(paths []string) error {
 	return nil
 }
 
+// isOther reports whether an error says that something else than a file or directory, or nothing, is at a path.
+func isOther(err error) bool {
+	return slices.ContainsFunc([]error{fs.ErrNotExist, unix.ELOOP, unix.ENOTDIR, unix.ENXIO},
+		func(other error) bool { return errors.Is(err, other) })
+}
+
+// otherNow is an error of reading what was at a path a moment ago: errUnsteady too, where something else is there now,
+// as when the user saves the file by a rename. What is no link any more has EINVAL.
+func otherNow(err error) error {
+	if isOther(err) || errors.Is(err, unix.EINVAL) {
+		return errors.Join(errUnsteady, err)
+	}
+	return err
+}
+
 // syncPath syncs a file or directory, unless it is gone, a link, or may not be read.
 func (p *place) syncPath(path string, flags int) error {
 	fd, err := p.open(path, flags)
-	for _, out := range []error{fs.ErrNotExist, fs.ErrPermission, unix.ELOOP, unix.ENOTDIR, unix.ENXIO} {
-		if errors.Is(err, out) {
-			return nil
-		}
+	if isOther(err) || errors.Is(err, fs.ErrPermission) {
+		return nil
 	}
 	if err != nil {
 		return err

@@ -408,7 +408,7 @@ func (j *Journal) lookAt(ctx context.Context, path string, st stat, k keeping) (
 	switch {
 	case state.Kind == Link:
 		state.Target, err = j.place.readlink(path)
-		return state, err
+		return state, otherNow(err)
 	case state.Kind != File, k == stampOnly, k == keepSmall && st.size > j.cfg.MaxFile, j.cfg.Denied(path),
 		st.size > maxRead && (k == hashOnly || !j.Holds(st.size)):
 		return state, nil
@@ -424,7 +424,7 @@ func (j *Journal) lookAt(ctx context.Context, path string, st stat, k keeping) (
 func (j *Journal) readFile(ctx context.Context, path string, st stat, k keeping) (hash string, err error) {
 	f, opened, err := j.place.openFile(path)
 	if err != nil {
-		return "", err
+		return "", otherNow(err)
 	}
 	defer f.Close()
 	if opened != st {
