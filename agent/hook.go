@@ -22,7 +22,6 @@ import (
 	"artoo/tool"
 	"artoo/tool/environ"
 	"artoo/tool/extension"
-	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/text"
 )
@@ -199,7 +198,7 @@ func (h *hooks) askOnce(ctx context.Context, s *session, cb *serial, k hook, in 
 	end, err := h.run(ctx, s, k, data)
 	next() // A notice may have to wait for an answer of the user.
 	if end.layer != nil {
-		h.takeChanges(ctx, s, cb, k, end, in.land)
+		h.takeChanges(ctx, s, cb, k, end, in.lander)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return hookAnswer{}, cause
@@ -244,8 +243,7 @@ func (in hookInput) masked(s *session) hookInput {
 }
 
 // takeChanges lands changes of a hook on its layer, names the others once, and gives the layer up.
-func (h *hooks) takeChanges(ctx context.Context, s *session, cb *serial, k hook, end hookEnd,
-	land func(ctx context.Context, k hook, changes confine.Changes) (left []sandbox.Change)) {
+func (h *hooks) takeChanges(ctx context.Context, s *session, cb *serial, k hook, end hookEnd, land lander) {
 	if ctx.Err() != nil {
 		_ = end.layer.Discard() // it goes with the sandbox
 		return
@@ -257,7 +255,7 @@ func (h *hooks) takeChanges(ctx context.Context, s *session, cb *serial, k hook,
 	}
 	left := changes.List()
 	if land != nil && !end.late && end.exit.Signal == "" {
-		left = land(ctx, k, changes)
+		left = land.landChanges(ctx, changes)
 	}
 	if err := changes.Discard(true); err != nil {
 		h.warnOnce(s, cb, k.called()+": its layer could not be removed: "+err.Error())

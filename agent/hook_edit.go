@@ -32,8 +32,8 @@ func (c *calls) afterTool(ctx context.Context, r *ran) {
 		if k.Claude && in.Status != CallOK {
 			continue // It runs after calls that succeeded.
 		}
-		watched := c.watchEdited(r, k, in.Status == CallOK)
-		in.land = watched.land
+		watched, lander := c.watchEdited(r, k, in.Status == CallOK)
+		in.lander = lander
 		answer, err := c.session.hooks.ask(ctx, c.session, c.cb, k, in)
 		watched.end()
 		if err != nil {
@@ -60,19 +60,18 @@ type editedFiles struct {
 	before map[string][]byte
 	step   *journal.Step // keeps the files as they were before a hook that writes to the project itself
 	seen   files.Watched // changes by then become known to the model
-	land   func(ctx context.Context, k hook, changes confine.Changes) (left []sandbox.Change)
 }
 
-// watchEdited begins to watch the files that a call has edited.
-func (c *calls) watchEdited(r *ran, k hook, ok bool) *editedFiles {
-	e := &editedFiles{calls: c, call: r, k: k}
+// watchEdited begins to watch the files that a call has edited. The lander is nil for a hook that has no layer.
+func (c *calls) watchEdited(r *ran, k hook, ok bool) (e *editedFiles, land lander) {
+	e = &editedFiles{calls: c, call: r, k: k}
 	if !ok || r.tool.Kind != tool.KindWrite || c.session.opt.Env.Files == nil {
-		return e
+		return e, nil
 	}
 	e.before, e.seen = e.read(), c.session.opt.Env.Files.Seen.Watch()
 	switch {
 	case k.Source.ThirdParty() && c.session.opt.Policy.Confinement.Layer:
-		e.land = e.landChanges
+		land = e
 	case k.Source.ThirdParty():
 		c.session.hooks.warn(c.session, c.cb, k.called()+" reads", k.called()+" sees the project read-only, since there are no layers here: it cannot change files")
 	case c.keeper.journal != nil:
@@ -81,7 +80,7 @@ func (c *calls) watchEdited(r *ran, k hook, ok bool) *editedFiles {
 			c.cb.notice(NoticeWarning, lostBy(err))
 		}
 	}
-	return e
+	return e, land
 }
 
 // read is the content of the files, as far as it can be shown.
@@ -100,7 +99,7 @@ func (e *editedFiles) read() map[string][]byte {
 }
 
 // landChanges lands a hook's changes of the content of the edited files.
-func (e *editedFiles) landChanges(ctx context.Context, k hook, changes confine.Changes) (left []sandbox.Change) {
+func (e *editedFiles) landChanges(ctx context.Context, changes confine.Changes) (left []sandbox.Change) {
 	c := e.calls
 	var mine []sandbox.Change
 	for _, change := range changes.List() {
@@ -118,10 +117,10 @@ func (e *editedFiles) landChanges(ctx context.Context, k hook, changes confine.C
 	layer.Effects.Apply = mine
 	err := c.tally.admit(ctx, layer.landing())
 	if err == nil {
-		_, err = c.applyLayer(ctx, "hook "+k.String(), layer)
+		_, err = c.applyLayer(ctx, c.session.turnNumber(), "hook "+e.k.String(), layer)
 	}
 	if err != nil {
-		c.cb.notice(NoticeWarning, k.called()+": its change of the edited files was not applied: "+err.Error())
+		c.cb.notice(NoticeWarning, e.k.called()+": its change of the edited files was not applied: "+err.Error())
 		return left
 	}
 	c.background.protectRunning(c.cb)

@@ -72,8 +72,13 @@ type hookInput struct {
 	Kind     string `json:"kind,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
 
-	// land lands changes of a hook on a layer, and returns those that it left; nil lands none.
-	land func(ctx context.Context, k hook, changes confine.Changes) (left []sandbox.Change)
+	// lander is nil where nothing lands.
+	lander lander
+}
+
+// lander lands changes of a hook on a layer, and returns those that it left.
+type lander interface {
+	landChanges(ctx context.Context, changes confine.Changes) (left []sandbox.Change)
 }
 
 // hookAccess lists the things a call would touch.

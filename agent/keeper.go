@@ -258,7 +258,7 @@ func (w *Workspace) JournalConfig(dir, state string, env *tool.Env) journal.Conf
 		Merge: func(ctx context.Context, path string, from, to, now []byte) ([]byte, []string, error) {
 			return repo.MergeIndex(ctx, filepath.Dir(path), w.Project.Environ, env.Environ, from, to, now)
 		}}
-	_, config.Added = w.AddedDirs()
+	config.Added = slices.Clone(w.Added.Write)
 	if w.Project.Common != "" {
 		config.Added = append(config.Added, w.Project.Common)
 	}

@@ -242,7 +242,7 @@ func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
 		return true
 	}
 	what := "run " + cmp.Or(a.call.Access.Command, a.call.Access.Object)
-	report, err := c.applyLayer(ctx, what, a.layerEffects)
+	report, err := c.applyLayer(ctx, c.session.turnNumber(), what, a.layerEffects)
 	if err != nil {
 		why := "nothing was applied: " + err.Error()
 		if errors.Is(err, journal.ErrConflict) {
@@ -288,24 +288,24 @@ func (c *calls) apply(ctx context.Context, a agreed, r *ran) bool {
 }
 
 // applyLayer lands the changes of a layer, all or none, as a step of the journal; git's own by git itself.
-func (c *calls) applyLayer(ctx context.Context, what string, e layerEffects) (report journal.Report, err error) {
+func (c *calls) applyLayer(ctx context.Context, turn int, what string, e layerEffects) (r journal.Report, err error) {
 	k := c.keeper
 	if k.journal == nil {
-		return report, errors.New("undo journal unavailable; changes not applied")
+		return r, errors.New("undo journal unavailable; changes not applied")
 	}
 	if err := c.tally.land(ctx, e.landing()); err != nil {
-		return report, err
+		return r, err
 	}
 	defer c.tally.landed()
 	c.session.showBrought(e.git)
-	report, err = k.journal.ApplyLayer(ctx, c.session.turnNumber(), what, e.Effects.Apply, e)
-	if errors.Is(err, journal.ErrConflict) && len(report.Left) > 0 {
-		err = fmt.Errorf("%w: %s", err, strings.Join(journal.Named(report.Left), ", "))
+	r, err = k.journal.ApplyLayer(ctx, turn, what, e.Effects.Apply, e)
+	if errors.Is(err, journal.ErrConflict) && len(r.Left) > 0 {
+		err = fmt.Errorf("%w: %s", err, strings.Join(journal.Named(r.Left), ", "))
 	}
 	if err == nil {
-		k.noteMade(report.Done)
+		k.noteMade(r.Done)
 	}
-	return report, err
+	return r, err
 }
 
 // discarded reports that a line's changes are gone; to the user only where no question has named them.

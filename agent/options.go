@@ -27,7 +27,6 @@ import (
 	"artoo/tool/files"
 	"artoo/tool/git"
 	"artoo/tool/journal"
-	"artoo/tool/names"
 	repository "artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/skill"
@@ -375,7 +374,7 @@ type Workspace struct {
 	Once      bool      // One message is sent, and the agent ends with its answer.
 	Began     time.Time // the system prompt names the day
 
-	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
+	Added     Dirs     // opened by the user besides the project
 	ReadDirs  []string // absolute; those of bundles, which may be read
 	DenyFiles []string // artoo's own secrets
 	// Hide adds to the hidden files, Show takes from them; Guarded reports which files a repository must not hide.
@@ -389,6 +388,9 @@ type Workspace struct {
 	mask   func(text string) string // Secrets.Mask
 	unseen *unseen                  // nil without commands
 }
+
+// Dirs are directories that may be read, and others that may also be written; all absolute.
+type Dirs struct{ Read, Write []string }
 
 // unseen are the files of a project that commands cannot see, and that git tracks.
 type unseen struct {
@@ -404,8 +406,7 @@ func (w *Workspace) OpenFiles(read []string) (*files.Files, error) {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
 	}
 	cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Stores...)
-	readable, writable := w.AddedDirs()
-	cfg.ReadDirs, cfg.WriteDirs = slices.Concat(cfg.ReadDirs, readable, w.ReadDirs), writable
+	cfg.ReadDirs, cfg.WriteDirs = slices.Concat(cfg.ReadDirs, w.Added.Read, w.ReadDirs), slices.Clone(w.Added.Write)
 	return files.Open(cfg)
 }
 
@@ -422,20 +423,6 @@ func (w *Workspace) openFiles(env *tool.Env, policy *permission.Policy, read []s
 	}
 	env.Files, policy.World.Files = files, files
 	return nil
-}
-
-// AddedDirs are the directories the user opened besides the project, absolute.
-func (w *Workspace) AddedDirs() (readable, writable []string) {
-	for _, dir := range w.AddDirs {
-		dir, write := strings.CutSuffix(dir, ":rw")
-		dir = names.Abs(w.Project.Dir, names.InHome(dir, w.Project.Environ.Home()))
-		if write {
-			writable = append(writable, dir)
-		} else {
-			readable = append(readable, dir)
-		}
-	}
-	return readable, writable
 }
 
 // Confinement is the kind that can hold the project's commands.

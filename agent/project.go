@@ -209,8 +209,8 @@ func (p *projectParts) makeConfiner() *confine.Confiner {
 			config.Fixed = append(config.Fixed, at.Common)
 		}
 	}
-	config.Read, config.Write = p.workspace.AddedDirs()
-	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, p.workspace.Project.Stores, goSettings(environ.Vars(variables).Get, home))
+	config.Write = slices.Clone(p.workspace.Added.Write)
+	config.Read = slices.Concat(p.workspace.Added.Read, p.workspace.ReadDirs, at.Stores, goSettings(environ.Vars(variables).Get, home))
 	config.Late = skillDirs(p.opt.Skills)
 	confiner := confine.New(config, *facts)
 	// The first command finds less to do. An error or a crash here recurs there.

@@ -90,7 +90,7 @@ func (s *session) settingsNow() settings {
 			now.Without = append(now.Without, name)
 		}
 	}
-	now.ReadDirs, now.WriteDirs = w.AddedDirs()
+	now.ReadDirs, now.WriteDirs = w.Added.Read, w.Added.Write
 	return now
 }
 

@@ -32,6 +32,8 @@ import (
 type Trials struct {
 	calls *calls
 	parts *projectParts
+	// turn is the one of which changes are kept.
+	turn int
 }
 
 // NewTrials makes the Trials of a project. It needs Workspace; of Options only Env, Policy, Skills and Notice
@@ -65,7 +67,7 @@ func (t *Trials) KeepIn(session string, turn int) (err error) {
 	k, p := t.calls.keeper, t.parts
 	if k.journal, err = p.openJournal(session, ""); err == nil {
 		p.closers = append(p.closers, k.journal.Close)
-		k.session.turns = make([]string, turn)
+		t.turn = turn
 	}
 	return err
 }
@@ -172,7 +174,7 @@ func (r *Trial) Changed() bool { return len(r.Effects.Apply) > 0 || r.Effects.Gi
 // *Failure of KindConflict; Left of the report names it, and else build output and directories that stay as they are.
 func (r *Trial) Keep(ctx context.Context, what string) (journal.Report, error) {
 	c := r.trials.calls
-	report, err := c.applyLayer(ctx, what, r.layerEffects)
+	report, err := c.applyLayer(ctx, r.trials.turn, what, r.layerEffects)
 	if errors.Is(err, journal.ErrConflict) {
 		err = &Failure{Kind: KindConflict, What: "nothing was kept", Err: err, Hint: "the same command again"}
 	}

@@ -58,8 +58,7 @@ func (w *workspace) runOnLayer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, added := w.forAgent().AddedDirs()
-	dirs := append([]string{w.project.Root}, added...)
+	dirs := append([]string{w.project.Root}, w.addedDirs().Write...)
 	if w.project.Common != "" {
 		dirs = append(dirs, w.project.Common)
 	}

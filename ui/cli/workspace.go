@@ -31,9 +31,8 @@ type workspace struct {
 
 // ownPath removes directories that commands may write from the PATH by which artoo itself starts programs.
 func (w *workspace) ownPath() error {
-	readable, writable := w.forAgent().AddedDirs()
-	home := w.process.Environ.Home()
-	for _, dir := range slices.Concat(readable, writable) {
+	added, home := w.addedDirs(), w.process.Environ.Home()
+	for _, dir := range slices.Concat(added.Read, added.Write) {
 		if project.AboveProjects(dir, home) || w.isOwn(dir) {
 			return fail(agent.KindConfig, "directory "+dir, errors.New("the home directory, the directories above it and artoo's own "+
 				"directories cannot be added"), "name directories below the home directory")
@@ -43,7 +42,7 @@ func (w *workspace) ownPath() error {
 		return nil
 	}
 	programs := []string{"git", "bash", "sh"}
-	kept, left := w.project.HostPath(w.path, home, writable, programs)
+	kept, left := w.project.HostPath(w.path, home, added.Write, programs)
 	var dirs []string
 	for _, dir := range left {
 		has := slices.ContainsFunc(programs, func(name string) bool {
@@ -117,24 +116,12 @@ func (w *workspace) nameHidden() error {
 
 // forAgent is the project with the directories added to it.
 func (w *workspace) forAgent() *agent.Workspace {
-	home := w.process.Environ.Home()
-	var added []string
-	for _, written := range w.cfg.AddDirs {
-		dir, write := strings.CutSuffix(written, ":rw")
-		if dir = w.abs(names.InHome(dir, home)); write {
-			dir += ":rw"
-		}
-		added = append(added, dir)
-	}
-	// Directories that commands may write count as the project in all that is held back.
-	for _, dir := range w.cfg.Writable {
-		added = append(added, w.abs(names.InHome(dir, home))+":rw")
-	}
+	rules := w.extensions.rules
 	made := &agent.Workspace{
 		Project: w.project, NoProject: bool(w.cfg.NoProject), Shell: shell.Find(w.process.Environ),
 		Replace: w.cfg.System, Append: w.cfg.AppendSystem,
-		Headless: w.extensions.unanswered(), Once: w.streams.headless && !w.fromProgram(), Began: w.began, AddDirs: added, Home: home,
-		Hide: w.extensions.rules.hide, Show: w.extensions.rules.show, Guarded: permission.NewGuard(w.project).Guards,
+		Headless: w.extensions.unanswered(), Once: w.streams.headless && !w.fromProgram(), Began: w.began, Added: w.addedDirs(), Home: w.process.Environ.Home(),
+		Hide: rules.hide, Show: rules.show, Guarded: permission.NewGuard(w.project).Guards,
 		External: w.cfg.Sandbox == "external", Rules: &w.extensions.forPaths,
 	}
 	if dir, err := w.cfg.Paths.ConfigDir(); err == nil {
@@ -151,6 +138,24 @@ func (w *workspace) forAgent() *agent.Workspace {
 		made.ReadDirs = append(made.ReadDirs, b.Root)
 	}
 	return made
+}
+
+// addedDirs are the directories that the user opened besides the project. Those that commands may write count as the
+// project in all that is held back.
+func (w *workspace) addedDirs() (added agent.Dirs) {
+	home := w.process.Environ.Home()
+	for _, dir := range w.cfg.AddDirs {
+		dir, write := strings.CutSuffix(dir, ":rw")
+		if dir = w.abs(names.InHome(dir, home)); write {
+			added.Write = append(added.Write, dir)
+		} else {
+			added.Read = append(added.Read, dir)
+		}
+	}
+	for _, dir := range w.cfg.Writable {
+		added.Write = append(added.Write, w.abs(names.InHome(dir, home)))
+	}
+	return added
 }
 
 // instructions are the instruction files that are there for the working directory, used or not.
