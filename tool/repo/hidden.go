@@ -197,12 +197,9 @@ func (h *hiddenJudge) merge(ctx context.Context, ours string, c change) (id stri
 	case base == "" || ours == "" || theirs == "":
 		return "", false
 	}
-	args := []string{"merge-file", "-p", "-q"}
-	for _, id := range []string{ours, c.from, c.to} {
-		args = append(args, h.v.save(ctx, id))
-	}
 	var merged string // It has no NUL: git merges no such files.
-	ok = h.v.ask(ctx, h.v.git, nil, 0, func(all string) { merged = all }, args...)
+	ok = h.v.ask(ctx, h.v.git, nil, 0, func(all string) { merged = all }, "merge-file", "-p", "-q",
+		h.v.save(ctx, ours), h.v.save(ctx, c.from), h.v.save(ctx, c.to))
 	return h.v.format.blob([]byte(merged)), ok
 }
 

@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -278,13 +280,10 @@ func (v *View) write(name string, data []byte) {
 
 // promises reports whether the store may lack objects that a remote promised.
 func (v *View) promises() bool {
-	for key := range v.config {
-		if key == "extensions.partialclone" ||
-			strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Keys(v.config)), func(key string) bool {
+		return key == "extensions.partialclone" ||
+			strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor")
+	})
 }
 
 // own is the path of a file of the work tree's own git directory.
