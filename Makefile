@@ -8,9 +8,9 @@ GO      ?= go
 LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 # Without inlining the program is 3 MB smaller. Left out is what much work goes through: the standard library, what
 # reads shell lines and judges calls, search, the journal, and what each piece of an answer passes. Nothing that is
-# built here keeps data for debuggers, so that the compiler need not make any. Tests build with the flags that stand here,
-# quoted as in GOFLAGS.
-GCFLAGS  = '-gcflags=all=-l -dwarf=false' -gcflags=std=-dwarf=false -gcflags=mvdan.cc/sh/...=-dwarf=false -gcflags=./agent/permission=-dwarf=false -gcflags=./conversation=-dwarf=false -gcflags=./tool/files=-dwarf=false -gcflags=./tool/journal=-dwarf=false -gcflags=./tool/names=-dwarf=false -gcflags=./tool/outline=-dwarf=false -gcflags=./tool/search=-dwarf=false -gcflags=./tool/text=-dwarf=false -gcflags=./ui/sanitize=-dwarf=false -gcflags=./ui/screen=-dwarf=false
+# built here keeps data for debuggers, so that the compiler need not make any, except for the standard library: without
+# flags it is the same as in the go commands of tests. Tests build with the flags that stand here, quoted as in GOFLAGS.
+GCFLAGS  = '-gcflags=all=-l -dwarf=false' -gcflags=std= -gcflags=mvdan.cc/sh/...=-dwarf=false -gcflags=./agent/permission=-dwarf=false -gcflags=./conversation=-dwarf=false -gcflags=./tool/files=-dwarf=false -gcflags=./tool/journal=-dwarf=false -gcflags=./tool/names=-dwarf=false -gcflags=./tool/outline=-dwarf=false -gcflags=./tool/search=-dwarf=false -gcflags=./tool/text=-dwarf=false -gcflags=./ui/sanitize=-dwarf=false -gcflags=./ui/screen=-dwarf=false
 # The program, the tests without the race detector and the checkers have the same flags: what one
 # of them compiled serves the others. Each further set of flags compiles all libraries again.
 FLAGS    = -trimpath $(GCFLAGS)
