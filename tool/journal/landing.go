@@ -217,7 +217,7 @@ func (s *Step) intend(ops []Change) error {
 	return s.j.files.sync()
 }
 
-// abandon ends a step that was undone; back is how.
+// abandon ends a step that was undone; back is how. The caller has given back what was staged (unstage).
 func (s *Step) abandon(back []Change) error {
 	s.j.mu.Lock()
 	defer s.j.mu.Unlock()
