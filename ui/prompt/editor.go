@@ -39,7 +39,7 @@ type editor struct {
 	kills   [][]rune // newest last
 	history []entry
 	at      int            // the entry that is shown; len(history) for the new line
-	drafts  map[int][]rune // the new line, and entries that were changed, while others are shown
+	drafts  map[int][]rune // the lines that were left for others, the new one too, as they were then
 
 	changes []snapshot // the line before each change that can be undone, oldest first
 	typing  bool       // the last change was typing, at its place
@@ -324,6 +324,7 @@ func (e *editor) submit(remember bool) {
 	e.reset()
 }
 
+// called is the text of an entry of the history.
 func (e *editor) called(i int) []rune {
 	if e.history[i].line == nil {
 		e.history[i].line = e.runes(Draft{Text: e.history[i].text}, unseenBit)
@@ -331,6 +332,7 @@ func (e *editor) called(i int) []rune {
 	return e.history[i].line
 }
 
+// recall shows an older or newer line of the history, and keeps the one that is left as it is, the new line too.
 func (e *editor) recall(by int) {
 	to := e.at + by
 	if to < 0 || to > len(e.history) {
@@ -338,8 +340,8 @@ func (e *editor) recall(by int) {
 	}
 	e.drafts[e.at] = e.Runes()
 	e.at = to
-	line, changed := e.drafts[to]
-	if !changed {
+	line, left := e.drafts[to]
+	if !left {
 		line = e.called(to)
 	}
 	e.set(line, len(line))
