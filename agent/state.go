@@ -75,9 +75,6 @@ func (a *Agent) HiddenTracked(within time.Duration) []string {
 	}
 }
 
-// Model is the model that answers now, with the facts learned about it.
-func (a *Agent) Model() Model { return a.session.model }
-
 // Tools are those that the present model is offered.
 func (a *Agent) Tools() []tool.Tool {
 	a.session.takeFound()

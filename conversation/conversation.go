@@ -4,6 +4,8 @@
 package conversation
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -337,4 +339,46 @@ func unmarkedNote(text string, first bool) provider.Note {
 		}
 	}
 	return ""
+}
+
+// normal returns the message as it would be read back from its line.
+func normal(m provider.Message) (provider.Message, error) {
+	for i, p := range m.Parts {
+		call, ok := p.(provider.ToolCall)
+		if !ok || isObject(call.Input) {
+			continue
+		}
+		// One broken call must not make the whole history unwritable.
+		call.Raw = cmp.Or(call.Raw, string(call.Input))
+		call.Input = json.RawMessage("{}")
+		parts := append([]provider.Part(nil), m.Parts...)
+		parts[i] = call
+		m.Parts = parts
+	}
+	if onlyText(m) {
+		m.Parts = slices.Clone(m.Parts)
+		return m, nil
+	}
+	line, err := provider.Marshal(m)
+	if err != nil {
+		return m, err
+	}
+	var back provider.Message
+	err = json.Unmarshal(line, &back)
+	return back, err
+}
+
+func isObject(raw json.RawMessage) bool {
+	return strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{") && json.Valid(raw)
+}
+
+// onlyText reports whether a message reads back unchanged, which saves copies of a long answer.
+func onlyText(m provider.Message) bool {
+	for _, p := range m.Parts {
+		t, ok := p.(provider.Text)
+		if !ok || !utf8.ValidString(t.Text) || !utf8.ValidString(t.Opaque) {
+			return false
+		}
+	}
+	return utf8.ValidString(string(m.Role) + m.Provider + m.Model + m.Answered + m.InsteadOf)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"artoo/provider"
 	"artoo/tool/text"
@@ -162,4 +163,45 @@ func imageName(img provider.Image) string { return img.SHA256 + imageExt(img.Med
 func imageExt(mediaType string) string {
 	ext := map[string]string{"image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}[mediaType]
 	return cmp.Or(ext, ".png")
+}
+
+// eachImage replaces each image of a copy of the message by another or by a sentence. Parts keep
+// their index.
+func eachImage(m provider.Message, become func(provider.Image) (provider.Image, string)) provider.Message {
+	cloned := false
+	set := func(i int, p provider.Part) {
+		if !cloned {
+			m.Parts, cloned = slices.Clone(m.Parts), true
+		}
+		m.Parts[i] = p
+	}
+	for i, part := range m.Parts {
+		switch p := part.(type) {
+		case provider.Image:
+			img, instead := become(p)
+			if part = img; instead != "" {
+				part = provider.Text{Text: instead}
+			}
+			set(i, part)
+		case provider.ToolResult:
+			if len(p.Images) == 0 {
+				continue
+			}
+			images := p.Images
+			p.Images = nil
+			for _, img := range images {
+				img, instead := become(img)
+				if instead == "" {
+					p.Images = append(p.Images, img)
+					continue
+				}
+				if p.Text != "" {
+					p.Text += "\n"
+				}
+				p.Text += instead
+			}
+			set(i, p)
+		}
+	}
+	return m
 }

@@ -95,43 +95,12 @@ func lastUser(items []item) int {
 	return -1
 }
 
-// eachImage replaces each image of a copy of the message by another or by a sentence. Parts keep
-// their index.
-func eachImage(m provider.Message, become func(provider.Image) (provider.Image, string)) provider.Message {
-	cloned := false
-	set := func(i int, p provider.Part) {
-		if !cloned {
-			m.Parts, cloned = slices.Clone(m.Parts), true
-		}
-		m.Parts[i] = p
-	}
-	for i, part := range m.Parts {
-		switch p := part.(type) {
-		case provider.Image:
-			img, instead := become(p)
-			if part = img; instead != "" {
-				part = provider.Text{Text: instead}
-			}
-			set(i, part)
-		case provider.ToolResult:
-			if len(p.Images) == 0 {
-				continue
-			}
-			images := p.Images
-			p.Images = nil
-			for _, img := range images {
-				img, instead := become(img)
-				if instead == "" {
-					p.Images = append(p.Images, img)
-					continue
-				}
-				if p.Text != "" {
-					p.Text += "\n"
-				}
-				p.Text += instead
-			}
-			set(i, p)
+// after is the number of items up to the one with the ID, 0 if it is not there.
+func after(items []item, id string) int {
+	for i, it := range slices.Backward(items) {
+		if it.id == id {
+			return i + 1
 		}
 	}
-	return m
+	return 0
 }

@@ -2,66 +2,11 @@ package conversation
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"artoo/provider"
 )
-
-// normal returns the message as it would be read back from its line.
-func normal(m provider.Message) (provider.Message, error) {
-	for i, p := range m.Parts {
-		call, ok := p.(provider.ToolCall)
-		if !ok || isObject(call.Input) {
-			continue
-		}
-		// One broken call must not make the whole history unwritable.
-		call.Raw = cmp.Or(call.Raw, string(call.Input))
-		call.Input = json.RawMessage("{}")
-		parts := append([]provider.Part(nil), m.Parts...)
-		parts[i] = call
-		m.Parts = parts
-	}
-	if onlyText(m) {
-		m.Parts = slices.Clone(m.Parts)
-		return m, nil
-	}
-	line, err := provider.Marshal(m)
-	if err != nil {
-		return m, err
-	}
-	var back provider.Message
-	err = json.Unmarshal(line, &back)
-	return back, err
-}
-
-func isObject(raw json.RawMessage) bool {
-	return strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{") && json.Valid(raw)
-}
-
-// onlyText reports whether a message reads back unchanged, which saves copies of a long answer.
-func onlyText(m provider.Message) bool {
-	for _, p := range m.Parts {
-		t, ok := p.(provider.Text)
-		if !ok || !utf8.ValidString(t.Text) || !utf8.ValidString(t.Opaque) {
-			return false
-		}
-	}
-	return utf8.ValidString(string(m.Role) + m.Provider + m.Model + m.Answered + m.InsteadOf)
-}
-
-// after is the number of items up to the one with the ID, 0 if it is not there.
-func after(items []item, id string) int {
-	for i, it := range slices.Backward(items) {
-		if it.id == id {
-			return i + 1
-		}
-	}
-	return 0
-}
 
 // masked masks keys in the message. The model's own text may be signed and stays, unless replies
 // is true.

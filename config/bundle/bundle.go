@@ -37,7 +37,7 @@ type Bundle struct {
 	Record
 	Root   string        // the absolute directory of the copy
 	Files  []File        // sorted by name
-	Places []skill.Place // of its skills, commands and agents
+	Places []skill.Place // where its skills, commands and agents lie
 	// Servers are objects with mcpServers, in the form of .mcp.json; Hooks those with hooks, in the
 	// form of Claude Code's hooks.json.
 	Servers, Hooks []Part
@@ -233,7 +233,7 @@ func (b *Bundle) find(kind extension.Kind, name string) (dir, only string, ok bo
 	})
 }
 
-// add adds a place.
+// add adds a place, named for messages by its path in the bundle.
 func (b *Bundle) add(kind extension.Kind, dir, only string) {
 	name := "bundle " + b.Name
 	if rel, err := filepath.Rel(b.Root, dir); err == nil {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Seen holds the lines of files that the model knows: those it was shown, and those it wrote. The zero Seen is ready; it is safe for concurrent use.
+// Seen holds the lines of files that the model knows: those it was shown, and those it wrote. The zero Seen is
+// ready; it is safe for concurrent use.
 type Seen struct {
 	mu    sync.Mutex
 	files map[string]ReadState

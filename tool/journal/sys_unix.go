@@ -318,7 +318,7 @@ func isOther(err error) bool {
 }
 
 // otherNow is an error of reading what was at a path a moment ago: errUnsteady too, where something else is there now,
-// as when the user saves the file by a rename. What is no link any more has EINVAL.
+// as when the user saves the file by a rename. To read what is no link any more is EINVAL.
 func otherNow(err error) error {
 	if isOther(err) || errors.Is(err, unix.EINVAL) {
 		return errors.Join(errUnsteady, err)

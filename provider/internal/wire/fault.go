@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -268,4 +269,29 @@ func urlProblem(raw string, err error) string {
 		return "it is not a valid address"
 	}
 	return u.Err.Error()
+}
+
+// Nonsense is the error of a piece of a reply, or of a list, that cannot be read.
+func Nonsense(what string, err error) *provider.Error {
+	return &provider.Error{Kind: provider.KindProvider, Message: "cannot read " + what + ": " + err.Error(), Err: err}
+}
+
+// NoReply is the error of a document that is no reply: the server's own, if it reports one.
+func NoReply(what string, data []byte, err error) *provider.Error {
+	if e := Failure(data); e != nil {
+		return e
+	}
+	return &provider.Error{Kind: provider.KindProvider, Message: "the reply is not " + what + ": " + string(data), Err: err}
+}
+
+// Reported is the error in an event's field "error", or nil. It is never nil where surely is set.
+func Reported(field json.RawMessage, event string, surely bool) *provider.Error {
+	if !surely && !Present(field) {
+		return nil
+	}
+	e := Failure([]byte(event))
+	if e == nil && surely {
+		e = &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a message"}
+	}
+	return e
 }

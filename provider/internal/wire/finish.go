@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,31 +8,6 @@ import (
 
 	"artoo/provider"
 )
-
-// Nonsense is the error of a piece of a reply, or of a list, that cannot be read.
-func Nonsense(what string, err error) *provider.Error {
-	return &provider.Error{Kind: provider.KindProvider, Message: "cannot read " + what + ": " + err.Error(), Err: err}
-}
-
-// NoReply is the error of a document that is no reply: the server's own, if it reports one.
-func NoReply(what string, data []byte, err error) *provider.Error {
-	if e := Failure(data); e != nil {
-		return e
-	}
-	return &provider.Error{Kind: provider.KindProvider, Message: "the reply is not " + what + ": " + string(data), Err: err}
-}
-
-// Reported is the error in an event's field "error", or nil. It is never nil where surely is set.
-func Reported(field json.RawMessage, event string, surely bool) *provider.Error {
-	if !surely && !Present(field) {
-		return nil
-	}
-	e := Failure([]byte(event))
-	if e == nil && surely {
-		e = &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a message"}
-	}
-	return e
-}
 
 // finish removes calls that are empty or beyond MaxCalls, and looks for signs of a lost call.
 func finish(done provider.Done) (_ provider.Done, notice string) {
@@ -132,15 +105,4 @@ func writesCall(text string) string {
 		}
 	}
 	return ""
-}
-
-// exactly is an id of the given length that ends in suffix: the end of id differs most.
-func exactly(id string, length int, suffix string) string {
-	word := bytes.Repeat([]byte("0"), length)
-	for _, c := range []byte(id) {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
-			word = append(word, c)
-		}
-	}
-	return string(word[len(word)-length+len(suffix):]) + suffix
 }

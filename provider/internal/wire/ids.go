@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -79,4 +80,15 @@ func (m *IDs) Result(id string) string {
 		return to
 	}
 	return provider.Identifier(id, m.limit)
+}
+
+// exactly is an id of the given length that ends in suffix: the end of id differs most.
+func exactly(id string, length int, suffix string) string {
+	word := bytes.Repeat([]byte("0"), length)
+	for _, c := range []byte(id) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			word = append(word, c)
+		}
+	}
+	return string(word[len(word)-length+len(suffix):]) + suffix
 }

@@ -102,3 +102,27 @@ func eachOnce(raw json.RawMessage) json.RawMessage {
 	}
 	return raw
 }
+
+// NewCall makes a tool call of complete arguments. Nothing means none; a JSON string with an object
+// is decoded (Qwen). Other text is kept in Raw, as is an object with a duplicate key.
+func NewCall(id, name, args string) provider.ToolCall {
+	call := provider.ToolCall{ID: id, Name: toolName(name)}
+	text := strings.TrimSpace(args)
+	if strings.HasPrefix(text, `"`) {
+		var inner string
+		if json.Unmarshal([]byte(text), &inner) == nil {
+			text = strings.TrimSpace(inner)
+		}
+	}
+	if text == "" || text == "null" {
+		call.Input = json.RawMessage("{}")
+		return call
+	}
+	var ok bool
+	if call.Input, ok = Object(json.RawMessage(text)); !ok {
+		call.Raw = strings.ToValidUTF8(args, "\uFFFD")
+	} else if _, twice := provider.DuplicateKey([]byte(text)); twice {
+		call.Raw = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return call
+}
